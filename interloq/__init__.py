@@ -1,0 +1,35 @@
+"""Interloq evaluates open-domain dialogue systems. The names here are the public API."""
+
+from interloq.data.columns import from_columns
+from interloq.data.jsonl import load, read, write
+from interloq.errors import InputError, InterloqError, MissingDependencyError, RejectedWarning, SpecError
+from interloq.metrics.evaluate import evaluate, evaluate_all
+from interloq.records import Dialogue, Rating, Reference, Result, Sample, Score, Turn
+from interloq.registry import create, spec
+from interloq.signature import signature
+from interloq.version import __version__
+
+__all__ = [
+    "Dialogue",
+    "InputError",
+    "InterloqError",
+    "MissingDependencyError",
+    "Rating",
+    "Reference",
+    "RejectedWarning",
+    "Result",
+    "Sample",
+    "Score",
+    "SpecError",
+    "Turn",
+    "__version__",
+    "create",
+    "evaluate",
+    "evaluate_all",
+    "from_columns",
+    "load",
+    "read",
+    "signature",
+    "spec",
+    "write",
+]

@@ -1,0 +1,86 @@
+"""`interloq VERB …`: finds the verb, and turns what goes wrong into one line and an exit code.
+
+A verb's module has EXAMPLES, `add_arguments(parser)` and `run(args) -> int`; only the verb asked for is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+from interloq.errors import InterloqError, nearest
+from interloq.version import __version__
+
+VERBS = {
+    "data": "import published datasets, check and convert files",
+    "train": "train what learns from your own logs",
+    "score": "score replies with metrics",
+    "meta": "say how far metrics agree with people",
+    "report": "write one self-contained HTML report",
+    "demo": "score several systems on embedded data and write a report",
+}
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point of the console command; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_overview())
+        return 0
+    if arguments[0] == "--version":
+        print(f"interloq {__version__}")
+        return 0
+    verb, *rest = arguments
+    if verb not in VERBS:
+        return _fail(f"unknown verb {verb!r}{nearest(verb, VERBS)}")
+    warnings.showwarning = _show_warning
+    try:
+        return _run(verb, rest)
+    except InterloqError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        print("\ninterrupted; files already written are whole", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output went away, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(verb: str, arguments: Sequence[str]) -> int:
+    module = importlib.import_module(f"interloq.cli.{verb}")
+    parser = argparse.ArgumentParser(
+        prog=f"interloq {verb}",
+        description=VERBS[verb][0].upper() + VERBS[verb][1:] + ".",
+        epilog=f"examples:\n{module.EXAMPLES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    code: int = module.run(parser.parse_args(arguments))
+    sys.stdout.flush()
+    return code
+
+
+def _overview() -> str:
+    verbs = "\n".join(f"  {name:<8} {summary}" for name, summary in VERBS.items())
+    return (
+        "usage: interloq VERB …\n\nEvaluate open-domain dialogue systems.\n\nverbs:\n"
+        f"{verbs}\n\nexamples:\n"
+        "  interloq score samples.jsonl -m 'bleu(order=2)' -m distinct -o scores.jsonl\n"
+        "  interloq meta scores.jsonl --samples samples.jsonl\n"
+        "  interloq report scores.jsonl --samples samples.jsonl -o report.html\n\n"
+        "`interloq VERB --help` tells more; `interloq --version` the version."
+    )
+
+
+def _fail(message: str) -> int:
+    print(f"interloq: {message}", file=sys.stderr)
+    return 2
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"interloq: warning: {message}", file=sys.stderr)

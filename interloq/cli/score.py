@@ -1,0 +1,112 @@
+"""`interloq score`: replies in, scores with intervals out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from interloq.cli.output import BadLines, add_common, interval, number, print_json, print_table, progress
+from interloq.records import Result, Score
+
+EXAMPLES = """\
+  interloq score samples.jsonl -m bleu -m 'delta_bleu(order=2)' -o scores.jsonl
+  interloq score samples.csv.gz -m "rouge_l(tokenizer='char')" --bootstrap 0
+  cat samples.jsonl | interloq score - -m distinct --json
+  interloq score --list"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("samples", nargs="?", metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
+    parser.add_argument("-m", "--metric", action="append", default=[], metavar="SPEC", help="a metric; repeat for more")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write a score a sample and metric here")
+    parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the resamples (default 0)")
+    parser.add_argument("--list", action="store_true", help="list the metrics and tokenizers")
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.list:
+        return _list()
+    from interloq.data.jsonl import read, write
+    from interloq.errors import InputError
+    from interloq.metrics.evaluate import evaluate_all
+    from interloq.registry import create
+
+    if not args.samples or not args.metric:
+        raise InputError("name a file and at least one metric", cure="try: interloq score samples.jsonl -m bleu")
+    metrics = [create(text, kind="metric") for text in args.metric]
+    bad = BadLines()
+    with progress("scoring", quiet=args.quiet) as step:
+        samples = read(args.samples, strict=args.strict, on_reject=bad)
+        results = evaluate_all(
+            metrics, samples, n_bootstrap=args.bootstrap, seed=args.seed, by_system=True, progress=step
+        )
+    bad.close(args.samples)
+    facts = [summary(system, result) for by_system in results for system, result in by_system.items()]
+    if args.output:
+        write(args.output, _scores(results), kind="scores", results=facts)
+    if args.json:
+        print_json({"results": facts})
+    elif args.output != "-":
+        _print(results)
+    return 0
+
+
+def summary(system: str, result: Result) -> dict[str, Any]:
+    """A result without its samples, as it stands in headers and JSON."""
+    from interloq.data.jsonl import to_json
+
+    return {
+        "metric": result.metric,
+        "system": system,
+        "value": to_json(result.value),
+        "ci": to_json(result.ci),
+        "n": result.n,
+        "unscored": result.unscored,
+        "signature": result.signature,
+    }
+
+
+def _scores(results: Sequence[dict[str, Result]]) -> Iterator[Score]:
+    """Scores metric by metric; each knows its system."""
+    for by_system in results:
+        whole = by_system[""]
+        system_of = {id: name for name, result in by_system.items() if name for id in result.by_sample}
+        for id, value in whole.by_sample.items():
+            missing = value != value
+            yield Score(id, whole.metric, None if missing else value, whole.reasons.get(id, ""), system_of.get(id, ""))
+
+
+def _print(results: Sequence[dict[str, Result]]) -> None:
+    systems = list(results[0])
+    rows = []
+    for by_system in results:
+        for system in systems[1:] or [""]:
+            result = by_system[system]
+            rows.append(_row(result, system))
+        if len(systems) > 2:
+            rows.append(_row(by_system[""], "(all)"))
+    print_table("", ["metric", "system", "value", "95 % interval", "n", "unscored"], rows)
+    reasons: dict[str, int] = {}
+    for by_system in results:
+        for reason in by_system[""].reasons.values():
+            key = f"{by_system[''].metric}: {reason}"
+            reasons[key] = reasons.get(key, 0) + 1
+    for reason, count in sorted(reasons.items()):
+        print(f"unscored: {reason} ({count} samples)")
+    for by_system in results:
+        print(f"signature: {by_system[''].signature}")
+
+
+def _row(result: Result, system: str) -> list[str]:
+    return [result.metric, system, number(result.value, 4), interval(result.ci, 4), str(result.n), str(result.unscored)]
+
+
+def _list() -> int:
+    from interloq.registry import names
+
+    for kind in ("metric", "tokenizer"):
+        print(f"{kind}s: {', '.join(names(kind))}")
+    return 0

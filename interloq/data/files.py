@@ -1,0 +1,123 @@
+"""Opening and replacing files: compression by suffix, `-` for a pipe, atomic writes."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import lzma
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from interloq.errors import InputError
+
+COMPRESSED = (".gz", ".xz", ".zst")
+MAX_LINE = 64 * 2**20  # a longer line is no record, and would not fit in memory a few times over
+
+
+def plain_suffix(path: str | Path) -> str:
+    """The suffix under the compression: `.csv` for `a.csv.gz`."""
+    suffixes = [s.lower() for s in Path(path).suffixes]
+    return next((s for s in reversed(suffixes) if s not in COMPRESSED), "")
+
+
+@contextlib.contextmanager
+def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
+    """The decompressed bytes of a file, or of standard input for `-`."""
+    if str(path) == "-":
+        yield sys.stdin.buffer
+        return
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder", cure="name a file")
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}", cure="check the path") from error
+    with file, _decompressed(file, path.suffix.lower()) as stream:
+        yield stream
+
+
+def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines without their line ends; a line over MAX_LINE comes cut just past that size."""
+    with open_bytes(path) as stream:
+        number = 0
+        try:
+            while line := stream.readline(MAX_LINE + 1):
+                number += 1
+                while not line.endswith(b"\n") and len(line) > MAX_LINE:
+                    rest = stream.readline(MAX_LINE)  # skipped piece by piece
+                    if not rest or rest.endswith(b"\n"):
+                        break
+                if number == 1:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                yield number, line.rstrip(b"\r\n")
+        except (EOFError, OSError, lzma.LZMAError, *_zstd_errors()) as error:
+            raise InputError(
+                f"the file is damaged or cut off: {error}",
+                cure="copy it again",
+                where=f"{path}:{number + 1}",
+            ) from error
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file that appears under its name only when it is whole; `-` writes to standard output."""
+    if str(path) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}", cure="choose another output") from error
+    try:
+        with os.fdopen(handle, "wb") as file, _compressed(file, path.suffix.lower()) as stream:
+            yield stream
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _decompressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+    if suffix == ".gz":
+        return gzip.open(file)
+    if suffix == ".xz":
+        return lzma.open(file)
+    if suffix == ".zst":
+        import io
+
+        import zstandard
+
+        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True))
+    return contextlib.nullcontext(file)
+
+
+def _compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+    if suffix == ".gz":  # no time stamp: the same records give the same bytes
+        return gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0)
+    if suffix == ".xz":
+        return lzma.open(file, "wb")
+    if suffix == ".zst":
+        import zstandard
+
+        return zstandard.ZstdCompressor().stream_writer(file, closefd=False)
+    return contextlib.nullcontext(file)
+
+
+def _zstd_errors() -> tuple[type[Exception], ...]:
+    zstandard = sys.modules.get("zstandard")
+    return (zstandard.ZstdError,) if zstandard else ()

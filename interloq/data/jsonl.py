@@ -1,0 +1,383 @@
+"""The one on-disk form of records: a JSON object a line, the first line a header that says what they are.
+
+`read` streams and `load` lists. Files without a header, CSV and TSV (`tables.py`) are read too, plain or compressed.
+A bad line is set aside in `*.rejected.jsonl` and the rest goes on; with `strict` it stops everything instead.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Any
+
+import orjson
+
+from interloq.data.files import MAX_LINE, lines, plain_suffix, replacing
+from interloq.errors import InputError, RejectedWarning, nearest
+from interloq.records import Dialogue, Rating, Reference, Sample, Score, Turn
+
+SCHEMA = 1
+SHOWN = 5  # bad lines named one by one; the others are counted
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A line that could not be used, with all that is needed to mend it."""
+
+    where: str
+    what: str
+    cure: str
+    line: bytes
+
+    def __str__(self) -> str:
+        return str(InputError(self.what, cure=self.cure, where=self.where))
+
+
+def load(path: str | Path, *, kind: str = "samples", strict: bool = False) -> list[Any]:
+    """All records of a file."""
+    return list(read(path, kind=kind, strict=strict))
+
+
+def read(
+    path: str | Path,
+    *,
+    kind: str = "samples",
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+) -> Iterator[Any]:
+    """The records of a file, one by one. Bad lines go to `on_reject` too, or end in one RejectedWarning."""
+    parse = PARSERS.get(kind)
+    if parse is None:
+        raise InputError(f"unknown kind of record {kind!r}{nearest(kind, PARSERS)}")
+    rejects = _Rejects(path, on_reject, strict)
+    seen = _Seen(kind)
+    try:
+        good = 0
+        for number, line, value in _objects(path, kind, rejects):
+            try:
+                record = parse(value, str(number))
+                seen.check(record, number)
+            except InputError as error:
+                rejects.add(number, line, error)
+                continue
+            good += 1
+            yield record
+    finally:
+        rejects.close()
+    if not good:
+        raise InputError(f"no usable record among {rejects.count} lines", cure=rejects.first, where=str(path))
+    rejects.warn(good)
+
+
+def header(path: str | Path) -> dict[str, Any]:
+    """The header of a file, empty where it has none."""
+    for _, line in lines(path):
+        value = _decoded(line) if line.strip().startswith(b"{") else None
+        return value if isinstance(value, dict) and _is_header(value) else {}
+    return {}
+
+
+def write(path: str | Path, records: Iterable[Any], *, kind: str, **facts: object) -> int:
+    """Write records of one kind, atomically; `facts` (signature, source, …) go into the header."""
+    count = 0
+    with replacing(path) as file:
+        file.write(orjson.dumps({"kind": kind, "schema": SCHEMA, **facts}) + b"\n")
+        for record in records:
+            file.write(orjson.dumps(to_json(record)) + b"\n")
+            count += 1
+    return count
+
+
+def to_json(record: Any) -> Any:
+    """A record as plain JSON values: what is at its default is left out, NaN becomes null."""
+    if is_dataclass(record):
+        values = ((field, getattr(record, field.name)) for field in fields(record))
+        return {f.name: to_json(v) for f, v in values if v != f.default and v not in ((), {})}
+    if isinstance(record, tuple):
+        return [to_json(value) for value in record]
+    if isinstance(record, float) and not math.isfinite(record):
+        return None
+    return record
+
+
+# ---- reading lines ---------------------------------------------------------------------------------------------------
+
+
+def _objects(path: str | Path, kind: str, rejects: _Rejects) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
+    if plain_suffix(path) in (".csv", ".tsv"):
+        from interloq.data.tables import rows
+
+        yield from rows(path, kind, rejects.add)
+        return
+    for number, line in lines(path):
+        if not line.strip():
+            continue
+        try:
+            value = _object(line)
+        except InputError as error:
+            rejects.add(number, line, error)
+            continue
+        if _is_header(value):
+            _check_header(value, kind, f"{path}:{number}")
+        else:
+            yield number, line, value
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    if len(line) > MAX_LINE:
+        raise InputError(f"the line is longer than {MAX_LINE >> 20} MiB", cure="put one record on a line")
+    value = _decoded(line)
+    if not isinstance(value, dict):
+        raise InputError(
+            f"expected a JSON object, got {type(value).__name__}",
+            cure='write {"id": …, "context": […], "response": …} on one line',
+        )
+    return value
+
+
+def _decoded(line: bytes) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError as bad:
+            raise InputError(
+                f"byte {bad.start + 1} is not valid UTF-8", cure="save the file as UTF-8"
+            ) from error
+        cure = "write each record as one whole JSON object on one line"
+        if any(word in line for word in (b"NaN", b"Infinity")):
+            cure = "NaN and Infinity are not JSON: write null for 'not applicable'"
+        raise InputError(f"not valid JSON ({error.msg} at column {error.colno})", cure=cure) from error
+
+
+def _is_header(value: Mapping[str, Any]) -> bool:
+    return "kind" in value and "schema" in value
+
+
+def _check_header(value: Mapping[str, Any], kind: str, where: str) -> None:
+    if value["kind"] != kind:
+        raise InputError(f"the file holds {value['kind']}, expected {kind}", cure="name another file", where=where)
+    if value["schema"] != SCHEMA:
+        raise InputError(
+            f"schema {value['schema']} is not {SCHEMA}", cure="read it with the version that wrote it", where=where
+        )
+
+
+class _Rejects:
+    """Collects bad lines; the file for them is made at the first one."""
+
+    def __init__(self, path: str | Path, on_reject: Callable[[Rejected], None] | None, strict: bool) -> None:
+        self.path, self.on_reject, self.strict = path, on_reject, strict
+        self.count, self.first, self.target = 0, "", rejected_path(path)
+        self._file: Any = None
+
+    def add(self, number: int, line: bytes, error: InputError) -> None:
+        rejected = Rejected(f"{self.path}:{number}", error.what, error.cure, line)
+        if self.strict:
+            raise InputError(error.what, cure=error.cure, where=rejected.where) from error
+        self.count += 1
+        self.first = self.first or f"first: {rejected}"
+        self._write(rejected)
+        if self.on_reject:
+            self.on_reject(rejected)
+
+    def _write(self, rejected: Rejected) -> None:
+        if self._file is None:
+            try:
+                self._file = self.target.open("wb")
+            except OSError:  # the input's folder is read-only
+                self.target = Path(self.target.name)
+                self._file = self.target.open("wb")
+        record: dict[str, Any] = {"where": rejected.where, "what": rejected.what, "cure": rejected.cure}
+        try:
+            record["line"] = rejected.line.decode("utf-8")
+        except UnicodeDecodeError:
+            record["base64"] = base64.b64encode(rejected.line).decode()
+        self._file.write(orjson.dumps(record) + b"\n")
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def warn(self, good: int) -> None:
+        if self.count and not self.on_reject:
+            warnings.warn(
+                f"{self.path}: {self.count} of {self.count + good} lines set aside in {self.target}; {self.first}",
+                RejectedWarning,
+                stacklevel=3,
+            )
+
+
+def rejected_path(path: str | Path) -> Path:
+    """`samples.jsonl.gz` → `samples.rejected.jsonl`, beside it."""
+    if str(path) == "-":
+        return Path("stdin.rejected.jsonl")
+    path = Path(path)
+    stem = path.name.split(".")[0] if path.name.split(".")[0] else path.name
+    suffix = plain_suffix(path)
+    if suffix:
+        stem = path.name[: path.name.lower().rindex(suffix)]
+    return path.with_name(f"{stem}.rejected.jsonl")
+
+
+class _Seen:
+    """Refuses a second record with the same id: scores are kept by id, so one would hide the other."""
+
+    def __init__(self, kind: str) -> None:
+        self.lines: dict[int, int] | None = {} if kind in ("samples", "dialogues") else None
+
+    def check(self, record: Any, number: int) -> None:
+        if self.lines is None:
+            return
+        first = self.lines.setdefault(hash(record.id), number)  # a 64-bit hash: flat memory, a clash is news
+        if first != number:
+            raise InputError(
+                f"duplicate id {record.id!r}, first seen in line {first}",
+                cure="give every sample its own id, for example <context>/<system>",
+            )
+
+
+# ---- records from plain values ---------------------------------------------------------------------------------------
+
+
+def _sample(value: Mapping[str, Any], number: str) -> Sample:
+    return Sample(
+        id=_id(value, number),
+        context=[_turn(turn, f"context[{i}]") for i, turn in enumerate(_list(value, "context"))],
+        response=_get(value, "response", str, required=True),
+        references=[_reference(r, f"references[{i}]") for i, r in enumerate(_list(value, "references"))],
+        system=_get(value, "system", str, ""),
+        ratings=[_rating(r, f"ratings[{i}]", i) for i, r in enumerate(_list(value, "ratings"))],
+    )
+
+
+def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
+    return Dialogue(
+        id=_id(value, number),
+        turns=[_turn(turn, f"turns[{i}]") for i, turn in enumerate(_list(value, "turns"))],
+        systems=_get(value, "systems", dict, {}),
+        ratings=[_rating(r, f"ratings[{i}]", i) for i, r in enumerate(_list(value, "ratings"))],
+    )
+
+
+def _score(value: Mapping[str, Any], number: str) -> Score:
+    return Score(
+        id=_get(value, "id", str, required=True),
+        metric=_get(value, "metric", str, required=True),
+        value=_number(value.get("value"), "value"),
+        reason=_get(value, "reason", str, ""),
+        system=_get(value, "system", str, ""),
+    )
+
+
+PARSERS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
+    "samples": _sample,
+    "dialogues": _dialogue,
+    "scores": _score,
+    "ratings": lambda value, number: _rating(value, "rating", 0),
+}
+
+
+def _id(value: Mapping[str, Any], number: str) -> str:
+    """A record without an id is named by its line."""
+    given = value.get("id", number)
+    return str(given) if isinstance(given, int) and not isinstance(given, bool) else _get(value, "id", str, number)
+
+
+def _turn(value: Any, name: str) -> Turn:
+    if isinstance(value, str):
+        return Turn(value)
+    entry = _entry(value, name)
+    return Turn(
+        _get(entry, "text", str, required=True, of=name),
+        _get(entry, "speaker", str, "", of=name),
+        _get(entry, "time", str, "", of=name),
+    )
+
+
+def _reference(value: Any, name: str) -> Reference:
+    if isinstance(value, str):
+        return Reference(value)
+    entry = _entry(value, name)
+    weight = _number(entry.get("weight", 1.0), f"{name}.weight")
+    return Reference(
+        _get(entry, "text", str, required=True, of=name),
+        1.0 if weight is None else weight,
+        _get(entry, "source", str, "gold", of=name),
+    )
+
+
+def _rating(value: Any, name: str, index: int) -> Rating:
+    if value is None or isinstance(value, int | float):
+        return Rating(_number(value, name), rater=str(index + 1))
+    entry = _entry(value, name)
+    if "value" not in entry:
+        raise InputError(f"{name} has no value", cure="write null for 'not applicable'")
+    texts = {key: _get(entry, key, str, default, of=name) for key, default in _RATING_TEXTS.items()}
+    return Rating(_number(entry["value"], f"{name}.value"), **texts)
+
+
+_RATING_TEXTS = {"rater": "", "aspect": "overall", "role": "", "item": ""}
+
+
+def _entry(value: Any, name: str) -> Mapping[str, Any]:
+    if isinstance(value, dict):
+        return value
+    cure = "give each sample its own flat list" if isinstance(value, list) else "write text or an object"
+    raise InputError(f"{name} must be text or an object, got {_kind(value)}", cure=cure)
+
+
+def _list(value: Mapping[str, Any], name: str) -> list[Any]:
+    """A list field; one text alone is a list of one."""
+    given = value.get(name)
+    if given is None:
+        return []
+    if isinstance(given, str):
+        return [given]
+    if not isinstance(given, list):
+        raise InputError(f"{name} must be a list, got {_kind(given)}", cure=f'write "{name}": [ … ]')
+    return given
+
+
+def _get(
+    value: Mapping[str, Any],
+    name: str,
+    kind: type | UnionType,
+    default: Any = None,
+    *,
+    required: bool = False,
+    of: str = "",
+) -> Any:
+    given = value.get(name)
+    full = f"{of}.{name}" if of else name
+    if given is None:
+        if not required:
+            return default
+        close = "" if name in value else nearest(name, value)
+        raise InputError(f"{full} is missing{close}", cure=f'add "{name}"')
+    if not isinstance(given, kind):
+        wanted = "text" if kind is str else "an object"
+        raise InputError(f"{full} must be {wanted}, got {_kind(given)} {given!r:.60}", cure="mend its type")
+    return given
+
+
+def _number(value: Any, name: str) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{name} must be a number, got {_kind(value)} {value!r:.60}", cure="write it without quotes")
+    if not math.isfinite(value):
+        raise InputError(f"{name} must be finite, got {value}", cure="write null for 'not applicable'")
+    return float(value)
+
+
+def _kind(value: Any) -> str:
+    return {dict: "an object", list: "a list", str: "text", bool: "true/false", type(None): "null"}.get(
+        type(value), "a number"
+    )

@@ -1,0 +1,186 @@
+"""Tokenizers, each with a signature that says exactly what it does.
+
+sacrebleu's own are used where it has them (13a, intl, char, zh, ja-mecab); whitespace and sentencepiece are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from interloq.errors import InputError, MissingDependencyError
+from interloq.registry import Component, full_spec
+from interloq.signature import file_fingerprint
+
+
+class Tokenizer(Protocol):
+    """Text → tokens. `by_word` says that no token, and no rule, reaches across white space."""
+
+    by_word: ClassVar[bool]
+
+    def tokens(self, text: str) -> list[str]: ...
+
+    def signature(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Whitespace(Component):
+    """Split at white space: for text that is tokenised already."""
+
+    lowercase: bool = False
+    by_word: ClassVar[bool] = True
+
+    def tokens(self, text: str) -> list[str]:
+        return (text.lower() if self.lowercase else text).split()
+
+    def signature(self) -> str:
+        return full_spec(self)
+
+
+@dataclass(frozen=True)
+class Sacrebleu(Component):
+    """A tokenizer of sacrebleu; the subclasses only name it."""
+
+    lowercase: bool = False
+    by_word: ClassVar[bool] = False
+    module: ClassVar[str]
+    cls: ClassVar[str]
+
+    def tokens(self, text: str) -> list[str]:
+        tokenize = _sacrebleu(self.module, self.cls)
+        return str(tokenize(text.lower() if self.lowercase else text)).split()
+
+    def signature(self) -> str:
+        import sacrebleu
+
+        return f"{full_spec(self)}-sacrebleu-{sacrebleu.__version__}"
+
+
+@dataclass(frozen=True)
+class Mteval13a(Sacrebleu):
+    """mteval-v13a: the rules behind most published BLEU of western languages."""
+
+    # every rule looks at most one character away and lines are padded with spaces, so words can be done one by one
+    by_word: ClassVar[bool] = True
+    module, cls = "tokenizer_13a", "Tokenizer13a"
+
+
+@dataclass(frozen=True)
+class International(Sacrebleu):
+    """mteval-v14: splits at every Unicode punctuation mark and symbol."""
+
+    module, cls = "tokenizer_intl", "TokenizerV14International"
+
+
+@dataclass(frozen=True)
+class Characters(Sacrebleu):
+    """A token a character, white space left out."""
+
+    module, cls = "tokenizer_char", "TokenizerChar"
+
+
+@dataclass(frozen=True)
+class Chinese(Sacrebleu):
+    """Chinese characters one by one, the rest as 13a."""
+
+    module, cls = "tokenizer_zh", "TokenizerZh"
+
+
+@dataclass(frozen=True)
+class JapaneseMecab(Sacrebleu):
+    """MeCab with the IPA dictionary, both from PyPI."""
+
+    module, cls = "tokenizer_ja_mecab", "TokenizerJaMecab"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        try:
+            import ipadic  # noqa: F401
+            import MeCab  # noqa: F401
+        except ImportError as error:
+            raise MissingDependencyError("tokenizer 'ja-mecab'", "mecab-python3 and ipadic", "ja") from error
+
+    def signature(self) -> str:
+        return f"{super().signature()}-{_sacrebleu(self.module, self.cls).signature()}"
+
+
+@dataclass(frozen=True)
+class SentencePiece(Component):
+    """Pieces of a SentencePiece model: one that you have, or one made by `interloq train tokenizer`."""
+
+    model: str
+    lowercase: bool = False
+    by_word: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _sentencepiece(self.model)
+
+    def tokens(self, text: str) -> list[str]:
+        pieces = _sentencepiece(self.model).encode(text.lower() if self.lowercase else text, out_type=str)
+        return list(pieces)
+
+    def signature(self) -> str:
+        import sentencepiece
+
+        print_ = file_fingerprint(Path(self.model))
+        return f"sentencepiece(lowercase={self.lowercase})-{print_}-sentencepiece-{sentencepiece.__version__}"
+
+
+def train_sentencepiece(
+    texts: Iterable[str],
+    model: str | Path,
+    *,
+    vocabulary: int = 16_000,
+    coverage: float = 0.9995,
+    algorithm: str = "unigram",
+) -> Path:
+    """Train a model on texts as they stream by; it appears at `model` only when it is whole."""
+    sentencepiece = _import_sentencepiece()
+    from interloq.data.files import replacing
+
+    if not 0 < coverage <= 1:
+        raise InputError(f"coverage must be above 0 and at most 1, got {coverage}")
+    with replacing(model) as file:
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(texts),
+                model_writer=file,
+                vocab_size=vocabulary,
+                character_coverage=coverage,
+                model_type=algorithm,
+                num_threads=1,  # more threads change the pieces from run to run
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise InputError(f"sentencepiece could not train: {error}", cure="try a smaller vocabulary") from error
+    return Path(model)
+
+
+@cache
+def _sacrebleu(module: str, cls: str) -> Any:
+    from importlib import import_module
+
+    return getattr(import_module(f"sacrebleu.tokenizers.{module}"), cls)()
+
+
+def _import_sentencepiece() -> Any:
+    try:
+        import sentencepiece
+    except ImportError as error:
+        raise MissingDependencyError("tokenizer 'sentencepiece'", "sentencepiece", "sentencepiece") from error
+    return sentencepiece
+
+
+@cache
+def _sentencepiece(model: str) -> Any:
+    sentencepiece = _import_sentencepiece()
+    if not Path(model).is_file():
+        raise InputError(f"no SentencePiece model at {model!r}", cure="make one: interloq train tokenizer TEXTS -o FILE")
+    try:
+        return sentencepiece.SentencePieceProcessor(model_file=model)
+    except (RuntimeError, OSError) as error:
+        raise InputError(f"{model!r} is not a SentencePiece model", cure="name a .model file") from error

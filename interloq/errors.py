@@ -1,0 +1,53 @@
+"""What can go wrong, as a tree. Every message says what, the value seen, what would be right, and where.
+
+InterloqError                 anything Interloq raises on purpose; the command line prints it in one line and exits 2
+├── InputError                a record, file or argument that cannot be used
+├── SpecError                 a spec string that names no component, or a field or value it does not take
+└── MissingDependencyError    a part that needs an extra which is not installed
+
+RejectedWarning               some lines of a file were set aside; the rest went on
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class InterloqError(Exception):
+    """Base of everything Interloq raises on purpose."""
+
+
+class InputError(InterloqError):
+    """Input that cannot be used; `where` is `file:line` when it is known."""
+
+    def __init__(self, what: str, *, cure: str = "", where: str = "") -> None:
+        self.what, self.cure, self.where = what, cure, where
+        super().__init__((f"{where}: " if where else "") + what + (f"; {cure}" if cure else ""))
+
+
+class SpecError(InterloqError):
+    """A spec string that cannot be turned into a component."""
+
+
+class MissingDependencyError(InterloqError):
+    """An optional dependency is needed and absent."""
+
+    def __init__(self, needed_by: str, package: str, extra: str) -> None:
+        super().__init__(
+            f"{needed_by} needs the package {package!r}, which is not installed; "
+            f"run: pip install 'interloq[{extra}]'"
+        )
+
+
+class RejectedWarning(UserWarning):
+    """Lines were set aside while reading a file."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'bleu'?` or, with nothing near, the whole list."""
+    names = sorted(known)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known: {', '.join(names)}" if names else ""

@@ -1,0 +1,92 @@
+"""What meta-evaluation says: plain values, ready for a table, JSON or the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+COEFFICIENTS = ("pearson", "spearman", "kendall")
+By = Literal["none", "system", "sample"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its uncertainty; NaN where it is undefined, with the reason in `note`."""
+
+    value: float
+    n: int  # points it was computed from (samples, systems, or groups averaged over)
+    ci: tuple[float, float] | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A coefficient against each single annotator: the best, the worst and the mean."""
+
+    max: float
+    min: float
+    mean: float
+    annotators: int  # annotators it could be computed for
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """One metric against people."""
+
+    metric: str
+    with_mean: Mapping[str, Estimate]  # coefficient → with the mean judgment
+    with_annotators: Mapping[str, Spread]  # coefficient → over single annotators; empty where there are none
+    unscored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HumanRow:
+    """People against people: the mark to measure metrics by."""
+
+    pairwise: Mapping[str, Spread]  # coefficient → annotator against annotator
+    with_others: Mapping[str, Spread]  # coefficient → annotator against the mean of the others
+    split_half: Mapping[str, Estimate]  # coefficient → mean of one half of the judgments against the other's
+    alpha: Estimate  # Krippendorff's α, interval level
+    alpha_ordinal: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Is the first metric's coefficient really higher than the second's?"""
+
+    first: str
+    second: str
+    coefficient: str
+    difference: float
+    n: int
+    williams_p: float | None
+    permutation_p: float | None
+    permutation_p_adjusted: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What went into the table and what could not."""
+
+    samples: int
+    rated: int  # samples with at least one usable judgment
+    judgments: int
+    not_applicable: int
+    annotators: int
+    partial_annotators: int  # who rated only some of the rated samples
+    unrated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MetaTable:
+    aspect: str
+    by: By
+    rows: tuple[MetricRow, ...]
+    human: HumanRow | None
+    comparisons: tuple[Comparison, ...]
+    counted: Counted
+    signature: str
+    notes: tuple[str, ...] = field(default=())

@@ -1,0 +1,1 @@
+"""One metric a file, its paper in the first line."""

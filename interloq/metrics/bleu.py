@@ -1,0 +1,122 @@
+"""BLEU (Papineni, Roukos, Ward and Zhu, 2002).
+
+BLEU = BP · exp(1/N Σ_n log p_n),  p_n = Σ_i Σ_g min(#_g(h_i), max_j #_g(r_ij)) / Σ_i Σ_g #_g(h_i)
+BP = 1 if η > ρ, else exp(1 − ρ/η); η is the replies' length, ρ the references'.
+
+A sample's score is sentence BLEU. The set's score is corpus BLEU (sums first, then the formula), or with
+`level='sentence'` the mean of sentence scores. Scores run from 0 to 1.
+
+Smoothing names follow the code they equal: `none`, `floor`, `add-k` and `exp` are sacrebleu's, `method1` is NLTK's, and
+`tiny` is the 1e-15/1e-9 of the COCO caption code that dialogue work inherited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.tokenize import Tokenizer
+from interloq.errors import SpecError
+from interloq.metrics import ngrams
+from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.records import Sample
+from interloq.registry import Component, component
+
+Smoothing = Literal["none", "floor", "add-k", "exp", "method1", "tiny"]
+Brevity = Literal["closest", "average"]
+DEFAULT_K = {"floor": 0.1, "add-k": 1.0, "method1": 0.1}
+
+
+@dataclass(frozen=True)
+class Bleu(Component):
+    order: int = 4
+    smoothing: Smoothing = "exp"
+    k: float | None = None  # of floor, add-k and method1
+    brevity: Brevity = "closest"
+    level: Literal["corpus", "sentence"] = "corpus"
+    effective_order: bool = False  # leave out orders longer than the reply
+    tokenizer: Tokenizer = component("tokenizer", "13a")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_order(self.order)
+        if self.k is not None and (self.smoothing not in DEFAULT_K or self.k <= 0):
+            raise SpecError(f"bleu: k is a positive number and goes with {', '.join(DEFAULT_K)}, got {self.k}")
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_references(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        """[matches of order 1…N, n-grams of order 1…N, reply length, reference length], or [score, 1]."""
+        rows = bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.brevity)
+        return score_rows(self._bleu(rows)) if self.level == "sentence" else rows
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total) if self.level == "sentence" else self._bleu(total)
+
+    def _bleu(self, rows: Array) -> Array:
+        k = DEFAULT_K.get(self.smoothing, 0.0) if self.k is None else self.k
+        return bleu_value(rows, self.order, self.smoothing, k, effective_order=self.effective_order)
+
+
+def check_order(order: int) -> None:
+    if not 1 <= order <= 9:
+        raise SpecError(f"order must be from 1 to 9, got {order}")
+
+
+def bleu_rows(numbered: ngrams.Numbered, order: int, brevity: Brevity) -> Array:
+    """Clipped matches, n-gram totals and lengths of each sample."""
+    lengths = numbered.responses.lengths
+    rows = np.zeros((len(lengths), 2 * order + 2))
+    for block in ngrams.count(numbered, order):
+        for n, (own, other) in enumerate(zip(block.response, block.references, strict=True)):
+            rows[block.samples, n] = np.minimum(own, other.max(axis=1, initial=0)).sum(axis=0, dtype=np.int64)
+    rows[:, order : 2 * order] = np.maximum(lengths[:, None] - np.arange(order), 0)
+    rows[:, -2] = lengths
+    rows[:, -1] = (ngrams.closest_lengths if brevity == "closest" else ngrams.average_lengths)(numbered)
+    return rows
+
+
+def bleu_value(
+    rows: Array, order: int, smoothing: Smoothing, k: float, *, effective_order: bool = False
+) -> Array:
+    """BLEU from rows of [matches, totals, reply length, reference length] along the last axis."""
+    matches, totals = rows[..., :order], rows[..., order : 2 * order]
+    length, reference = rows[..., -2], rows[..., -1]
+    if smoothing == "tiny":
+        logs = np.log((matches + 1e-15) / (totals + 1e-9))
+        ratio = (length + 1e-15) / (reference + 1e-9)
+        return np.asarray(np.exp(logs.mean(axis=-1) + np.where(ratio < 1, 1 - 1 / ratio, 0.0)))
+    precisions = smoothed(matches, totals, smoothing, k)
+    used = totals > 0 if effective_order else np.ones_like(totals, dtype=bool)
+    with np.errstate(divide="ignore"):
+        logs = np.where(used, np.log(precisions), 0.0).sum(axis=-1) / np.maximum(used.sum(axis=-1), 1)
+    # without one matching word smoothing has nothing to hold on to: 0, as in sacrebleu and NLTK
+    score = np.where((matches[..., 0] > 0) & (length > 0), np.exp(logs), 0.0)
+    return np.asarray(score * brevity_penalty(length, reference))
+
+
+def smoothed(matches: Array, totals: Array, smoothing: Smoothing, k: float) -> Array:
+    """Precisions of each order; 0 where there is nothing to smooth."""
+    if smoothing == "method1":
+        return np.where(matches > 0, matches, k) / np.maximum(totals, 1)
+    if smoothing == "add-k":
+        later = np.arange(matches.shape[-1]) > 0
+        matches, totals = np.where(later, matches + k, matches), np.where(later, totals + k, totals)
+    safe = np.where(totals > 0, totals, 1.0)
+    precisions = np.where(totals > 0, matches / safe, 0.0)
+    zero = (matches == 0) & (totals > 0)
+    if smoothing == "floor":
+        precisions = np.where(zero, k / safe, precisions)
+    elif smoothing == "exp":  # 1/2, 1/4, … of a match for the first, second, … order without one
+        precisions = np.where(zero, 0.5 ** np.cumsum(zero, axis=-1) / safe, precisions)
+    return np.asarray(precisions)
+
+
+def brevity_penalty(length: NDArray[np.float64], reference: NDArray[np.float64]) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(length < reference, np.exp(1 - reference / length), 1.0)

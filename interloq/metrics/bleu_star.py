@@ -1,0 +1,52 @@
+"""BLEU* (maximum single-reference BLEU; Gupta et al., 2019).
+
+BLEU*(h, R) = max_{r ∈ R} BLEU(h, {r}), averaged over samples. Public multi-reference work smooths with NLTK's `method1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from interloq.data.tokenize import Tokenizer
+from interloq.metrics import ngrams
+from interloq.metrics.bleu import DEFAULT_K, Smoothing, bleu_value, check_order
+from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.records import Sample
+from interloq.registry import Component, component
+
+
+@dataclass(frozen=True)
+class BleuStar(Component):
+    order: int = 4
+    smoothing: Smoothing = "method1"
+    tokenizer: Tokenizer = component("tokenizer", "13a")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_order(self.order)
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_references(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        numbered = ngrams.number(samples, self.tokenizer)
+        rows = np.zeros((len(numbered.references.lengths), 2 * self.order + 2))
+        owner = np.repeat(np.arange(len(samples)), numbered.n_references)
+        for block in ngrams.count(numbered, self.order):
+            present = ~np.isnan(block.weights)  # [j, b]
+            which = (numbered.first_reference[block.samples] + np.arange(len(present))[:, None])[present]
+            for n, (own, other) in enumerate(zip(block.response, block.references, strict=True)):
+                rows[which, n] = np.minimum(own[:, None], other).sum(axis=0, dtype=np.int64)[present]
+        lengths = numbered.responses.lengths[owner]
+        rows[:, self.order : 2 * self.order] = np.maximum(lengths[:, None] - np.arange(self.order), 0)
+        rows[:, -2], rows[:, -1] = lengths, numbered.references.lengths
+        scores = bleu_value(rows, self.order, self.smoothing, DEFAULT_K.get(self.smoothing, 0.0))
+        best = np.full(len(samples), -np.inf)
+        np.maximum.at(best, owner, scores)
+        return score_rows(best)
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)

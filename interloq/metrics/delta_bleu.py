@@ -1,0 +1,99 @@
+"""ΔBLEU, discriminative BLEU (Galley et al., 2015), as υBLEU uses it (Tsuta et al., 2020 and 2023).
+
+p_n = Σ_i Σ_g max_{j: g ∈ r_ij} w_ij · min(#_g(h_i), #_g(r_ij)) / Σ_i Σ_g max_j w_ij · #_g(h_i)
+
+The papers and their code differ, so there are three modes:
+
+- `sentence` (default, the υBLEU code): a score a reply, averaged over replies. The maximum in the numerator starts at 0, so
+  a reference with a negative weight never subtracts. Closest reference length, no smoothing: any p_n = 0 gives 0.
+- `corpus` (the ΔBLEU code, a sacrebleu fork): sums over all replies. The weight is the largest among references that
+  hold g, the count the largest among all of them; each order's sum is floored at 0, then smoothed as sacrebleu's `exp`.
+- `paper` (the formula above): sums over all replies, average lengths. Any p_n ≤ 0 gives 0, as its logarithm does not exist.
+
+With all weights 1 each mode equals BLEU of the same order, smoothing and length rule. A sample whose largest weight
+is 0 or less is unscored: its denominator is not positive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.tokenize import Tokenizer
+from interloq.metrics import ngrams
+from interloq.metrics.bleu import Smoothing, bleu_value, check_order
+from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.records import Sample
+from interloq.registry import Component, component
+
+Mode = Literal["sentence", "corpus", "paper"]
+NO_POSITIVE_WEIGHT = "no positive weight"
+SMOOTHING: dict[Mode, Smoothing] = {"sentence": "none", "corpus": "exp", "paper": "none"}
+
+
+@dataclass(frozen=True)
+class DeltaBleu(Component):
+    order: int = 2
+    mode: Mode = "sentence"
+    tokenizer: Tokenizer = component("tokenizer", "13a")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_order(self.order)
+
+    def unscorable(self, sample: Sample) -> str | None:
+        if reason := needs_references(sample):
+            return reason
+        return None if max(r.weight for r in sample.references) > 0 else NO_POSITIVE_WEIGHT
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        """[weighted matches of order 1…N, weighted n-grams of order 1…N, reply length, reference length], or [score, 1]."""
+        rows = delta_bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.mode)
+        return score_rows(self._bleu(rows)) if self.mode == "sentence" else rows
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total) if self.mode == "sentence" else self._bleu(total)
+
+    def _bleu(self, rows: Array) -> Array:
+        floored = np.concatenate([np.maximum(rows[..., : self.order], 0), rows[..., self.order :]], axis=-1)
+        return bleu_value(floored, self.order, SMOOTHING[self.mode], 0.0)
+
+
+def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:
+    lengths = numbered.responses.lengths
+    rows = np.zeros((len(lengths), 2 * order + 2))
+    for block in ngrams.count(numbered, order):
+        for n, (own, other) in enumerate(zip(block.response, block.references, strict=True)):
+            rows[block.samples, n] = _NUMERATORS[mode](own, other, block.weights).sum(axis=0)
+    grams = np.maximum(lengths[:, None] - np.arange(order), 0)
+    rows[:, order : 2 * order] = grams * ngrams.largest_weights(numbered)[:, None]
+    rows[:, -2] = lengths
+    rows[:, -1] = (ngrams.average_lengths if mode == "paper" else ngrams.closest_lengths)(numbered)
+    return rows
+
+
+def _sentence(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
+    """max(0, max_j w_j · min(c_h, c_rj)): references without weight above 0 cannot matter."""
+    gain = np.minimum(own[:, None], other) * np.nan_to_num(np.maximum(weights, 0))
+    return np.asarray(gain.max(axis=1, initial=0))
+
+
+def _corpus(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
+    """(largest weight among references with g) · min(c_h, largest count): these may be different references."""
+    weight = np.where(other > 0, np.nan_to_num(weights), -np.inf).max(axis=1, initial=-np.inf)
+    count = np.minimum(own, other.max(axis=1, initial=0))
+    return np.where(count > 0, weight, 0) * count
+
+
+def _paper(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
+    """max over references with g of w_j · min(c_h, c_rj), which is negative where only bad references hold g."""
+    gain = np.where(other > 0, np.minimum(own[:, None], other) * np.nan_to_num(weights), -np.inf)
+    best = gain.max(axis=1, initial=-np.inf)
+    return np.where(np.isfinite(best), best, 0)
+
+
+_NUMERATORS = {"sentence": _sentence, "corpus": _corpus, "paper": _paper}

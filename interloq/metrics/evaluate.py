@@ -1,0 +1,179 @@
+"""Score samples with metrics: values, bootstrap intervals, and what could not be scored and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.errors import InputError
+from interloq.metrics.layout import LayoutCheck
+from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric
+from interloq.records import ById, Result, Sample
+from interloq.registry import create, name_of, spec
+from interloq.signature import SampleFingerprint, signature
+
+CHUNK = 4096  # samples scored at a time: bounds memory, never changes a number
+TAIL = 2.5  # percent outside the 95 % interval on either side
+
+
+def evaluate(metric: Metric | str, samples: Iterable[Sample], *, n_bootstrap: int = 0, seed: int = 0) -> Result:
+    """One metric's verdict on samples; `n_bootstrap` resamples give the 95 % interval."""
+    return evaluate_all([metric], samples, n_bootstrap=n_bootstrap, seed=seed)[0][""]
+
+
+def evaluate_all(
+    metrics: Sequence[Metric | str],
+    samples: Iterable[Sample],
+    *,
+    n_bootstrap: int = 0,
+    seed: int = 0,
+    by_system: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> list[dict[str, Result]]:
+    """Several metrics in one pass: for each, results by system name, `""` being all samples together."""
+    if n_bootstrap < 0:
+        raise InputError(f"n_bootstrap must not be negative, got {n_bootstrap}")
+    built: list[Any] = [create(m, kind="metric") if isinstance(m, str) else m for m in metrics]
+    if any(isinstance(m, FittedMetric | SetMetric) for m in built):
+        samples = list(samples)
+        built = [m.fit(samples) if isinstance(m, FittedMetric) else m for m in built]
+    scoring = _Scoring(built, samples, progress)
+    systems = scoring.systems() if by_system else []
+    return [
+        {name: scoring.result(i, name, n_bootstrap, seed) for name in ["", *systems]} for i in range(len(built))
+    ]
+
+
+def bootstrap_counts(n: int, n_bootstrap: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """How often each of n items stands in each resample, as blocks of rows of bounded size."""
+    rng = np.random.default_rng(seed)
+    step = max(1, 2**21 // max(n, 1))
+    for start in range(0, n_bootstrap, step):
+        rows = min(step, n_bootstrap - start)
+        drawn = rng.integers(n, size=(rows, n)) + np.arange(rows)[:, None] * n
+        yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+
+
+def percentile_interval(values: Array) -> tuple[float, float]:
+    """The middle 95 % of resampled values; those without a value are left out."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return (float("nan"), float("nan"))
+    low, high = np.percentile(values, [TAIL, 100 - TAIL])
+    return (float(low), float(high))
+
+
+class _Scoring:
+    """All rows of all metrics, in the order of the ids, so that no result depends on the order of the input."""
+
+    def __init__(
+        self, metrics: Sequence[Any], samples: Iterable[Sample], progress: Callable[[int], None] | None
+    ) -> None:
+        self.metrics, self.kept = metrics, samples if isinstance(samples, list) else None
+        self.ids: list[str] = []
+        self.system_of: list[str] = []
+        self.fingerprint, layout = SampleFingerprint(), LayoutCheck()
+        self.reasons: list[dict[str, str]] = [{} for _ in metrics]
+        rows: list[list[Array]] = [[] for _ in metrics]
+        for chunk in _chunks(samples):
+            self.ids += [sample.id for sample in chunk]
+            self.system_of += [sample.system for sample in chunk]
+            self.fingerprint.add(chunk)
+            layout.add(chunk)
+            for metric, parts, reasons in zip(metrics, rows, self.reasons, strict=True):
+                parts.append(_scored(metric, chunk, reasons))
+            if progress:
+                progress(len(chunk))
+        layout.finish()
+        self._sort([np.concatenate(parts) if parts else np.zeros((0, 1)) for parts in rows])
+
+    def _sort(self, rows: list[Array]) -> None:
+        order = sorted(range(len(self.ids)), key=self.ids.__getitem__)
+        self.ids = [self.ids[i] for i in order]
+        for first, second in zip(self.ids, self.ids[1:], strict=False):
+            if first == second:
+                raise InputError(f"duplicate sample id {first!r}", cure="give every sample its own id")
+        self.system_of = [self.system_of[i] for i in order]
+        self.rows = [part[order] for part in rows]
+        self.kept = [self.kept[i] for i in order] if self.kept is not None else None
+
+    def systems(self) -> list[str]:
+        return sorted(set(self.system_of) - {""})
+
+    def result(self, i: int, system: str, n_bootstrap: int, seed: int) -> Result:
+        metric, mask = self.metrics[i], self._mask(system)
+        rows = self.rows[i][mask]
+        ids = [self.ids[j] for j in np.flatnonzero(mask)] if system else self.ids
+        scored = ~np.isnan(rows).any(axis=1)
+        kept = [self.kept[j] for j in np.flatnonzero(mask)[scored]] if self.kept is not None else []
+        values = np.full(len(ids), np.nan)
+        values[scored] = metric.value(rows[scored])
+        value, ci = _verdict(metric, rows[scored], kept, n_bootstrap, seed)
+        reasons = {id: self.reasons[i][id] for id in ids if id in self.reasons[i]}
+        return Result(
+            metric=spec(metric),
+            value=value,
+            ci=ci,
+            n=int(scored.sum()),
+            unscored=len(ids) - int(scored.sum()),
+            signature=self._signature(metric, n_bootstrap, seed),
+            by_sample=ById(ids, values),
+            reasons=reasons,
+        )
+
+    def _mask(self, system: str) -> NDArray[np.bool_]:
+        if not system:
+            return np.ones(len(self.ids), dtype=bool)
+        return np.array([name == system for name in self.system_of], dtype=bool)
+
+    def _signature(self, metric: Any, n_bootstrap: int, seed: int) -> str:
+        facts: dict[str, object] = {"references": self.fingerprint.references(), "samples": self.fingerprint}
+        if isinstance(metric, FittedMetric):
+            facts["fitted"] = metric.fitted()
+        if n_bootstrap:
+            facts |= {"resamples": n_bootstrap, "seed": seed}
+        return signature(metric, **facts)
+
+
+def _chunks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
+    iterator = iter(samples)
+    while chunk := list(islice(iterator, CHUNK)):
+        yield chunk
+
+
+def _scored(metric: Any, chunk: Sequence[Sample], reasons: dict[str, str]) -> Array:
+    found = {i: why for i, sample in enumerate(chunk) if (why := metric.unscorable(sample))}
+    reasons.update({chunk[i].id: why for i, why in found.items()})
+    good = [sample for i, sample in enumerate(chunk) if i not in found]
+    stats = metric.stats(good) if good else metric.stats(chunk[:0])
+    bad = np.isnan(stats).any(axis=1)
+    if bad.any():
+        raise InputError(f"{name_of(metric)} left {good[int(bad.argmax())].id!r} unscored without a reason")
+    rows = np.full((len(chunk), stats.shape[1]), np.nan)
+    rows[[i for i in range(len(chunk)) if i not in found]] = stats
+    return rows
+
+
+def _verdict(
+    metric: Any, rows: Array, kept: Sequence[Sample], n_bootstrap: int, seed: int
+) -> tuple[float, tuple[float, float] | None]:
+    """The value of the whole set and its interval; a set with nothing to score has neither."""
+    if not len(rows):
+        return float("nan"), None
+    if isinstance(metric, SetMetric):
+        resampled = [metric.value_of_set(kept, counts) for counts in bootstrap_counts(len(rows), n_bootstrap, seed)]
+        value = float(metric.value_of_set(kept, np.ones((1, len(rows)), dtype=np.int64))[0])
+    else:
+        resampled = [metric.value(counts @ rows) for counts in bootstrap_counts(len(rows), n_bootstrap, seed)]
+        value = float(metric.value(rows.sum(axis=0)))
+    if not n_bootstrap:
+        return value, None
+    values = np.concatenate(resampled)
+    if isinstance(metric, SetMetric):
+        # a resample repeats samples, and repeats add no new n-grams: its values sit too low by their mean shift
+        values = values - np.nanmean(values) + value
+    return value, percentile_interval(values)

@@ -1,0 +1,67 @@
+"""The seam of every metric: a row of sums a sample, and a value from summed rows.
+
+`value(row)` is the sample's score and `value(sum of rows)` the set's, so corpus scores, bootstrap intervals and
+permutation tests cost no second pass. A row of NaN is an unscored sample; `unscorable` gives its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.records import Sample
+
+Array = NDArray[np.float64]
+
+NO_REFERENCES = "no references"
+
+
+class Metric(Protocol):
+    """A frozen dataclass whose fields are its whole configuration."""
+
+    def unscorable(self, sample: Sample) -> str | None:
+        """Why this sample gets no score, or None."""
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        """One row a sample; NaN where `unscorable` has a reason."""
+
+    def value(self, total: Array) -> Array:
+        """Scores from rows or sums of rows: the last axis is the row."""
+
+
+@runtime_checkable
+class FittedMetric(Protocol):
+    """A metric with constants that come from the whole set, such as NIST's information weights."""
+
+    def fit(self, samples: Sequence[Sample]) -> Self: ...
+
+    def fitted(self) -> str:
+        """What the constants were fitted on, for the signature; empty before `fit`."""
+
+
+@runtime_checkable
+class SetMetric(Protocol):
+    """A metric whose rows do not add up, such as distinct-n: it scores a weighted set as a whole."""
+
+    def value_of_set(self, samples: Sequence[Sample], counts: NDArray[np.int64]) -> Array:
+        """The value of each resampled set; `counts[b, i]` says how often sample i stands in set b."""
+
+
+def mean_value(total: Array) -> Array:
+    """The value of rows [score, 1]: the mean over samples."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(total[..., 0] / total[..., 1])
+
+
+def score_rows(scores: Array) -> Array:
+    """Rows [score, 1] from scores, for metrics whose set score is the mean."""
+    rows = np.column_stack([scores, np.ones_like(scores)])
+    rows[np.isnan(scores)] = np.nan
+    return rows
+
+
+def needs_references(sample: Sample) -> str | None:
+    return None if sample.references else NO_REFERENCES

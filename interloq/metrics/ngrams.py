@@ -1,0 +1,244 @@
+"""N-gram counts of replies and their references, for many samples at once.
+
+Texts become numbered tokens in flat arrays. Counting compares every token of a reply with every token of its references
+in one array operation over a block of samples of similar length; an n-gram matches where n neighbouring tokens match. For
+replies of usual length that is far cheaper than hashing n-grams one by one. Samples too long for it are counted with a
+dictionary and come out in the same form.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.tokenize import Tokenizer
+from interloq.records import Sample
+
+Ints = NDArray[np.int32]
+BLOCK = 2**20  # cells compared at a time: small enough to stay in a cache
+FEW = 1024  # texts split before their words are looked up, while these are still in the cache
+LONGEST = 255  # counts fit in a byte up to this length; longer texts are counted with a dictionary
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Tokenised texts end to end in one array; text i is `tokens[ends[i]:ends[i + 1]]`."""
+
+    tokens: Ints
+    ends: NDArray[np.int64]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return np.diff(self.ends)
+
+    def padded(self, which: NDArray[np.int64], width: int, fill: int) -> Ints:
+        """The chosen texts as rows of equal width."""
+        starts, columns = self.ends[which], np.arange(width)
+        inside = columns < (self.ends[which + 1] - starts)[:, None]
+        rows = np.full((len(which), width), fill, dtype=np.int32)
+        rows[inside] = self.tokens[(starts[:, None] + columns)[inside]]
+        return rows
+
+    def __getitem__(self, i: int) -> Ints:
+        return self.tokens[self.ends[i] : self.ends[i + 1]]
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Replies and references of samples as numbered tokens; sample i owns `n_references[i]` references in a row."""
+
+    responses: Texts
+    references: Texts
+    weights: NDArray[np.float64]
+    n_references: NDArray[np.int64]
+
+    @property
+    def first_reference(self) -> NDArray[np.int64]:
+        return np.cumsum(self.n_references) - self.n_references
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """N-gram counts of a block of samples.
+
+    `response[n-1][g, b]` is the count of n-gram g in reply b, 0 where there is no such n-gram (or it was counted before).
+    `references[n-1][g, j, b]` is its count in reference j. `samples[b]` says which sample b is.
+    """
+
+    samples: NDArray[np.int64]
+    weights: NDArray[np.float64]  # [j, b]; NaN where sample b has no reference j
+    response: list[NDArray[Any]]
+    references: list[NDArray[Any]]
+
+
+def number(samples: Sequence[Sample], tokenizer: Tokenizer) -> Numbered:
+    """Tokenise and number the texts of samples."""
+    numbering = Numbering(tokenizer)
+    responses = numbering.texts(sample.response for sample in samples)
+    references = numbering.texts(r.text for sample in samples for r in sample.references)
+    weights = np.array([r.weight for sample in samples for r in sample.references], dtype=np.float64)
+    return Numbered(responses, references, weights, np.array([len(s.references) for s in samples], dtype=np.int64))
+
+
+class Numbering:
+    """Gives equal tokens equal numbers; each distinct word, or text where the tokenizer looks past words, is split once."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._by_word = tokenizer.by_word
+        self._units = _Units(tokenizer)
+
+    def texts(self, texts: Iterable[str]) -> Texts:
+        iterator = iter(texts)
+        which, ends = [np.zeros(0, dtype=np.int64)], [0]
+        while batch := list(islice(iterator, FEW)):
+            units: list[str] = []
+            done = ends[-1]
+            for text in batch:
+                # a line break hides the end of a word from 13a, which joins over "-\n": such a text stays whole
+                if self._by_word and "\n" not in text:
+                    units += text.split()
+                else:
+                    units.append(text)
+                ends.append(done + len(units))
+            which.append(np.fromiter(map(self._units.__getitem__, units), dtype=np.int64, count=len(units)))
+        return self._units.spread(np.concatenate(which), np.array(ends, dtype=np.int64))
+
+
+class _Units(dict[str, int]):
+    """Word or text → its place in a table of token numbers, made when first asked for."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._ids: dict[str, int] = {}
+        self._tokens: list[int] = []
+        self._ends = [0]
+
+    def __missing__(self, unit: str) -> int:
+        ids = self._ids
+        self._tokens += [ids.setdefault(token, len(ids)) for token in self._tokenizer.tokens(unit)]
+        self._ends.append(len(self._tokens))
+        self[unit] = place = len(self._ends) - 2
+        return place
+
+    def spread(self, which: NDArray[np.int64], ends: NDArray[np.int64]) -> Texts:
+        """The tokens of units one after another, and where each text ends among them."""
+        table, table_ends = np.array(self._tokens, dtype=np.int32), np.array(self._ends)
+        starts, lengths = table_ends[which], table_ends[which + 1] - table_ends[which]
+        total = np.concatenate([[0], np.cumsum(lengths)])
+        tokens = table[np.repeat(starts - total[:-1], lengths) + np.arange(total[-1])]
+        return Texts(tokens, total[ends])
+
+
+def closest_lengths(numbered: Numbered) -> NDArray[np.int64]:
+    """For each sample the reference length closest to its reply's, the shorter of two equally close ones."""
+    lengths = numbered.references.lengths
+    own = np.repeat(numbered.responses.lengths, numbered.n_references)
+    span = int(lengths.max(initial=0)) + 1
+    key = np.abs(lengths - own) * span + lengths
+    return _per_sample(np.minimum, key, numbered) % span
+
+
+def average_lengths(numbered: Numbered) -> NDArray[np.float64]:
+    lengths = numbered.references.lengths.astype(np.float64)
+    return _per_sample(np.add, lengths, numbered) / numbered.n_references
+
+
+def largest_weights(numbered: Numbered) -> NDArray[np.float64]:
+    return _per_sample(np.maximum, numbered.weights, numbered)
+
+
+def _per_sample(operation: np.ufunc, values: NDArray[Any], numbered: Numbered) -> NDArray[Any]:
+    if not len(numbered.n_references):
+        return values[:0]
+    return np.asarray(operation.reduceat(values, numbered.first_reference))
+
+
+def count(numbered: Numbered, order: int) -> Iterator[Counts]:
+    """Counts of all n-grams up to `order`, in blocks that together hold every sample once. Needs references everywhere."""
+    widths = _per_sample(np.maximum, numbered.references.lengths, numbered)
+    longest = np.maximum(widths, numbered.responses.lengths)
+    short = longest <= LONGEST
+    for block in _blocks(numbered, widths, np.flatnonzero(short)):
+        yield _compared(numbered, widths, block, order)
+    for i in np.flatnonzero(~short):
+        yield _dictionary(numbered, int(i), order)
+
+
+def _blocks(
+    numbered: Numbered, widths: NDArray[np.int64], samples: NDArray[np.int64]
+) -> Iterator[NDArray[np.int64]]:
+    """Samples of similar shape together, so that padding costs little."""
+    size = np.stack([numbered.n_references, widths, numbered.responses.lengths])[:, samples]
+    samples, size = samples[np.lexsort(size[::-1])], np.maximum(size[:, np.lexsort(size[::-1])], 1)
+    start = 0
+    while start < len(samples):
+        # grow until the padded block, as wide as its widest member, is full
+        stop = start + max(1, BLOCK // int(size[:, start].prod()))
+        cells = np.maximum.accumulate(size[:, start:stop], axis=1).prod(axis=0) * np.arange(1, size[:, start:stop].shape[1] + 1)
+        stop = start + max(1, int(np.searchsorted(cells, BLOCK, side="right")))
+        yield samples[start:stop]
+        start = stop
+
+
+def _compared(numbered: Numbered, widths: NDArray[np.int64], block: NDArray[np.int64], order: int) -> Counts:
+    """Counts by comparing all pairs of tokens; the block is the last axis, so every operation runs along it."""
+    response = np.ascontiguousarray(numbered.responses.padded(block, _width(numbered.responses.lengths[block]), -1).T)
+    references, weights = _references(numbered, block, _width(widths[block]))
+    own = response[:, None] == response[None]  # [i', i, b]
+    other = response[None, :, None] == references[:, None]  # [l, i, j, b]
+    lengths = numbered.responses.lengths[block]
+    counts = Counts(block, weights, [], [])
+    own_n, other_n = own, other
+    for n in range(1, order + 1):
+        if n > 1:
+            own_n = own_n[:-1, :-1] & own[n - 1 :, n - 1 :]
+            other_n = other_n[:-1, :-1] & other[n - 1 :, n - 1 :]
+        valid = np.arange(own_n.shape[1])[:, None] <= lengths - n
+        repeated = (own_n & np.tri(*own_n.shape[:2], -1, dtype=bool).T[:, :, None]).any(axis=0)
+        counts.response.append(np.add.reduce(own_n, axis=0, dtype=np.uint8) * (valid & ~repeated))
+        counts.references.append(np.add.reduce(other_n, axis=0, dtype=np.uint8))
+    return counts
+
+
+def _references(
+    numbered: Numbered, block: NDArray[np.int64], width: int
+) -> tuple[Ints, NDArray[np.float64]]:
+    """The references of a block as [l, j, b], absent ones empty, and their weights as [j, b]."""
+    each = numbered.n_references[block]
+    columns = np.arange(_width(each))
+    present = columns < each[:, None]
+    which = (numbered.first_reference[block][:, None] + columns)[present]
+    tokens = np.full((len(block), len(columns), width), -2, dtype=np.int32)
+    tokens[present] = numbered.references.padded(which, width, -2)
+    weights = np.full((len(block), len(columns)), np.nan)
+    weights[present] = numbered.weights[which]
+    return np.ascontiguousarray(tokens.transpose(2, 1, 0)), np.ascontiguousarray(weights.T)
+
+
+def _width(lengths: NDArray[np.int64]) -> int:
+    return max(1, int(lengths.max(initial=0)))
+
+
+def _dictionary(numbered: Numbered, sample: int, order: int) -> Counts:
+    """The same counts for one sample of any length."""
+    first = int(numbered.first_reference[sample])
+    owned = range(first, first + int(numbered.n_references[sample]))
+    counts = Counts(np.array([sample]), numbered.weights[owned, None], [], [])
+    for n in range(1, order + 1):
+        response = ngrams(numbered.responses[sample].tolist(), n)
+        references = [ngrams(numbered.references[j].tolist(), n) for j in owned]
+        counts.response.append(np.array([*response.values()], dtype=np.int64).reshape(-1, 1))
+        table = [[reference[gram] for reference in references] for gram in response]
+        counts.references.append(np.array(table, dtype=np.int64).reshape(-1, len(owned), 1))
+    return counts
+
+
+def ngrams(tokens: Sequence[Any], n: int) -> Counter[tuple[Any, ...]]:
+    """N-grams and how often each occurs."""
+    return Counter(zip(*(tokens[i:] for i in range(n)), strict=False))

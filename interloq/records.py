@@ -1,0 +1,189 @@
+"""The records that travel between stages: frozen, small, and the same in Python and on disk.
+
+A stage adds to a record with `dataclasses.replace`; it never changes what came in.
+Missing is `None` or NaN, never 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from interloq.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One utterance of a dialogue."""
+
+    text: str
+    speaker: str = ""
+    time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A reply that could have been given; its weight says how good it is, from -1 to 1."""
+
+    text: str
+    weight: float = 1.0
+    source: str = "gold"  # gold, parrot, human or retrieved:<id>
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.weight):
+            raise InputError(f"reference weight must be a finite number, got {self.weight}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """One person's judgment; `value` None means the person answered "not applicable"."""
+
+    value: float | None
+    rater: str = ""
+    aspect: str = "overall"
+    role: str = ""  # e.g. "interlocutor" or "outsider"
+    item: str = ""  # what was rated, where the rating is stored alone
+
+    def __post_init__(self) -> None:
+        if self.value is not None and not math.isfinite(self.value):
+            raise InputError(
+                f"rating must be a finite number, got {self.value}",
+                cure="leave the rating out or write null for 'not applicable'",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One reply to be judged. Plain strings do for context and references."""
+
+    id: str
+    context: tuple[Turn, ...]
+    response: str
+    references: tuple[Reference, ...] = ()
+    system: str = ""
+    ratings: tuple[Rating, ...] = ()
+
+    def __init__(
+        self,
+        id: str,
+        context: str | Iterable[str | Turn] = (),
+        response: str = "",
+        references: str | Iterable[str | Reference] = (),
+        system: str = "",
+        ratings: Iterable[float | Rating] = (),
+    ) -> None:
+        for name, value in (("id", id), ("response", response), ("system", system)):
+            if not isinstance(value, str):
+                raise InputError(f"{name} must be text, got {_shown(value)}")
+        object.__setattr__(self, "id", id)
+        object.__setattr__(self, "context", tuple(_each(context, Turn, "context")))
+        object.__setattr__(self, "response", response)
+        object.__setattr__(self, "references", tuple(_each(references, Reference, "references")))
+        object.__setattr__(self, "system", system)
+        object.__setattr__(self, "ratings", tuple(_ratings(ratings)))
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """A whole conversation; `systems` maps a speaker to the system behind it."""
+
+    id: str
+    turns: tuple[Turn, ...]
+    systems: Mapping[str, str] = field(default_factory=dict)
+    ratings: tuple[Rating, ...] = ()
+
+    def __init__(
+        self,
+        id: str,
+        turns: Iterable[str | Turn] = (),
+        systems: Mapping[str, str] | None = None,
+        ratings: Iterable[float | Rating] = (),
+    ) -> None:
+        object.__setattr__(self, "id", id)
+        object.__setattr__(self, "turns", tuple(_each(turns, Turn, "turns")))
+        object.__setattr__(self, "systems", dict(systems or {}))
+        object.__setattr__(self, "ratings", tuple(_ratings(ratings)))
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a metric (its spec) said of one sample; unscored is None, with the reason."""
+
+    id: str
+    metric: str
+    value: float | None
+    reason: str = ""
+    system: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A metric's verdict on a set of samples.
+
+    `n` counts the scored samples and `unscored` the others; `reasons` says why, by sample.
+    `ci` is the 95 % bootstrap interval, None when no resamples were asked for.
+    """
+
+    metric: str
+    value: float
+    ci: tuple[float, float] | None
+    n: int
+    unscored: int
+    signature: str
+    by_sample: Mapping[str, float]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+class ById(Mapping[str, float]):
+    """A read-only mapping id → float over one array: eight bytes a value, not a hundred."""
+
+    __slots__ = ("_ids", "_index", "_values")
+
+    def __init__(self, ids: Sequence[str], values: Sequence[float]) -> None:
+        self._ids, self._values = ids, values
+        self._index: dict[str, int] | None = None
+
+    def __getitem__(self, key: str) -> float:
+        if self._index is None:
+            self._index = {id: i for i, id in enumerate(self._ids)}
+        return float(self._values[self._index[key]])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __repr__(self) -> str:
+        return f"ById({len(self)} values)"
+
+
+def _each(values: Any, kind: type[Any], name: str) -> Iterator[Any]:
+    """Records from records or plain strings; one string alone is one record, not its letters."""
+    if isinstance(values, str | kind):
+        values = (values,)
+    elif not isinstance(values, Iterable) or isinstance(values, bytes | Mapping):
+        raise InputError(f"{name} must be a list of texts, got {_shown(values)}")
+    for i, value in enumerate(values):
+        if isinstance(value, str):
+            yield kind(value)
+        elif isinstance(value, kind):
+            yield value
+        else:
+            raise InputError(
+                f"{name}[{i}] must be text or a {kind.__name__}, got {_shown(value)}",
+                cure=f"give each sample its own flat list of {name}",
+            )
+
+
+def _ratings(values: Iterable[float | Rating]) -> Iterator[Rating]:
+    """Ratings from records or plain numbers; numbered raters, because two numbers are two people."""
+    for i, value in enumerate(values):
+        yield value if isinstance(value, Rating) else Rating(float(value), rater=str(i + 1))
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -1,0 +1,220 @@
+"""Components by name: `create("delta_bleu(order=2,tokenizer='char')")` and back with `spec(component)`.
+
+A spec is `name` or `name(field=value, …)`. Values are Python literals or further specs. Specs are parsed,
+never evaluated. A component is a frozen dataclass whose fields are its whole configuration.
+
+Other packages add components through the entry-point group `interloq.components`; the entry point's name is
+`<kind>.<name>`, e.g. `metric.my_metric = "my_package.my_metric:MyMetric"`.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import re
+import types
+import typing
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, Literal, Union
+
+from interloq.errors import SpecError, nearest
+
+KINDS: dict[str, dict[str, str]] = {
+    "metric": {
+        "bleu": "interloq.metrics.bleu:Bleu",
+        "bleu_star": "interloq.metrics.bleu_star:BleuStar",
+        "chrf": "interloq.metrics.chrf:Chrf",
+        "delta_bleu": "interloq.metrics.delta_bleu:DeltaBleu",
+        "distinct": "interloq.metrics.distinct:Distinct",
+        "length": "interloq.metrics.length:Length",
+        "meteor": "interloq.metrics.meteor:Meteor",
+        "nist": "interloq.metrics.nist:Nist",
+        "rouge_l": "interloq.metrics.rouge_l:RougeL",
+    },
+    "tokenizer": {
+        "13a": "interloq.data.tokenize:Mteval13a",
+        "char": "interloq.data.tokenize:Characters",
+        "intl": "interloq.data.tokenize:International",
+        "ja-mecab": "interloq.data.tokenize:JapaneseMecab",
+        "sentencepiece": "interloq.data.tokenize:SentencePiece",
+        "whitespace": "interloq.data.tokenize:Whitespace",
+        "zh": "interloq.data.tokenize:Chinese",
+    },
+}
+_SPEC = re.compile(r"\s*([A-Za-z0-9_][\w-]*)\s*(\(.*\))?\s*", re.DOTALL)
+
+
+class Component:
+    """Base of every component: checks its own fields, so Python and specs meet the same errors."""
+
+    def __post_init__(self) -> None:
+        for field, hint in _fields(type(self)):
+            value = getattr(self, field.name)
+            kind = field.metadata.get("kind")
+            if kind and isinstance(value, str):
+                value = create(value, kind=kind)
+                object.__setattr__(self, field.name, value)
+            if not _fits(value, hint):
+                raise SpecError(
+                    f"{name_of(self)}: {field.name} must be {_said(hint, kind)}, got {value!r}"
+                )
+
+
+def component(kind: str, default: str) -> Any:
+    """A dataclass field that holds a component of this kind, also given as its spec string."""
+    return dataclasses.field(default=default, metadata={"kind": kind})
+
+
+def names(kind: str) -> list[str]:
+    """The registered names of one kind, plugins included."""
+    return sorted(_targets()[kind])
+
+
+def create(text: str, *, kind: str | None = None) -> Any:
+    """The component that a spec string describes."""
+    match = _SPEC.fullmatch(text)
+    if not match:
+        raise SpecError(f"cannot read spec {text!r}; write name or name(field=value,…)")
+    name, arguments = match.groups()
+    cls = _class(name, kind, text)
+    return _build(cls, name, _arguments(arguments or "()", text))
+
+
+def spec(component: Any) -> str:
+    """The shortest spec that creates this component again: fields at their defaults are left out."""
+    return _written(component, all_fields=False)
+
+
+def full_spec(component: Any) -> str:
+    """The spec with every field spelled out, for signatures."""
+    return _written(component, all_fields=True)
+
+
+def name_of(component: Any) -> str:
+    return _find(type(component))[1]
+
+
+def _written(component: Any, *, all_fields: bool) -> str:
+    kind, name = _find(type(component))
+    parts = []
+    for field, _ in _fields(type(component)):
+        value = getattr(component, field.name)
+        if all_fields or value != _default(field):
+            parts.append(f"{field.name}={_literal(value, all_fields)}")
+    return f"{name}({','.join(parts)})" if parts else name
+
+
+def _literal(value: Any, all_fields: bool) -> str:
+    if not isinstance(value, Component):
+        return repr(value)
+    text = _written(value, all_fields=all_fields)
+    # '13a' and 'ja-mecab' are no identifiers, so these stand in quotes
+    return text if text.split("(")[0].isidentifier() and _find(type(value))[0] != "tokenizer" else repr(text)
+
+
+@cache
+def _targets() -> dict[str, dict[str, str]]:
+    """kind → name → "module:Class", with what other installed packages add."""
+    table = {kind: dict(components) for kind, components in KINDS.items()}
+    for entry in entry_points(group="interloq.components"):
+        kind, _, name = entry.name.partition(".")
+        if kind in table and name and name not in table[kind]:
+            table[kind][name] = entry.value
+    return table
+
+
+def _class(name: str, kind: str | None, text: str) -> type:
+    kinds = [kind] if kind else list(_targets())
+    for candidate in kinds:
+        if name in _targets()[candidate]:
+            module, _, cls = _targets()[candidate][name].partition(":")
+            return typing.cast(type, getattr(importlib.import_module(module), cls))
+    known = [n for candidate in kinds for n in _targets()[candidate]]
+    where = "" if name == text.strip() else f" in {text!r}"
+    raise SpecError(f"unknown {kind or 'component'} {name!r}{where}{nearest(name, known)}")
+
+
+@cache
+def _find(cls: type) -> tuple[str, str]:
+    target = f"{cls.__module__}:{cls.__qualname__}"
+    for kind, components in _targets().items():
+        for name, candidate in components.items():
+            if candidate == target:
+                return kind, name
+    return "", cls.__name__
+
+
+def _build(cls: type, name: str, arguments: dict[str, Any]) -> Any:
+    known = [field.name for field, _ in _fields(cls)]
+    for given in arguments:
+        if given not in known:
+            raise SpecError(f"{name} has no field {given!r}{nearest(given, known)}")
+    try:
+        return cls(**arguments)
+    except TypeError as error:  # a required field is missing
+        raise SpecError(f"{name}: {str(error).split(') ', 1)[-1]}") from error
+
+
+def _arguments(text: str, whole: str) -> dict[str, Any]:
+    try:
+        call = ast.parse("f" + text, mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        raise SpecError(f"cannot read spec {whole!r}: {type(error).__name__}") from error
+    if not isinstance(call, ast.Call):
+        raise SpecError(f"cannot read spec {whole!r}; write name(field=value,…)")
+    return _keywords(call, whole)
+
+
+def _keywords(call: ast.Call, whole: str) -> dict[str, Any]:
+    if call.args or any(keyword.arg is None for keyword in call.keywords):
+        raise SpecError(f"fields in {whole!r} need names: write name(field=value)")
+    return {keyword.arg: _value(keyword.value, whole) for keyword in call.keywords if keyword.arg}
+
+
+def _value(node: ast.expr, whole: str) -> Any:
+    if isinstance(node, ast.Name):
+        return create(node.id)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        name = node.func.id
+        return _build(_class(name, None, whole), name, _keywords(node, whole))
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError) as error:
+        raise SpecError(f"{ast.unparse(node)!r} in {whole!r} is neither a literal nor a spec") from error
+    return tuple(value) if isinstance(value, list) else value
+
+
+@cache
+def _fields(cls: Any) -> list[tuple[dataclasses.Field[Any], Any]]:
+    hints = typing.get_type_hints(cls)
+    return [(field, hints[field.name]) for field in dataclasses.fields(cls) if field.init]
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default is dataclasses.MISSING:
+        return dataclasses.MISSING
+    kind = field.metadata.get("kind")
+    return create(field.default, kind=kind) if kind else field.default
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin = typing.get_origin(hint)
+    if origin is Literal:
+        return any(value == choice and type(value) is type(choice) for choice in typing.get_args(hint))
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, part) for part in typing.get_args(hint))
+    if hint in (int, float):
+        return isinstance(value, int | hint) and not isinstance(value, bool)
+    if hint in (str, bool, type(None)):
+        return isinstance(value, hint)
+    return True  # components and containers check themselves
+
+
+def _said(hint: Any, kind: str | None) -> str:
+    if kind:
+        return f"a {kind}"
+    if typing.get_origin(hint) is Literal:
+        return "one of " + ", ".join(repr(choice) for choice in typing.get_args(hint))
+    return getattr(hint, "__name__", str(hint))
