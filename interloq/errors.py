@@ -35,8 +35,7 @@ class MissingDependencyError(InterloqError):
 
     def __init__(self, needed_by: str, package: str, extra: str) -> None:
         super().__init__(
-            f"{needed_by} needs the package {package!r}, which is not installed; "
-            f"run: pip install 'interloq[{extra}]'"
+            f"{needed_by} needs the package {package!r}, which is not installed; run: pip install 'interloq[{extra}]'"
         )
 
 

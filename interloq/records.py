@@ -108,6 +108,31 @@ class Dialogue:
 
 
 @dataclass(frozen=True, slots=True)
+class Post:
+    """One message of a log; times are ISO 8601 in UTC, so they sort as text."""
+
+    id: str
+    user: str
+    text: str
+    time: str = ""
+    reply_to: str = ""  # the id of the post it answers
+    lang: str = ""
+    thread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An utterance and a response to it from a log; pairs that share `to` answer the same post."""
+
+    id: str
+    utterance: str
+    response: str
+    to: str = ""  # the id of the utterance's post
+    thread: str = ""
+    time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """What a metric (its spec) said of one sample; unscored is None, with the reason."""
 
@@ -141,7 +166,7 @@ class ById(Mapping[str, float]):
 
     __slots__ = ("_ids", "_index", "_values")
 
-    def __init__(self, ids: Sequence[str], values: Sequence[float]) -> None:
+    def __init__(self, ids: Sequence[str], values: Any) -> None:
         self._ids, self._values = ids, values
         self._index: dict[str, int] | None = None
 

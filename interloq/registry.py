@@ -39,6 +39,7 @@ KINDS: dict[str, dict[str, str]] = {
         "intl": "interloq.data.tokenize:International",
         "ja-mecab": "interloq.data.tokenize:JapaneseMecab",
         "sentencepiece": "interloq.data.tokenize:SentencePiece",
+        "space": "interloq.data.tokenize:Spaces",
         "whitespace": "interloq.data.tokenize:Whitespace",
         "zh": "interloq.data.tokenize:Chinese",
     },
@@ -56,10 +57,8 @@ class Component:
             if kind and isinstance(value, str):
                 value = create(value, kind=kind)
                 object.__setattr__(self, field.name, value)
-            if not _fits(value, hint):
-                raise SpecError(
-                    f"{name_of(self)}: {field.name} must be {_said(hint, kind)}, got {value!r}"
-                )
+            if not (_is_a(value, kind) if kind else _fits(value, hint)):
+                raise SpecError(f"{name_of(self)}: {field.name} must be {_said(hint, kind)}, got {value!r}")
 
 
 def component(kind: str, default: str) -> Any:
@@ -97,7 +96,7 @@ def name_of(component: Any) -> str:
 
 
 def _written(component: Any, *, all_fields: bool) -> str:
-    kind, name = _find(type(component))
+    name = name_of(component)
     parts = []
     for field, _ in _fields(type(component)):
         value = getattr(component, field.name)
@@ -130,20 +129,21 @@ def _class(name: str, kind: str | None, text: str) -> type:
     for candidate in kinds:
         if name in _targets()[candidate]:
             module, _, cls = _targets()[candidate][name].partition(":")
-            return typing.cast(type, getattr(importlib.import_module(module), cls))
+            return typing.cast("type", getattr(importlib.import_module(module), cls))
     known = [n for candidate in kinds for n in _targets()[candidate]]
     where = "" if name == text.strip() else f" in {text!r}"
     raise SpecError(f"unknown {kind or 'component'} {name!r}{where}{nearest(name, known)}")
 
 
-@cache
 def _find(cls: type) -> tuple[str, str]:
-    target = f"{cls.__module__}:{cls.__qualname__}"
-    for kind, components in _targets().items():
-        for name, candidate in components.items():
-            if candidate == target:
-                return kind, name
-    return "", cls.__name__
+    return _registered(f"{cls.__module__}:{cls.__qualname__}") or ("", cls.__name__)
+
+
+@cache
+def _registered(target: str) -> tuple[str, str] | None:
+    """Kind and name under which a class is registered."""
+    every = ((kind, name, path) for kind, components in _targets().items() for name, path in components.items())
+    return next(((kind, name) for kind, name, path in every if path == target), None)
 
 
 def _build(cls: type, name: str, arguments: dict[str, Any]) -> Any:
@@ -162,7 +162,7 @@ def _arguments(text: str, whole: str) -> dict[str, Any]:
         call = ast.parse("f" + text, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise SpecError(f"cannot read spec {whole!r}: {type(error).__name__}") from error
-    if not isinstance(call, ast.Call):
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
         raise SpecError(f"cannot read spec {whole!r}; write name(field=value,…)")
     return _keywords(call, whole)
 
@@ -186,7 +186,6 @@ def _value(node: ast.expr, whole: str) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-@cache
 def _fields(cls: Any) -> list[tuple[dataclasses.Field[Any], Any]]:
     hints = typing.get_type_hints(cls)
     return [(field, hints[field.name]) for field in dataclasses.fields(cls) if field.init]
@@ -197,6 +196,11 @@ def _default(field: dataclasses.Field[Any]) -> Any:
         return dataclasses.MISSING
     kind = field.metadata.get("kind")
     return create(field.default, kind=kind) if kind else field.default
+
+
+def _is_a(value: Any, kind: str) -> bool:
+    """A component of this kind; one that is registered nowhere is taken at its word."""
+    return dataclasses.is_dataclass(type(value)) and _find(type(value))[0] in ("", kind)
 
 
 def _fits(value: Any, hint: Any) -> bool:

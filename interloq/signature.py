@@ -18,6 +18,8 @@ def signature(component: Any, **facts: object) -> str:
     tokenizer = getattr(component, "tokenizer", None)
     if tokenizer is not None:
         parts.append(f"tokenizer:{tokenizer.signature()}")
+    if hasattr(component, "built_with"):  # a metric that rests on another package names it and its version
+        parts.append(f"built-with:{component.built_with()}")
     parts += [f"{name}:{value}" for name, value in facts.items()]
     return "|".join([*parts, f"version:{__version__}"])
 

@@ -17,10 +17,14 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("samples", nargs="?", metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
+    parser.add_argument(
+        "samples", nargs="?", metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
+    )
     parser.add_argument("-m", "--metric", action="append", default=[], metavar="SPEC", help="a metric; repeat for more")
     parser.add_argument("-o", "--output", metavar="FILE", help="write a score a sample and metric here")
-    parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)")
+    parser.add_argument(
+        "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the resamples (default 0)")
     parser.add_argument("--list", action="store_true", help="list the metrics and tokenizers")
     add_common(parser)
@@ -86,8 +90,6 @@ def _print(results: Sequence[dict[str, Result]]) -> None:
         for system in systems[1:] or [""]:
             result = by_system[system]
             rows.append(_row(result, system))
-        if len(systems) > 2:
-            rows.append(_row(by_system[""], "(all)"))
     print_table("", ["metric", "system", "value", "95 % interval", "n", "unscored"], rows)
     reasons: dict[str, int] = {}
     for by_system in results:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from interloq.errors import InputError
 
@@ -55,7 +55,7 @@ def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 yield number, line.rstrip(b"\r\n")
-        except (EOFError, OSError, lzma.LZMAError, *_zstd_errors()) as error:
+        except _damage() as error:
             raise InputError(
                 f"the file is damaged or cut off: {error}",
                 cure="copy it again",
@@ -79,8 +79,8 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     try:
         with os.fdopen(handle, "wb") as file, _compressed(file, path.suffix.lower()) as stream:
             yield stream
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
@@ -92,7 +92,7 @@ def _umask() -> int:
     return mask
 
 
-def _decompressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+def _decompressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
     if suffix == ".gz":
         return gzip.open(file)
     if suffix == ".xz":
@@ -106,7 +106,7 @@ def _decompressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextMan
     return contextlib.nullcontext(file)
 
 
-def _compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+def _compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
     if suffix == ".gz":  # no time stamp: the same records give the same bytes
         return gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0)
     if suffix == ".xz":
@@ -118,6 +118,7 @@ def _compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManag
     return contextlib.nullcontext(file)
 
 
-def _zstd_errors() -> tuple[type[Exception], ...]:
+def _damage() -> tuple[type[Exception], ...]:
+    """What reading a broken file raises; zstandard's own error only once it is loaded."""
     zstandard = sys.modules.get("zstandard")
-    return (zstandard.ZstdError,) if zstandard else ()
+    return (EOFError, OSError, lzma.LZMAError, *([zstandard.ZstdError] if zstandard else []))

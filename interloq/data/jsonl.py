@@ -19,7 +19,7 @@ import orjson
 
 from interloq.data.files import MAX_LINE, lines, plain_suffix, replacing
 from interloq.errors import InputError, RejectedWarning, nearest
-from interloq.records import Dialogue, Rating, Reference, Sample, Score, Turn
+from interloq.records import Dialogue, Pair, Post, Rating, Reference, Sample, Score, Turn
 
 SCHEMA = 1
 SHOWN = 5  # bad lines named one by one; the others are counted
@@ -147,12 +147,10 @@ def _decoded(line: bytes) -> Any:
         try:
             line.decode("utf-8")
         except UnicodeDecodeError as bad:
-            raise InputError(
-                f"byte {bad.start + 1} is not valid UTF-8", cure="save the file as UTF-8"
-            ) from error
+            raise InputError(f"byte {bad.start + 1} is not valid UTF-8", cure="save the file as UTF-8") from error
         cure = "write each record as one whole JSON object on one line"
-        if any(word in line for word in (b"NaN", b"Infinity")):
-            cure = "NaN and Infinity are not JSON: write null for 'not applicable'"
+        if any(word in line for word in (b"NaN", b"Infinity")) or "infinity" in error.msg:
+            cure = "JSON has no NaN and no infinity: write null for 'not applicable'"
         raise InputError(f"not valid JSON ({error.msg} at column {error.colno})", cure=cure) from error
 
 
@@ -266,7 +264,7 @@ def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
     )
 
 
-def _score(value: Mapping[str, Any], number: str) -> Score:
+def _score(value: Mapping[str, Any], _: str) -> Score:
     return Score(
         id=_get(value, "id", str, required=True),
         metric=_get(value, "metric", str, required=True),
@@ -276,11 +274,23 @@ def _score(value: Mapping[str, Any], number: str) -> Score:
     )
 
 
+def _post(value: Mapping[str, Any], number: str) -> Post:
+    texts = {name: _get(value, name, str, "") for name in ("user", "time", "reply_to", "lang", "thread")}
+    return Post(id=_id(value, number), text=_get(value, "text", str, required=True), **texts)
+
+
+def _pair(value: Mapping[str, Any], number: str) -> Pair:
+    texts = {name: _get(value, name, str, required=True) for name in ("utterance", "response")}
+    return Pair(id=_id(value, number), **texts, **{name: _get(value, name, str, "") for name in ("to", "thread", "time")})
+
+
 PARSERS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
     "samples": _sample,
     "dialogues": _dialogue,
+    "posts": _post,
+    "pairs": _pair,
     "scores": _score,
-    "ratings": lambda value, number: _rating(value, "rating", 0),
+    "ratings": lambda value, _: _rating(value, "rating", 0),
 }
 
 

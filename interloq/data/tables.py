@@ -1,7 +1,7 @@
 """Records from CSV and TSV: one row a sample.
 
-Columns: `id`, `context` and `references` (several joined by `|||`), `reference`, `reference_2`, …, `response`, `system`,
-`rating`, `rating:<aspect>` or `rating:<aspect>:<rater>`. An empty rating is "not applicable" (null).
+Columns: `id`, `context` and `references` (several joined by `|||`), `reference`, `reference_2`, …, `response`,
+`system`, `rating`, `rating:<aspect>` or `rating:<aspect>:<rater>`. An empty rating is "not applicable" (null).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _values(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _rating(name: str, cell: str) -> dict[str, Any]:
-    _, aspect, rater = (name.split(":", 2) + ["", ""])[:3]
+    _, aspect, rater = [*name.split(":", 2), "", ""][:3]
     try:
         value = float(cell) if cell.strip() else None
     except ValueError:

@@ -29,7 +29,7 @@ class Spread:
     max: float
     min: float
     mean: float
-    annotators: int  # annotators it could be computed for
+    annotators: int  # annotators, or pairs of them, it could be computed for
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,9 +81,7 @@ def bleu_rows(numbered: ngrams.Numbered, order: int, brevity: Brevity) -> Array:
     return rows
 
 
-def bleu_value(
-    rows: Array, order: int, smoothing: Smoothing, k: float, *, effective_order: bool = False
-) -> Array:
+def bleu_value(rows: Array, order: int, smoothing: Smoothing, k: float, *, effective_order: bool = False) -> Array:
     """BLEU from rows of [matches, totals, reply length, reference length] along the last axis."""
     matches, totals = rows[..., :order], rows[..., order : 2 * order]
     length, reference = rows[..., -2], rows[..., -1]
@@ -92,11 +90,13 @@ def bleu_value(
         ratio = (length + 1e-15) / (reference + 1e-9)
         return np.asarray(np.exp(logs.mean(axis=-1) + np.where(ratio < 1, 1 - 1 / ratio, 0.0)))
     precisions = smoothed(matches, totals, smoothing, k)
-    used = totals > 0 if effective_order else np.ones_like(totals, dtype=bool)
+    # add-k gives n-grams to every order, so none counts as longer than the reply, as in sacrebleu
+    every = not effective_order or smoothing == "add-k"
+    used = np.ones_like(totals, dtype=bool) if every else totals > 0
     with np.errstate(divide="ignore"):
         logs = np.where(used, np.log(precisions), 0.0).sum(axis=-1) / np.maximum(used.sum(axis=-1), 1)
-    # without one matching word smoothing has nothing to hold on to: 0, as in sacrebleu and NLTK
-    score = np.where((matches[..., 0] > 0) & (length > 0), np.exp(logs), 0.0)
+    # without one match smoothing has nothing to hold on to: 0, as in sacrebleu and NLTK
+    score = np.where((matches > 0).any(axis=-1) & (length > 0), np.exp(logs), 0.0)
     return np.asarray(score * brevity_penalty(length, reference))
 
 

@@ -1,6 +1,7 @@
 """BLEU* (maximum single-reference BLEU; Gupta et al., 2019).
 
-BLEU*(h, R) = max_{r ∈ R} BLEU(h, {r}), averaged over samples. Public multi-reference work smooths with NLTK's `method1`.
+BLEU*(h, R) = max_{r ∈ R} BLEU(h, {r}), averaged over samples.
+Public multi-reference work smooths with NLTK's `method1`.
 """
 
 from __future__ import annotations

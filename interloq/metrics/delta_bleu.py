@@ -4,11 +4,11 @@ p_n = Σ_i Σ_g max_{j: g ∈ r_ij} w_ij · min(#_g(h_i), #_g(r_ij)) / Σ_i Σ_g
 
 The papers and their code differ, so there are three modes:
 
-- `sentence` (default, the υBLEU code): a score a reply, averaged over replies. The maximum in the numerator starts at 0, so
-  a reference with a negative weight never subtracts. Closest reference length, no smoothing: any p_n = 0 gives 0.
+- `sentence` (default, the υBLEU code): a score a reply, averaged over replies. The maximum in the numerator starts at
+  0, so a reference with a negative weight never subtracts. Closest reference length, no smoothing: any p_n = 0 gives 0.
 - `corpus` (the ΔBLEU code, a sacrebleu fork): sums over all replies. The weight is the largest among references that
   hold g, the count the largest among all of them; each order's sum is floored at 0, then smoothed as sacrebleu's `exp`.
-- `paper` (the formula above): sums over all replies, average lengths. Any p_n ≤ 0 gives 0, as its logarithm does not exist.
+- `paper` (the formula above): sums over all replies, average lengths. Any p_n ≤ 0 gives 0, as it has no logarithm.
 
 With all weights 1 each mode equals BLEU of the same order, smoothing and length rule. A sample whose largest weight
 is 0 or less is unscored: its denominator is not positive.
@@ -51,7 +51,7 @@ class DeltaBleu(Component):
         return None if max(r.weight for r in sample.references) > 0 else NO_POSITIVE_WEIGHT
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """[weighted matches of order 1…N, weighted n-grams of order 1…N, reply length, reference length], or [score, 1]."""
+        """[weighted matches of order 1…N, weighted n-grams of order 1…N, both lengths], or [score, 1]."""
         rows = delta_bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.mode)
         return score_rows(self._bleu(rows)) if self.mode == "sentence" else rows
 
@@ -68,12 +68,19 @@ def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:
     rows = np.zeros((len(lengths), 2 * order + 2))
     for block in ngrams.count(numbered, order):
         for n, (own, other) in enumerate(zip(block.response, block.references, strict=True)):
-            rows[block.samples, n] = _NUMERATORS[mode](own, other, block.weights).sum(axis=0)
+            rows[block.samples, n] = _added(_NUMERATORS[mode](own, other, block.weights))
     grams = np.maximum(lengths[:, None] - np.arange(order), 0)
     rows[:, order : 2 * order] = grams * ngrams.largest_weights(numbered)[:, None]
     rows[:, -2] = lengths
     rows[:, -1] = (ngrams.average_lengths if mode == "paper" else ngrams.closest_lengths)(numbered)
     return rows
+
+
+def _added(gains: Array) -> Array:
+    """The sum of each column, from top to bottom: numpy adds a lone column in another order, to another last bit."""
+    if gains.shape[1] > 1:
+        return np.asarray(gains.sum(axis=0))
+    return np.concatenate([[0.0], gains[:, 0]]).cumsum()[-1:]
 
 
 def _sentence(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
@@ -86,7 +93,7 @@ def _corpus(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
     """(largest weight among references with g) · min(c_h, largest count): these may be different references."""
     weight = np.where(other > 0, np.nan_to_num(weights), -np.inf).max(axis=1, initial=-np.inf)
     count = np.minimum(own, other.max(axis=1, initial=0))
-    return np.where(count > 0, weight, 0) * count
+    return np.asarray(np.where(count > 0, weight, 0) * count)
 
 
 def _paper(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -43,9 +43,7 @@ def evaluate_all(
         built = [m.fit(samples) if isinstance(m, FittedMetric) else m for m in built]
     scoring = _Scoring(built, samples, progress)
     systems = scoring.systems() if by_system else []
-    return [
-        {name: scoring.result(i, name, n_bootstrap, seed) for name in ["", *systems]} for i in range(len(built))
-    ]
+    return [{name: scoring.result(i, name, n_bootstrap, seed) for name in ["", *systems]} for i in range(len(built))]
 
 
 def bootstrap_counts(n: int, n_bootstrap: int, seed: int) -> Iterator[NDArray[np.int64]]:
@@ -56,6 +54,21 @@ def bootstrap_counts(n: int, n_bootstrap: int, seed: int) -> Iterator[NDArray[np
         rows = min(step, n_bootstrap - start)
         drawn = rng.integers(n, size=(rows, n)) + np.arange(rows)[:, None] * n
         yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+
+
+def half_counts(n: int, n_draws: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Halves of n items without repeats: rows of 0 and 1, as blocks of bounded size."""
+    rng = np.random.default_rng(seed)
+    step = max(1, 2**21 // max(n, 1))
+    for start in range(0, n_draws, step):
+        order = rng.random((min(step, n_draws - start), n)).argpartition(_half(n) - 1, axis=1)
+        counts = np.zeros(order.shape, dtype=np.int64)
+        np.put_along_axis(counts, order[:, : _half(n)], 1, axis=1)
+        yield counts
+
+
+def _half(n: int) -> int:
+    return max(1, n // 2)
 
 
 def percentile_interval(values: Array) -> tuple[float, float]:
@@ -89,7 +102,7 @@ class _Scoring:
             if progress:
                 progress(len(chunk))
         layout.finish()
-        self._sort([np.concatenate(parts) if parts else np.zeros((0, 1)) for parts in rows])
+        self._sort([np.concatenate(parts or [m.stats([])]) for m, parts in zip(metrics, rows, strict=True)])
 
     def _sort(self, rows: list[Array]) -> None:
         order = sorted(range(len(self.ids)), key=self.ids.__getitem__)
@@ -149,7 +162,7 @@ def _scored(metric: Any, chunk: Sequence[Sample], reasons: dict[str, str]) -> Ar
     found = {i: why for i, sample in enumerate(chunk) if (why := metric.unscorable(sample))}
     reasons.update({chunk[i].id: why for i, why in found.items()})
     good = [sample for i, sample in enumerate(chunk) if i not in found]
-    stats = metric.stats(good) if good else metric.stats(chunk[:0])
+    stats = metric.stats(good)
     bad = np.isnan(stats).any(axis=1)
     if bad.any():
         raise InputError(f"{name_of(metric)} left {good[int(bad.argmax())].id!r} unscored without a reason")
@@ -165,15 +178,27 @@ def _verdict(
     if not len(rows):
         return float("nan"), None
     if isinstance(metric, SetMetric):
-        resampled = [metric.value_of_set(kept, counts) for counts in bootstrap_counts(len(rows), n_bootstrap, seed)]
-        value = float(metric.value_of_set(kept, np.ones((1, len(rows)), dtype=np.int64))[0])
-    else:
-        resampled = [metric.value(counts @ rows) for counts in bootstrap_counts(len(rows), n_bootstrap, seed)]
-        value = float(metric.value(rows.sum(axis=0)))
+        return _set_verdict(metric, kept, n_bootstrap, seed)
+    value = float(metric.value(rows.sum(axis=0)))
     if not n_bootstrap:
         return value, None
-    values = np.concatenate(resampled)
-    if isinstance(metric, SetMetric):
-        # a resample repeats samples, and repeats add no new n-grams: its values sit too low by their mean shift
-        values = values - np.nanmean(values) + value
-    return value, percentile_interval(values)
+    resampled = [metric.value(counts @ rows) for counts in bootstrap_counts(len(rows), n_bootstrap, seed)]
+    return value, percentile_interval(np.concatenate(resampled))
+
+
+def _set_verdict(
+    metric: SetMetric, kept: Sequence[Sample], n_bootstrap: int, seed: int
+) -> tuple[float, tuple[float, float] | None]:
+    """The same where rows do not add up.
+
+    A resample that repeats samples holds fewer different n-grams than a fresh set would. So halves of the set are drawn
+    without repeats (the delete-half jackknife): around their own mean they spread as whole sets do around theirs.
+    """
+    n, once = len(kept), np.ones((1, len(kept)), dtype=np.int64)
+    values = metric.value_of_set(kept, chain([once], half_counts(n, n_bootstrap, seed)))
+    value, halves = float(values[0]), values[1:]
+    if not n_bootstrap:
+        return value, None
+    size = _half(n)
+    spread = (halves - np.nanmean(halves)) * np.sqrt(size / max(n - size, 1))
+    return value, percentile_interval(value + spread)

@@ -6,7 +6,7 @@ permutation tests cost no second pass. A row of NaN is an unscored sample; `unsc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -46,8 +46,8 @@ class FittedMetric(Protocol):
 class SetMetric(Protocol):
     """A metric whose rows do not add up, such as distinct-n: it scores a weighted set as a whole."""
 
-    def value_of_set(self, samples: Sequence[Sample], counts: NDArray[np.int64]) -> Array:
-        """The value of each resampled set; `counts[b, i]` says how often sample i stands in set b."""
+    def value_of_set(self, samples: Sequence[Sample], counts: Iterable[NDArray[np.int64]]) -> Array:
+        """The value of each resampled set; `counts[b, i]` of a block says how often sample i stands in set b."""
 
 
 def mean_value(total: Array) -> Array:

@@ -1,52 +1,27 @@
 """N-gram counts of replies and their references, for many samples at once.
 
 Texts become numbered tokens in flat arrays. Counting compares every token of a reply with every token of its references
-in one array operation over a block of samples of similar length; an n-gram matches where n neighbouring tokens match. For
-replies of usual length that is far cheaper than hashing n-grams one by one. Samples too long for it are counted with a
-dictionary and come out in the same form.
+in one array operation over a block of samples of similar length; an n-gram matches where n neighbouring tokens match.
+For replies of usual length that is far cheaper than hashing n-grams one by one. Samples too long for it are counted
+with a dictionary and come out in the same form.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.data.numbering import Ints, Numbering, Texts
 from interloq.data.tokenize import Tokenizer
 from interloq.records import Sample
 
-Ints = NDArray[np.int32]
 BLOCK = 2**20  # cells compared at a time: small enough to stay in a cache
-FEW = 1024  # texts split before their words are looked up, while these are still in the cache
 LONGEST = 255  # counts fit in a byte up to this length; longer texts are counted with a dictionary
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """Tokenised texts end to end in one array; text i is `tokens[ends[i]:ends[i + 1]]`."""
-
-    tokens: Ints
-    ends: NDArray[np.int64]
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        return np.diff(self.ends)
-
-    def padded(self, which: NDArray[np.int64], width: int, fill: int) -> Ints:
-        """The chosen texts as rows of equal width."""
-        starts, columns = self.ends[which], np.arange(width)
-        inside = columns < (self.ends[which + 1] - starts)[:, None]
-        rows = np.full((len(which), width), fill, dtype=np.int32)
-        rows[inside] = self.tokens[(starts[:, None] + columns)[inside]]
-        return rows
-
-    def __getitem__(self, i: int) -> Ints:
-        return self.tokens[self.ends[i] : self.ends[i + 1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +42,7 @@ class Numbered:
 class Counts:
     """N-gram counts of a block of samples.
 
-    `response[n-1][g, b]` is the count of n-gram g in reply b, 0 where there is no such n-gram (or it was counted before).
+    `response[n-1][g, b]` is the count of n-gram g in reply b, 0 where there is none or it was counted before.
     `references[n-1][g, j, b]` is its count in reference j. `samples[b]` says which sample b is.
     """
 
@@ -84,55 +59,6 @@ def number(samples: Sequence[Sample], tokenizer: Tokenizer) -> Numbered:
     references = numbering.texts(r.text for sample in samples for r in sample.references)
     weights = np.array([r.weight for sample in samples for r in sample.references], dtype=np.float64)
     return Numbered(responses, references, weights, np.array([len(s.references) for s in samples], dtype=np.int64))
-
-
-class Numbering:
-    """Gives equal tokens equal numbers; each distinct word, or text where the tokenizer looks past words, is split once."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._by_word = tokenizer.by_word
-        self._units = _Units(tokenizer)
-
-    def texts(self, texts: Iterable[str]) -> Texts:
-        iterator = iter(texts)
-        which, ends = [np.zeros(0, dtype=np.int64)], [0]
-        while batch := list(islice(iterator, FEW)):
-            units: list[str] = []
-            done = ends[-1]
-            for text in batch:
-                # a line break hides the end of a word from 13a, which joins over "-\n": such a text stays whole
-                if self._by_word and "\n" not in text:
-                    units += text.split()
-                else:
-                    units.append(text)
-                ends.append(done + len(units))
-            which.append(np.fromiter(map(self._units.__getitem__, units), dtype=np.int64, count=len(units)))
-        return self._units.spread(np.concatenate(which), np.array(ends, dtype=np.int64))
-
-
-class _Units(dict[str, int]):
-    """Word or text → its place in a table of token numbers, made when first asked for."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
-        self._ids: dict[str, int] = {}
-        self._tokens: list[int] = []
-        self._ends = [0]
-
-    def __missing__(self, unit: str) -> int:
-        ids = self._ids
-        self._tokens += [ids.setdefault(token, len(ids)) for token in self._tokenizer.tokens(unit)]
-        self._ends.append(len(self._tokens))
-        self[unit] = place = len(self._ends) - 2
-        return place
-
-    def spread(self, which: NDArray[np.int64], ends: NDArray[np.int64]) -> Texts:
-        """The tokens of units one after another, and where each text ends among them."""
-        table, table_ends = np.array(self._tokens, dtype=np.int32), np.array(self._ends)
-        starts, lengths = table_ends[which], table_ends[which + 1] - table_ends[which]
-        total = np.concatenate([[0], np.cumsum(lengths)])
-        tokens = table[np.repeat(starts - total[:-1], lengths) + np.arange(total[-1])]
-        return Texts(tokens, total[ends])
 
 
 def closest_lengths(numbered: Numbered) -> NDArray[np.int64]:
@@ -160,7 +86,7 @@ def _per_sample(operation: np.ufunc, values: NDArray[Any], numbered: Numbered) -
 
 
 def count(numbered: Numbered, order: int) -> Iterator[Counts]:
-    """Counts of all n-grams up to `order`, in blocks that together hold every sample once. Needs references everywhere."""
+    """Counts of all n-grams up to `order`, in blocks that together hold every sample, each with references, once."""
     widths = _per_sample(np.maximum, numbered.references.lengths, numbered)
     longest = np.maximum(widths, numbered.responses.lengths)
     short = longest <= LONGEST
@@ -170,9 +96,7 @@ def count(numbered: Numbered, order: int) -> Iterator[Counts]:
         yield _dictionary(numbered, int(i), order)
 
 
-def _blocks(
-    numbered: Numbered, widths: NDArray[np.int64], samples: NDArray[np.int64]
-) -> Iterator[NDArray[np.int64]]:
+def _blocks(numbered: Numbered, widths: NDArray[np.int64], samples: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     """Samples of similar shape together, so that padding costs little."""
     size = np.stack([numbered.n_references, widths, numbered.responses.lengths])[:, samples]
     samples, size = samples[np.lexsort(size[::-1])], np.maximum(size[:, np.lexsort(size[::-1])], 1)
@@ -180,7 +104,9 @@ def _blocks(
     while start < len(samples):
         # grow until the padded block, as wide as its widest member, is full
         stop = start + max(1, BLOCK // int(size[:, start].prod()))
-        cells = np.maximum.accumulate(size[:, start:stop], axis=1).prod(axis=0) * np.arange(1, size[:, start:stop].shape[1] + 1)
+        cells = np.maximum.accumulate(size[:, start:stop], axis=1).prod(axis=0) * np.arange(
+            1, size[:, start:stop].shape[1] + 1
+        )
         stop = start + max(1, int(np.searchsorted(cells, BLOCK, side="right")))
         yield samples[start:stop]
         start = stop
@@ -200,15 +126,13 @@ def _compared(numbered: Numbered, widths: NDArray[np.int64], block: NDArray[np.i
             own_n = own_n[:-1, :-1] & own[n - 1 :, n - 1 :]
             other_n = other_n[:-1, :-1] & other[n - 1 :, n - 1 :]
         valid = np.arange(own_n.shape[1])[:, None] <= lengths - n
-        repeated = (own_n & np.tri(*own_n.shape[:2], -1, dtype=bool).T[:, :, None]).any(axis=0)
+        repeated = (own_n & np.tri(own_n.shape[0], k=-1, dtype=bool).T[:, :, None]).any(axis=0)
         counts.response.append(np.add.reduce(own_n, axis=0, dtype=np.uint8) * (valid & ~repeated))
         counts.references.append(np.add.reduce(other_n, axis=0, dtype=np.uint8))
     return counts
 
 
-def _references(
-    numbered: Numbered, block: NDArray[np.int64], width: int
-) -> tuple[Ints, NDArray[np.float64]]:
+def _references(numbered: Numbered, block: NDArray[np.int64], width: int) -> tuple[Ints, NDArray[np.float64]]:
     """The references of a block as [l, j, b], absent ones empty, and their weights as [j, b]."""
     each = numbered.n_references[block]
     columns = np.arange(_width(each))
@@ -242,3 +166,14 @@ def _dictionary(numbered: Numbered, sample: int, order: int) -> Counts:
 def ngrams(tokens: Sequence[Any], n: int) -> Counter[tuple[Any, ...]]:
     """N-grams and how often each occurs."""
     return Counter(zip(*(tokens[i:] for i in range(n)), strict=False))
+
+
+def gram_keys(prefixes: NDArray[np.int64], texts: Texts, n: int, base: int) -> NDArray[np.int64]:
+    """A key for the n-gram at each token: made of the number of its first n-1 tokens and of its last one, below `base`.
+
+    It is -1 where the text ends too early or a part has no number.
+    """
+    last = np.full(len(texts.tokens), -1, dtype=np.int64)
+    last[: max(len(last) - n + 1, 0)] = texts.tokens[n - 1 :]
+    inside = np.arange(len(last)) + n <= np.repeat(texts.ends[1:], texts.lengths)
+    return np.where(inside & (prefixes >= 0) & (last >= 0), prefixes * base + last, -1)

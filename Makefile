@@ -1,0 +1,37 @@
+# make demo   set up and score several systems on embedded data; ends with a report
+# make test   set up, check style and types, run the tests
+# make check  ruff and mypy alone
+# make bench  the benchmarks (minutes)
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet
+
+.PHONY: demo test check bench clean
+demo: .venv/runtime
+	$(BIN)/interloq demo -o out/demo
+
+test: check
+	$(BIN)/python -m pytest
+
+check: .venv/development
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/development
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf .venv out build dist
+
+# Stamps: set-up runs again only when what it depends on changes.
+.venv/runtime: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "interloq needs Python 3.11 or newer; set PYTHON=…")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) --upgrade pip
+	$(PIP) --editable .
+	touch $@
+
+.venv/development: .venv/runtime
+	$(PIP) --editable '.[all]' --group dev
+	touch $@

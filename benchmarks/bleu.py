@@ -1,0 +1,149 @@
+"""Per-reply ΔBLEU of 10,000 replies with 17 references each, against NLTK and sacrebleu: same data, same run, one core.
+
+Replies and references are made from a Zipf vocabulary in the lengths of chat replies. All weights are 1, so that NLTK
+computes the same number; sacrebleu's sentence BLEU is the nearest thing it has. The peers are timed on a part of the
+replies and scaled up. `--json` prints the figures for machines.
+"""
+
+from __future__ import annotations
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"  # one core, before numpy is imported
+
+import argparse
+import json
+import logging
+import platform
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from nltk.translate.bleu_score import sentence_bleu
+from sacrebleu.metrics.bleu import BLEU
+
+from interloq import Reference, Sample, create, evaluate
+from interloq.metrics import ngrams
+from interloq.metrics.bleu import bleu_value
+from interloq.metrics.delta_bleu import delta_bleu_rows
+
+N_REPLIES, N_REFERENCES, ORDER = 10_000, 17, 2
+
+
+def made_samples(n: int, *, seed: int = 0) -> list[Sample]:
+    """Texts of 4 to 22 words and a full stop from a Zipf vocabulary of 5,000 words."""
+    rng = np.random.default_rng(seed)
+    words = np.array([f"word{i}" for i in range(5_000)])
+    chances = 1 / np.arange(1, 5_001)
+    chances /= chances.sum()
+    lengths = rng.integers(4, 23, size=n * (1 + N_REFERENCES))
+    drawn = words[rng.choice(5_000, size=int(lengths.sum()), p=chances)]
+    texts = iter([" ".join(part) + "." for part in np.split(drawn, np.cumsum(lengths)[:-1])])
+    return [
+        Sample(str(i), "context", next(texts), [Reference(next(texts)) for _ in range(N_REFERENCES)]) for i in range(n)
+    ]
+
+
+def best_time(work: Callable[[], Any], *, repeats: int) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def nltk_scores(texts: Sequence[tuple[Sequence[Any], Sequence[Sequence[Any]]]]) -> list[float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NLTK warns at every reply without a matching bigram
+        return [float(sentence_bleu(references, reply, weights=(0.5, 0.5))) for reply, references in texts]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replies", type=int, default=N_REPLIES)
+    parser.add_argument("--peer-replies", type=int, default=2_000, help="replies the peers are timed on")
+    parser.add_argument("--tokenizer", default="13a", choices=("13a", "whitespace"))
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # it comments on every single reply
+    samples = made_samples(args.replies)
+    part = samples[: args.peer_replies]
+    scale = len(samples) / len(part)
+    metric = create(f"delta_bleu(order={ORDER},tokenizer='{args.tokenizer}')")
+    tokenizer = metric.tokenizer
+    numbered = ngrams.number(samples, tokenizer)
+    number = {token: i for i, token in enumerate(sorted({t for s in part for t in tokenizer.tokens(s.response)}))}
+
+    def split(sample: Sample) -> tuple[list[str], list[list[str]]]:
+        return tokenizer.tokens(sample.response), [tokenizer.tokens(r.text) for r in sample.references]
+
+    def ids(tokens: Sequence[str]) -> list[int]:
+        return [number.setdefault(token, len(number)) for token in tokens]
+
+    pairs = [split(sample) for sample in part]
+    numbers = [(ids(reply), [ids(reference) for reference in references]) for reply, references in pairs]
+    sacre = BLEU(
+        max_ngram_order=ORDER,
+        smooth_method="none",
+        effective_order=False,
+        tokenize="none" if args.tokenizer == "whitespace" else args.tokenizer,
+    )
+
+    def from_text() -> Any:
+        return metric.stats(samples)
+
+    def from_ids() -> Any:
+        return bleu_value(delta_bleu_rows(numbered, ORDER, "sentence"), ORDER, "none", 0.0)
+
+    def nltk_from_text() -> Any:
+        clear_cache()
+        return nltk_scores([split(sample) for sample in part])
+
+    def sacrebleu_from_text() -> Any:
+        clear_cache()
+        return [sacre.sentence_score(s.response, [r.text for r in s.references]).score for s in part]
+
+    theirs = np.array(nltk_scores(pairs))
+    ours = from_ids()[: len(part)]
+    times = {
+        "interloq from text": best_time(from_text, repeats=5),
+        "interloq from ids": best_time(from_ids, repeats=5),
+        "nltk from text": best_time(nltk_from_text, repeats=2) * scale,
+        "nltk from ids": best_time(lambda: nltk_scores(numbers), repeats=2) * scale,
+        "sacrebleu from text": best_time(sacrebleu_from_text, repeats=2) * scale,
+        "1,000 bootstrap resamples": best_time(lambda: evaluate(metric, samples, n_bootstrap=1_000), repeats=3)
+        - best_time(lambda: evaluate(metric, samples), repeats=3),
+    }
+    figures = {
+        "seconds": times,
+        "largest difference to nltk": float(np.abs(ours - theirs).max()),
+        "ratio to nltk from text": times["nltk from text"] / times["interloq from text"],
+        "ratio to nltk from ids": times["nltk from ids"] / times["interloq from ids"],
+        "ratio to sacrebleu from text": times["sacrebleu from text"] / times["interloq from text"],
+        "machine": f"{platform.processor() or platform.machine()}, one core, Python {platform.python_version()}",
+    }
+    print(json.dumps(figures, indent=2) if args.json else report(figures, len(samples)))
+
+
+def clear_cache() -> None:
+    """sacrebleu remembers lines it has split; a second run must not profit from the first."""
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+    from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+
+    Tokenizer13a.__call__.cache_clear()
+    TokenizerRegexp.__call__.cache_clear()
+
+
+def report(figures: dict[str, Any], n: int) -> str:
+    lines = [f"{n} replies × {N_REFERENCES} references, order {ORDER}; {figures['machine']}"]
+    lines += [f"  {name:<28} {seconds:8.3f} s" for name, seconds in figures["seconds"].items()]
+    lines += [f"  {name:<28} {value:8.1f} ×" for name, value in figures.items() if name.startswith("ratio")]
+    return "\n".join([*lines, f"  largest difference to NLTK   {figures['largest difference to nltk']:8.1e}"])
+
+
+if __name__ == "__main__":
+    main()

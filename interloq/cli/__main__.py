@@ -1,0 +1,7 @@
+"""`python -m interloq.cli`, for where the console command is not on the path."""
+
+import sys
+
+from interloq.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,212 @@
+"""`interloq meta`: scores and rated samples in, agreement with people out."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from interloq.cli.output import BadLines, add_common, interval, number, p_value, print_json, print_table, progress
+from interloq.meta.table import COEFFICIENTS, Comparison, Estimate, HumanRow, MetaTable, Spread
+from interloq.records import Sample, Score
+
+EXAMPLES = """\
+  interloq meta scores.jsonl --samples samples.jsonl
+  interloq meta bleu.jsonl rouge.jsonl --samples samples.csv --aspect Engaging --by system
+  interloq meta scores.jsonl --samples samples.jsonl --bootstrap 0 --no-compare --json
+  interloq meta --samples samples.jsonl --list-aspects"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scores", nargs="*", metavar="SCORES", help="score files; - for a pipe")
+    parser.add_argument("--samples", required=True, metavar="SAMPLES", help="the rated samples: JSONL, CSV or TSV")
+    parser.add_argument("--aspect", default="overall", help="what was rated (default overall)")
+    parser.add_argument("--role", default="", help="only ratings by people of this role, e.g. interlocutor")
+    parser.add_argument(
+        "--by",
+        choices=("none", "system", "sample"),
+        default="none",
+        help="correlate over all samples, over systems' means, or within each context (default none)",
+    )
+    parser.add_argument(
+        "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
+    )
+    parser.add_argument("--permutations", type=int, default=1000, metavar="N", help="exchanges a test (default 1000)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of resamples and exchanges (default 0)")
+    parser.add_argument("--no-compare", action="store_true", help="do not test metrics against each other")
+    parser.add_argument(
+        "--coefficient",
+        choices=(*COEFFICIENTS, "all"),
+        default="spearman",
+        help="of the printed comparisons (default spearman; --json holds all)",
+    )
+    parser.add_argument(
+        "--adjust", choices=("holm", "bh"), default="holm", help="how p-values are adjusted (default holm)"
+    )
+    parser.add_argument("--list-aspects", action="store_true", help="list what was rated, and how often")
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from interloq.errors import InputError
+
+    if args.list_aspects:
+        return _list_aspects(args)
+    if not args.scores:
+        raise InputError("name a score file", cure="make one: interloq score SAMPLES -m METRIC -o scores.jsonl")
+    from interloq.meta.evaluate import meta_evaluate
+
+    with progress("meta-evaluating", quiet=args.quiet) as step:
+        table = meta_evaluate(
+            _scores(args, step),
+            _samples(args, step),
+            aspect=args.aspect,
+            role=args.role,
+            by=args.by,
+            n_bootstrap=args.bootstrap,
+            seed=args.seed,
+            compare=not args.no_compare,
+            n_permutations=args.permutations,
+            adjust=args.adjust,
+        )
+    if args.json:
+        from dataclasses import asdict
+
+        print_json(asdict(table))
+    else:
+        _print(table, args.adjust, args.coefficient)
+    return 0
+
+
+def _samples(args: argparse.Namespace, step: Callable[[int], None]) -> Iterator[Sample]:
+    yield from _records(args.samples, "samples", args, step)
+
+
+def _scores(args: argparse.Namespace, step: Callable[[int], None]) -> Iterator[Score]:
+    for path in args.scores:
+        yield from _records(path, "scores", args, step)
+
+
+def _records(path: str, kind: str, args: argparse.Namespace, step: Callable[[int], None]) -> Iterator[Any]:
+    from interloq.data.jsonl import read
+
+    bad = BadLines()
+    for record in read(path, kind=kind, strict=args.strict, on_reject=bad):
+        step(1)
+        yield record
+    bad.close(path)
+
+
+# ---- for people ------------------------------------------------------------------------------------------------------
+
+
+def _print(table: MetaTable, adjust: str, coefficient: str) -> None:
+    level = {"none": "over samples", "system": "over systems", "sample": "within contexts, averaged"}[table.by]
+    names = [name.capitalize() for name in COEFFICIENTS]
+    rows = [
+        [
+            row.metric,
+            *(_estimate(row.with_mean[name]) for name in COEFFICIENTS),
+            _sizes(row.with_mean),
+            str(row.unscored),
+        ]
+        for row in table.rows
+    ]
+    if table.human:
+        halves = table.human.split_half
+        rows.append(
+            ["people: half against half", *(_estimate(halves[name]) for name in COEFFICIENTS), _sizes(halves), ""]
+        )
+    title = f"{table.aspect}: correlation with the mean judgment, {level} (95 % interval, p adjusted by {adjust})"
+    print_table(title, ["metric", *names, "n", "unscored"], rows)
+    _print_annotators(table, names)
+    shown = [c for c in table.comparisons if coefficient in (c.coefficient, "all") and not math.isnan(c.difference)]
+    _print_comparisons(shown, adjust)
+    _print_facts(table)
+
+
+def _print_annotators(table: MetaTable, names: Sequence[str]) -> None:
+    rows = [[row.metric, *_spreads(row.with_annotators)] for row in table.rows if row.with_annotators]
+    if table.human and table.human.pairwise:
+        rows.append(["people: one against one", *_spreads(table.human.pairwise, unit=" pairs")])
+    if table.human and table.human.with_others:
+        rows.append(["people: one against the others", *_spreads(table.human.with_others)])
+    if rows:
+        print_table("correlation with single annotators: max / min / mean", ["metric", *names, "annotators"], rows)
+
+
+def _print_comparisons(comparisons: Sequence[Comparison], adjust: str) -> None:
+    if not comparisons:
+        return
+    columns = ["higher > lower", "coefficient", "difference", "Williams p", "permutation p", f"p ({adjust})", "n"]
+    rows = []
+    for c in comparisons:
+        p_values = [p_value(p) for p in (c.williams_p, c.permutation_p, c.permutation_p_adjusted)]
+        relation = ">" if c.difference > 0 else "=" if c.difference == 0 else "?"
+        pair = f"{c.first} {relation} {c.second}"
+        rows.append([pair, c.coefficient.capitalize(), number(c.difference), *p_values, str(c.n)])
+    print_table("is one metric really closer to people than another?", columns, rows)
+
+
+def _print_facts(table: MetaTable) -> None:
+    counted = table.counted
+    partial = f" ({counted.partial_annotators} of them on some samples only)" if counted.partial_annotators else ""
+    print(
+        f"{counted.samples} samples, {counted.rated} rated, {counted.unrated} unrated; {counted.judgments} judgments, "
+        f"{counted.not_applicable} not applicable; {counted.annotators} annotators{partial}"
+    )
+    if table.human:
+        print(_alphas(table.human))
+    for note in [*_reasons(table), *table.notes]:
+        print(f"note: {note}")
+    print(f"signature: {table.signature}")
+
+
+def _alphas(human: HumanRow) -> str:
+    parts = [("interval", human.alpha), ("ordinal", human.alpha_ordinal)]
+    said = [f"{number(alpha.value)} {interval(alpha.ci)} ({name})".replace("  ", " ") for name, alpha in parts]
+    return f"Krippendorff's α {', '.join(said)} over {human.alpha.n} samples"
+
+
+def _reasons(table: MetaTable) -> Iterator[str]:
+    """What the estimates have to say: each thing once."""
+    for row in table.rows:
+        yield from dict.fromkeys(f"{row.metric}: {e.note}" for e in row.with_mean.values() if e.note)
+    if table.human and table.human.split_half["pearson"].note:
+        yield f"people: {table.human.split_half['pearson'].note}"
+
+
+def _estimate(estimate: Estimate) -> str:
+    parts = [number(estimate.value), interval(estimate.ci)]
+    if estimate.p_adjusted is not None:
+        p = p_value(estimate.p_adjusted)
+        parts.append(f"p{p}" if p.startswith("<") else f"p={p}")
+    return " ".join(part for part in parts if part)
+
+
+def _sizes(estimates: Mapping[str, Estimate]) -> str:
+    sizes = sorted({estimate.n for estimate in estimates.values()})
+    return "–".join(str(n) for n in dict.fromkeys((sizes[0], sizes[-1])))
+
+
+def _spreads(spreads: Mapping[str, Spread], *, unit: str = "") -> list[str]:
+    found = [spreads.get(name) for name in COEFFICIENTS]
+    cells = [f"{number(s.max)} / {number(s.min)} / {number(s.mean)}" if s else number(None) for s in found]
+    return [*cells, f"{max(s.annotators for s in found if s)}{unit}"]
+
+
+def _list_aspects(args: argparse.Namespace) -> int:
+    from interloq.meta.judgments import aspects
+
+    with progress("reading", quiet=args.quiet) as step:
+        found = aspects(_samples(args, step))
+    if args.json:
+        keys = ("samples", "judgments", "not_applicable")
+        print_json({"aspects": {name: dict(zip(keys, counts, strict=True)) for name, counts in found.items()}})
+    elif found:
+        rows = [[name, *map(str, counts)] for name, counts in found.items()]
+        print_table("", ["aspect", "samples", "judgments", "not applicable"], rows)
+    else:
+        print("no ratings")
+    return 0

@@ -1,0 +1,172 @@
+"""`interloq report`: scores and samples in, one HTML file out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interloq.cli.output import BadLines, add_common, print_json, progress
+
+if TYPE_CHECKING:
+    from interloq.meta.table import MetaTable
+    from interloq.records import Sample, Score
+    from interloq.report.build import Evidence
+    from interloq.report.page import Page, Source
+
+EXAMPLES = """\
+  interloq report scores.jsonl --samples samples.jsonl -o report.html
+  interloq report bleu.jsonl chrf.jsonl --samples samples.jsonl -o report.html --title 'June release'
+  interloq report scores.jsonl --samples samples.jsonl -o report.html --aspect engaging --worst 20"""
+TITLE = "Interloq report"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "scores", nargs="+", metavar="SCORES", help="what `interloq score -o` wrote, one file or several"
+    )
+    parser.add_argument(
+        "--samples", required=True, metavar="FILE", help="the samples that were scored, with their ratings"
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the HTML file to write; - for a pipe")
+    parser.add_argument("--aspect", default="overall", help="the aspect people rated (default overall)")
+    parser.add_argument("--title", default=TITLE, help=f"heading of the report (default {TITLE!r})")
+    parser.add_argument(
+        "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals and tests (default 1000)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the resamples (default 0)")
+    parser.add_argument(
+        "--worst", type=int, default=10, metavar="N", help="disagreements to show a metric (default 10)"
+    )
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from interloq.data.files import replacing
+    from interloq.report.build import build
+    from interloq.report.render import render
+
+    _check(args)
+    with progress("report", quiet=args.quiet):
+        evidence = _evidence(args)
+        page = build(
+            evidence,
+            title=args.title,
+            aspect=args.aspect,
+            command=_command(args),
+            sources=_sources(args),
+            date=_date(),
+        )
+        with replacing(args.output) as file:
+            file.write(render(page).encode())
+    _say(args, evidence, page)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    from interloq.errors import InputError
+
+    if "-" in (args.samples, *args.scores):
+        raise InputError("a report cannot be made from a pipe", cure="write the scores and samples to files")
+    for name in ("bootstrap", "worst"):
+        if getattr(args, name) < 0:
+            raise InputError(f"--{name} must not be negative, got {getattr(args, name)}")
+    if args.output in (args.samples, *args.scores):
+        raise InputError(f"the report would replace its own input {args.output}", cure="choose another output")
+
+
+def _evidence(args: argparse.Namespace) -> Evidence:
+    from interloq.data.jsonl import header
+    from interloq.meta.disagreements import disagreements
+    from interloq.meta.matrix import spearman_matrix
+    from interloq.report.build import Evidence, columns
+    from interloq.report.heat_map import PEOPLE
+    from interloq.report.scores import read_results
+
+    samples: list[Sample] = _read(args, args.samples, "samples")
+    scores: list[Score] = [score for path in args.scores for score in _read(args, path, "scores")]
+    scored, judged = columns(scores), _judgments(samples, args.aspect)
+    people = {PEOPLE: judged} if judged else {}
+    return Evidence(
+        samples=samples,
+        scores=scores,
+        results=[result for path in args.scores for result in read_results(header(path), path)],
+        judgments=judged,
+        table=_table(args, scores, samples) if judged else None,
+        matrix=spearman_matrix({**scored, **people}),
+        disagreements={m: disagreements(column, judged, worst=args.worst) for m, column in scored.items()},
+    )
+
+
+def _read(args: argparse.Namespace, path: str, kind: str) -> list[Any]:
+    from interloq.data.jsonl import read
+
+    bad = BadLines()
+    records = list(read(path, kind=kind, strict=args.strict, on_reject=bad))
+    bad.close(path)
+    return records
+
+
+def _judgments(samples: Sequence[Sample], aspect: str) -> dict[str, float]:
+    """People's mean by sample; none where nobody rated this aspect."""
+    from interloq.meta.judgments import collect
+
+    if not any(r.aspect == aspect and r.value is not None for s in samples for r in s.ratings):
+        return {}
+    judgments = collect(samples, aspect=aspect)
+    return {id: float(mean) for id, mean in zip(judgments.ids, judgments.mean(), strict=True) if mean == mean}
+
+
+def _table(args: argparse.Namespace, scores: Sequence[Score], samples: Sequence[Sample]) -> MetaTable:
+    from interloq.meta.evaluate import meta_evaluate
+
+    draws = args.bootstrap
+    return meta_evaluate(scores, samples, aspect=args.aspect, n_bootstrap=draws, n_permutations=draws, seed=args.seed)
+
+
+def _command(args: argparse.Namespace) -> str:
+    """What makes this report again in the folder of its files: defaults spelled out, any name for the output."""
+    *scores, samples = _relative([*args.scores, args.samples])
+    options = [
+        "--samples", samples, "-o", "report.html", "--aspect", args.aspect, "--title", args.title,
+        "--bootstrap", str(args.bootstrap), "--seed", str(args.seed), "--worst", str(args.worst),
+    ]  # fmt: skip
+    return shlex.join(["interloq", "report", *scores, *options])
+
+
+def _relative(paths: Sequence[str]) -> list[str]:
+    """Paths below the folder they share: a report goes to other people, the rest of the path is nobody's business."""
+    whole = [Path(path).resolve() for path in paths]
+    folder = os.path.commonpath([path.parent for path in whole])
+    return [path.relative_to(folder).as_posix() for path in whole]
+
+
+def _sources(args: argparse.Namespace) -> list[Source]:
+    from interloq.report.page import Source
+    from interloq.signature import file_fingerprint
+
+    paths = [*args.scores, args.samples]
+    return [Source(name, file_fingerprint(Path(path))) for name, path in zip(_relative(paths), paths, strict=True)]
+
+
+def _date() -> str:
+    """Only where SOURCE_DATE_EPOCH asks for it: the same input gives the same bytes."""
+    from datetime import UTC, datetime
+
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(epoch), UTC).strftime("%Y-%m-%d") if epoch.isdigit() else ""
+
+
+def _say(args: argparse.Namespace, evidence: Evidence, page: Page) -> None:
+    from interloq.report.text import count
+
+    if args.json:
+        judgments = evidence.table.counted.judgments if evidence.table else 0
+        counts = {"samples": len(evidence.samples), "metrics": len(page.scores), "judgments": judgments}
+        print_json({"report": args.output, **counts, "warnings": [notice.text for notice in page.notices]})
+    elif args.output != "-":
+        facts = ", ".join(f"{fact.count} {fact.label}" for fact in page.facts)
+        print(f"{args.output}: {facts}; {count(len(page.notices), 'warning')}")

@@ -1,0 +1,112 @@
+"""Fields of a published item, checked one by one: what is wrong is said with the file and the item's number."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from itertools import count
+from typing import Any
+
+import orjson
+
+from interloq.data.archives import DataFile, text
+from interloq.errors import InputError, nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One object of a dataset; `where` is `file:number`, counted from 0 as in the ids."""
+
+    value: Mapping[str, Any]
+    where: str
+
+    def text(self, name: str) -> str:
+        """A text, without white space around it."""
+        return str(self._get(name, str, "text")).strip()
+
+    def sequence(self, name: str) -> list[Any]:
+        return list(self._get(name, list, "a list"))
+
+    def inner(self, name: str) -> Item:
+        return Item(self._get(name, dict, "an object"), self.where)
+
+    def number(self, name: str) -> float:
+        return as_number(self.value.get(name), name, self.where)
+
+    def cell(self, name: str) -> float:
+        """A number written as text, as in a CSV cell."""
+        try:
+            return as_number(float(self.text(name)), name, self.where)
+        except ValueError:
+            raise self.error(f"{name!r} must be a number, got {self.text(name)!r:.60}") from None
+
+    def error(self, what: str, cure: str = "compare it with the published file") -> InputError:
+        return InputError(what, cure=cure, where=self.where)
+
+    def _get(self, name: str, kind: type, said: str) -> Any:
+        if name not in self.value:
+            raise self.error(f"{name!r} is missing{nearest(name, self.value)}")
+        value = self.value[name]
+        if not isinstance(value, kind):
+            raise self.error(f"{name!r} must be {said}, got {value!r:.60}")
+        return value
+
+
+def items(file: DataFile) -> Iterator[Item]:
+    """The objects of a JSON list."""
+    values = parsed(text(file), file.where)
+    if not isinstance(values, list):
+        what = f"expected a JSON list of items, got {type(values).__name__}"
+        raise InputError(what, cure="name the published file", where=file.where)
+    for i, value in enumerate(values):
+        yield as_item(value, f"{file.where}:{i}")
+
+
+def rows(file: DataFile, columns: Sequence[str]) -> Iterator[Item]:
+    """The rows of a CSV file, numbered from 0 below the line of column names."""
+    reader = csv.DictReader(StringIO(text(file), newline=""), strict=True, restval="")
+    missing = [name for name in columns if name not in (reader.fieldnames or ())]
+    if missing:
+        raise InputError(f"no column {', '.join(map(repr, missing))}", cure="name the published file", where=file.where)
+    for index in count():
+        where = f"{file.where}:{index}"
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise InputError(f"not a valid row: {error}", cure="copy the file again", where=where) from error
+        if row is None:
+            return
+        yield Item(row, where)
+
+
+def as_item(value: Any, where: str) -> Item:
+    if not isinstance(value, dict):
+        raise InputError(
+            f"expected an object, got {value!r:.60}", cure="compare it with the published file", where=where
+        )
+    return Item(value, where)
+
+
+def parsed(data: str, where: str) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        what = f"not valid JSON ({error.msg} at line {error.lineno}, column {error.colno})"
+        raise InputError(what, cure="copy it again", where=where) from error
+
+
+def as_number(value: Any, name: str, where: str) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    raise InputError(
+        f"{name!r} must be a number, got {value!r:.60}", cure="compare it with the published file", where=where
+    )
+
+
+def slug(name: str) -> str:
+    """A system's name as part of an id: `Nucleus Decoding (p = 0.3)` → `Nucleus-Decoding-p-0.3`."""
+    return re.sub(r"[^\w.]+", "-", name).strip("-")

@@ -1,0 +1,91 @@
+"""Texts as numbered tokens, for many texts at once: what counting and averaging need, without lists of strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.tokenize import Tokenizer
+
+Ints = NDArray[np.int32]
+FEW = 1024  # texts split before their words are looked up, while these are still in the cache
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Tokenised texts end to end in one array; text i is `tokens[ends[i]:ends[i + 1]]`."""
+
+    tokens: Ints
+    ends: NDArray[np.int64]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return np.diff(self.ends)
+
+    def padded(self, which: NDArray[np.int64], width: int, fill: int) -> Ints:
+        """The chosen texts as rows of equal width."""
+        starts, columns = self.ends[which], np.arange(width)
+        inside = columns < (self.ends[which + 1] - starts)[:, None]
+        rows = np.full((len(which), width), fill, dtype=np.int32)
+        rows[inside] = self.tokens[(starts[:, None] + columns)[inside]]
+        return rows
+
+    def __getitem__(self, i: int) -> Ints:
+        return self.tokens[self.ends[i] : self.ends[i + 1]]
+
+
+class Numbering:
+    """Gives equal tokens equal numbers; splits each distinct word once, or text if the tokenizer looks past words."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._by_word = tokenizer.by_word
+        self._units = _Units(tokenizer)
+
+    def vocabulary(self) -> list[str]:
+        """The tokens met so far; a token's number is its place."""
+        return list(self._units.ids)
+
+    def texts(self, texts: Iterable[str]) -> Texts:
+        iterator = iter(texts)
+        which, ends = [np.zeros(0, dtype=np.int64)], [0]
+        while batch := list(islice(iterator, FEW)):
+            units: list[str] = []
+            done = ends[-1]
+            for text in batch:
+                # a line break hides the end of a word from 13a, which joins over "-\n": such a text stays whole
+                if self._by_word and "\n" not in text:
+                    units += text.split()
+                else:
+                    units.append(text)
+                ends.append(done + len(units))
+            which.append(np.fromiter(map(self._units.__getitem__, units), dtype=np.int64, count=len(units)))
+        return self._units.spread(np.concatenate(which), np.array(ends, dtype=np.int64))
+
+
+class _Units(dict[str, int]):
+    """Word or text → its place in a table of token numbers, made when first asked for."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self.ids: dict[str, int] = {}
+        self._tokens: list[int] = []
+        self._ends = [0]
+
+    def __missing__(self, unit: str) -> int:
+        ids = self.ids
+        self._tokens += [ids.setdefault(token, len(ids)) for token in self._tokenizer.tokens(unit)]
+        self._ends.append(len(self._tokens))
+        self[unit] = place = len(self._ends) - 2
+        return place
+
+    def spread(self, which: NDArray[np.int64], ends: NDArray[np.int64]) -> Texts:
+        """The tokens of units one after another, and where each text ends among them."""
+        table, table_ends = np.array(self._tokens, dtype=np.int32), np.array(self._ends)
+        starts, lengths = table_ends[which], table_ends[which + 1] - table_ends[which]
+        total = np.concatenate([[0], np.cumsum(lengths)])
+        tokens = table[np.repeat(starts - total[:-1], lengths) + np.arange(total[-1])]
+        return Texts(tokens, total[ends])

@@ -1,0 +1,97 @@
+"""How far people agree with people: the mark to measure metrics by.
+
+Annotator against annotator over the samples both judged; each annotator against the mean of the others; one random half
+of the judgments against the other half, averaged over many splits; and Krippendorff's α.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from scipy.sparse import coo_array
+
+from interloq.meta.alpha import alphas
+from interloq.meta.judgments import Judgments, means
+from interloq.meta.levels import Level
+from interloq.meta.table import COEFFICIENTS, Estimate, HumanRow, Spread
+from interloq.metrics.metric import Array
+
+SPLITS = 100
+
+
+def agreement(judgments: Judgments, level: Level, *, n_bootstrap: int, seed: int) -> HumanRow | None:
+    """The human row; None where no sample was judged twice."""
+    if judgments.sizes().max() < 2:
+        return None
+    interval, ordinal = alphas(judgments, n_bootstrap=n_bootstrap, seed=seed)
+    return HumanRow(
+        pairwise=spread(level.values(*pair) for pair in _pairs(judgments)),
+        with_others=spread(
+            level.values(judgments.of(i), judgments.without(i)) for i in range(len(judgments.annotators))
+        ),
+        split_half=split_half(judgments, level, seed=seed),
+        alpha=interval,
+        alpha_ordinal=ordinal,
+    )
+
+
+def spread(found: Iterable[dict[str, float]]) -> dict[str, Spread]:
+    """Best, worst and mean of each coefficient over annotators; empty where none has a value."""
+    rows = list(found)
+    result = {}
+    for name in COEFFICIENTS:
+        values = np.array([row[name] for row in rows if not np.isnan(row[name])])
+        if len(values):
+            result[name] = Spread(float(values.max()), float(values.min()), float(values.mean()), len(values))
+    return result
+
+
+def _pairs(judgments: Judgments) -> Iterator[tuple[Array, Array]]:
+    """Every two annotators who judged at least three samples in common."""
+    named = judgments.annotator >= 0
+    where = judgments.annotator[named], judgments.sample[named]
+    shape = len(judgments.annotators), len(judgments.ids)
+    judged = coo_array((np.ones(len(where[0])), where), shape=shape).tocsr()
+    common = (judged @ judged.T).tocoo()
+    for i, j, count in sorted(zip(common.row.tolist(), common.col.tolist(), common.data.tolist(), strict=True)):
+        if i < j and count > 2:
+            yield judgments.of(i), judgments.of(j)
+
+
+def split_half(judgments: Judgments, level: Level, *, seed: int) -> dict[str, Estimate]:
+    """The mean over random splits; for Pearson with the Spearman–Brown reliability of all judgments together."""
+    splits = list(_halves(judgments, seed))
+    rows, size = [level.values(*halves) for halves in splits], level.size(*splits[0])
+    result = {}
+    for name in COEFFICIENTS:
+        values = np.array([row[name] for row in rows if not np.isnan(row[name])])
+        if not len(values):
+            result[name] = Estimate(float("nan"), size, note="halves are constant or too few")
+            continue
+        mean = float(values.mean())
+        note = f"mean of {len(values)} random splits of {_split_unit(judgments)}"
+        if name == "pearson" and mean > 0:
+            note += f"; all judgments together by Spearman–Brown: {2 * mean / (1 + mean):.3f}"
+        result[name] = Estimate(mean, size, note=note)
+    return result
+
+
+def _halves(judgments: Judgments, seed: int) -> Iterator[tuple[Array, Array]]:
+    """Mean judgments of either half, the smaller one first; samples with one judgment have none."""
+    rng = np.random.default_rng(seed)
+    sizes, n = judgments.sizes(), len(judgments.ids)
+    place = np.arange(len(judgments.sample)) - (np.cumsum(sizes) - sizes)[judgments.sample]
+    first = place < (sizes // 2)[judgments.sample]
+    people = _split_unit(judgments) == "annotators"
+    for _ in range(SPLITS):
+        key = rng.random(len(judgments.annotators))[judgments.annotator] if people else rng.random(len(first))
+        order = np.lexsort((key, judgments.sample))  # judgments stay with their sample, in random order
+        sample, value = judgments.sample, judgments.value[order]
+        yield means(sample[first], value[first], n), means(sample[~first], value[~first], n)
+
+
+def _split_unit(judgments: Judgments) -> str:
+    """People are split where everyone judged everything, else the judgments of each sample."""
+    complete = len(judgments.value) == len(judgments.annotators) * judgments.counted.rated
+    return "annotators" if complete and (judgments.annotator >= 0).all() else "each sample's judgments"

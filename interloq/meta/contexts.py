@@ -1,0 +1,133 @@
+"""Correlation by sample: a coefficient within each context that has at least three replies, averaged over contexts.
+
+Resamples draw contexts. The p-value is that of a t-test of the contexts' coefficients against 0. The permutation test
+exchanges scores that were standardised within their context.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from interloq.errors import InputError
+from interloq.meta import correlate, significance
+from interloq.meta.correlate import complete
+from interloq.meta.judgments import Judgments
+from interloq.meta.table import COEFFICIENTS, Estimate
+from interloq.metrics.evaluate import bootstrap_counts
+from interloq.metrics.metric import Array
+
+Index = NDArray[np.int64]
+Rows = NDArray[np.intp]
+FEWEST_REPLIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    context: Index  # of each sample
+    usable: int  # contexts with enough rated replies
+    skipped: int  # contexts with fewer
+
+    def points(self, *_: Array) -> None:
+        return None
+
+    def size(self, *columns: Array) -> int:
+        return sum(len(_lively(rows, *columns)) for rows in self._groups(*columns))
+
+    def values(self, x: Array, y: Array) -> dict[str, float]:
+        return {name: estimate.value for name, estimate in self.estimates(x, y).items()}
+
+    def estimates(self, x: Array, y: Array) -> dict[str, Estimate]:
+        return {name: _average(found) for name, found in self._by_context(x, y).items()}
+
+    def resampled(self, x: Array, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+        result = {}
+        for name, found in self._by_context(x, y).items():
+            found = found[~np.isnan(found)]
+            means = [drawn @ found / len(found) for drawn in bootstrap_counts(len(found), n_bootstrap, seed)]
+            result[name] = np.concatenate(means)
+        return result
+
+    def exchanged(self, first: Array, second: Array, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+        """The average over contexts in which both metrics have a coefficient."""
+        groups = [_lively(rows, first, second, y) for rows in self._groups(first, second, y)]
+        parts: dict[str, list[Array]] = {name: [] for name in COEFFICIENTS}
+        for swapped in significance.swaps(len(y), n_permutations, seed):
+            for name, part in parts.items():
+                found = [_differences(name, first[rows], second[rows], y[rows], swapped[:, rows]) for rows in groups]
+                part.append(_mean(np.concatenate(found, axis=1)))
+        return {name: np.concatenate(part) for name, part in parts.items()}
+
+    def notes(self) -> list[str]:
+        few = f"; with fewer, left out: {self.skipped}" if self.skipped else ""
+        return [f"contexts with at least {FEWEST_REPLIES} rated replies: {self.usable}{few}"]
+
+    def _groups(self, *columns: Array) -> list[Rows]:
+        """The usable samples, a row a context; a matrix for every number of replies."""
+        rows = complete(*columns)
+        rows = rows[np.argsort(self.context[rows], kind="stable")]
+        starts, sizes = np.unique(self.context[rows], return_index=True, return_counts=True)[1:]
+        return [
+            rows[starts[sizes == size][:, None] + np.arange(size)]
+            for size in np.unique(sizes[sizes >= FEWEST_REPLIES]).tolist()
+        ]
+
+    def _by_context(self, x: Array, y: Array) -> dict[str, Array]:
+        groups = self._groups(x, y)
+        return {
+            name: np.concatenate([np.zeros(0), *(correlate.by_rows(name, x[rows], y[rows]) for rows in groups)])
+            for name in COEFFICIENTS
+        }
+
+
+def contexts(judgments: Judgments) -> Contexts:
+    """The level over contexts; at least one needs enough rated replies."""
+    sizes = np.bincount(judgments.contexts[judgments.sizes() > 0])
+    usable = int((sizes >= FEWEST_REPLIES).sum())
+    if not usable:
+        raise InputError(
+            f"by='sample' needs contexts with at least {FEWEST_REPLIES} rated replies, "
+            f"the most for one context is {sizes.max(initial=0)}",
+            cure="use by='none'",
+        )
+    return Contexts(judgments.contexts, usable, int(((sizes > 0) & (sizes < FEWEST_REPLIES)).sum()))
+
+
+def _average(found: Array) -> Estimate:
+    known = found[~np.isnan(found)]
+    flat = len(found) - len(known)
+    note = f"contexts left out because scores or judgments are constant: {flat}" if flat else ""
+    if not len(known):
+        return Estimate(float("nan"), 0, note=note or "no context has enough scored replies")
+    estimate = Estimate(float(known.mean()), len(known), note=note)
+    if len(known) < 2 or correlate.constant(known):
+        return estimate  # a t-test needs some variance
+    return replace(estimate, p=float(stats.ttest_1samp(known, 0.0).pvalue))
+
+
+def _lively(rows: Rows, *columns: Array) -> Rows:
+    """The contexts in which no column is constant."""
+    flat = np.any([correlate.constant(column[rows]) for column in columns], axis=0)
+    return np.asarray(rows[~flat])
+
+
+def _differences(name: str, first: Array, second: Array, y: Array, swapped: Array) -> Array:
+    """A difference an exchange (row) and context (column); scores are brought to one scale within the context."""
+    scale = significance.z_scores if name == "pearson" else significance.midranks
+    # mixed ranks are correlated as they are: ranking them again would change what was exchanged
+    coefficient = "kendall" if name == "kendall" else "pearson"
+    a, b = scale(first), scale(second)
+    target = np.broadcast_to(scale(y), swapped.shape).reshape(-1, y.shape[1])
+    mixed = (a + swapped * (b - a), b + swapped * (a - b))
+    found = [correlate.by_rows(coefficient, m.reshape(target.shape), target) for m in mixed]
+    return (found[0] - found[1]).reshape(swapped.shape[:2])
+
+
+def _mean(differences: Array) -> Array:
+    """The mean over contexts, leaving out those in which an exchange made a metric constant."""
+    known = ~np.isnan(differences)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(known, differences, 0.0).sum(axis=1) / known.sum(axis=1))

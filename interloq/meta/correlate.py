@@ -1,0 +1,211 @@
+"""Pearson's r, Spearman's ρ (average ranks) and Kendall's τ-b: for two vectors, row by row, and over resamples.
+
+A resample is a vector of counts: how often each point was drawn. Every coefficient is computed from the counts and
+equals what the resample written out in full would give: Pearson from weighted sums, Spearman from mid-ranks that come
+from cumulated counts of tie groups, and Kendall from one matrix of signs,
+
+    τ_b = Σ_ij w_i w_j sgn(x_i − x_j) sgn(y_i − y_j) / √(u_x · u_y),   u_x = n² − Σ_t c_t²  (pairs not tied in x).
+
+Undefined is NaN with a note, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from interloq.meta.table import COEFFICIENTS, Estimate
+from interloq.metrics.evaluate import bootstrap_counts
+from interloq.metrics.metric import Array
+
+Counts = NDArray[np.int64]
+MATRIX_LIMIT = 5000  # points up to which a matrix of signs beats one sort a resample for Kendall
+ROWS_LIMIT = 200  # the same for a single pair of vectors
+BLOCK = 2**21  # numbers held at a time
+EXACT_LIMIT = 8  # points up to which Spearman's p-value counts all orders: 8! = 40,320
+NEARLY_CONSTANT = 1e-13  # spread against size: below it the differences are rounding
+TWO_POINTS = "two points only: uninformative"
+
+
+def coefficients(x: Array, y: Array) -> dict[str, Estimate]:
+    """All three with two-sided p-values; NaN and a note where they are undefined."""
+    n, why = len(x), undefined(x, y)
+    if why:
+        return {name: Estimate(float("nan"), n, note=why) for name in COEFFICIENTS}
+    if n == 2:
+        sign = 1.0 if (x[1] > x[0]) == (y[1] > y[0]) else -1.0
+        return {name: Estimate(sign, n, note=TWO_POINTS) for name in COEFFICIENTS}
+    tests = (stats.pearsonr(x, y), stats.spearmanr(x, y), stats.kendalltau(x, y))
+    found = {
+        name: Estimate(float(test.statistic), n, p=float(test.pvalue))
+        for name, test in zip(COEFFICIENTS, tests, strict=True)
+    }
+    if n <= EXACT_LIMIT:  # scipy's t approximation would call four points in perfect order certain: p = 0
+        found["spearman"] = replace(found["spearman"], p=_exact_spearman_p(x, y))
+    return found
+
+
+def _exact_spearman_p(x: Array, y: Array) -> float:
+    """The share of all orders of y whose |ρ| is at least as large."""
+    first, second = (stats.rankdata(z) - (len(z) + 1) / 2 for z in (x, y))
+    products = np.abs(second[_orders(len(x))] @ first)  # the first order is the one observed
+    return float((products >= products[0] - 1e-9).mean())
+
+
+@cache
+def _orders(n: int) -> NDArray[np.intp]:
+    return np.array(list(permutations(range(n))), dtype=np.intp)
+
+
+def values(x: Array, y: Array) -> dict[str, float]:
+    """The three coefficients alone: cheaper, for the many pairs of single annotators. Two points say nothing: NaN."""
+    if len(x) < 3 or undefined(x, y):
+        return dict.fromkeys(COEFFICIENTS, float("nan"))
+    found = {name: float(by_rows(name, x[None], y[None])[0]) for name in ("pearson", "spearman")}
+    if len(x) <= ROWS_LIMIT:
+        return found | {"kendall": float(kendall_rows(x[None], y[None])[0])}
+    return found | {"kendall": float(stats.kendalltau(x, y).statistic)}
+
+
+def undefined(x: Array, y: Array) -> str:
+    """Why no coefficient exists, or nothing."""
+    if len(x) < 2:
+        return f"{len(x) or 'no'} point{'s' if len(x) != 1 else ''}: nothing to correlate"
+    flat = [what for what, column in (("scores", x), ("judgments", y)) if constant(column)]
+    return f"constant {' and '.join(flat)}" if flat else ""
+
+
+def complete(*columns: Array) -> NDArray[np.intp]:
+    """The samples that have a number in every column."""
+    return np.flatnonzero(~np.isnan(np.array(columns)).any(axis=0))
+
+
+def constant(x: Array) -> Any:
+    """Whether all values, along the last axis, are the same but for rounding."""
+    return np.ptp(x, axis=-1) <= NEARLY_CONSTANT * np.abs(x).max(axis=-1)
+
+
+# ---- many rows at once -----------------------------------------------------------------------------------------------
+
+
+def by_rows(name: str, x: Array, y: Array) -> Array:
+    """One coefficient a row of two equally shaped matrices; NaN where a row is constant or holds NaN."""
+    return {"pearson": pearson_rows, "spearman": spearman_rows, "kendall": kendall_rows}[name](x, y)
+
+
+def pearson_rows(x: Array, y: Array) -> Array:
+    flat = constant(x) | constant(y)
+    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
+    coefficient = _ratio(_dot(x, y), _dot(x, x), _dot(y, y))
+    coefficient[flat] = np.nan  # rounding may leave a trace of variance where there is none
+    return coefficient
+
+
+def spearman_rows(x: Array, y: Array) -> Array:
+    return pearson_rows(_ranked(x), _ranked(y))
+
+
+def kendall_rows(x: Array, y: Array) -> Array:
+    x, y = np.broadcast_arrays(x, y)
+    step = max(1, BLOCK // max(1, x.shape[1] ** 2))
+    parts = [_kendall_rows(x[i : i + step], y[i : i + step]) for i in range(0, len(x), step)]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _kendall_rows(x: Array, y: Array) -> Array:
+    a, b = (np.sign(z[:, :, None] - z[:, None, :]) for z in (x, y))
+    return _ratio((a * b).sum(axis=(1, 2)), np.abs(a).sum(axis=(1, 2)), np.abs(b).sum(axis=(1, 2)))
+
+
+def _ranked(x: Array) -> Array:
+    return np.asarray(stats.rankdata(x, axis=1, nan_policy="propagate"), dtype=np.float64)
+
+
+def _dot(x: NDArray[Any], y: NDArray[Any]) -> Array:
+    return np.asarray(np.einsum("ij,ij->i", x, y), dtype=np.float64)
+
+
+def _ratio(product: Array, first: Array, second: Array) -> Array:
+    """product / √(first · second), within [−1, 1]; NaN where either is 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.clip(product / (np.sqrt(first) * np.sqrt(second)), -1.0, 1.0)
+    return np.where((first > 0) & (second > 0), ratio, np.nan)
+
+
+# ---- resamples as counts ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """The values of a vector, sorted and grouped, so that mid-ranks follow from counts alone."""
+
+    order: NDArray[np.intp]
+    starts: NDArray[np.intp]  # of each group in `order`
+    group: NDArray[np.intp]  # of each point
+
+    @classmethod
+    def of(cls, x: Array) -> Ties:
+        order = np.argsort(x, kind="stable")
+        new = np.diff(x[order], prepend=np.nan) != 0
+        group = np.empty(len(x), dtype=np.intp)
+        group[order] = np.cumsum(new) - 1
+        return cls(order, np.flatnonzero(new), group)
+
+    def counts(self, drawn: Counts) -> Counts:
+        """How many points of each group stand in each resample."""
+        return np.asarray(np.add.reduceat(drawn[:, self.order], self.starts, axis=1))
+
+    def midranks(self, counts: Counts) -> Array:
+        """The average rank of each point in each resample."""
+        return np.asarray((np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, self.group])
+
+
+def resampled(x: Array, y: Array, *, n_bootstrap: int, seed: int) -> dict[str, Array]:
+    """Each coefficient in each bootstrap resample of the points; NaN where a resample is constant."""
+    ties = Ties.of(x), Ties.of(y)
+    signs = _signs(ties[0].group) * _signs(ties[1].group) if len(x) <= MATRIX_LIMIT else None
+    parts: list[list[Array]] = [[] for _ in COEFFICIENTS]
+    for drawn in bootstrap_counts(len(x), n_bootstrap, seed):
+        counts = [tie.counts(drawn) for tie in ties]
+        ranks = [tie.midranks(c) for tie, c in zip(ties, counts, strict=True)]
+        untied = [len(x) ** 2 - _dot(c, c) for c in counts]
+        some = np.where((untied[0] > 0) & (untied[1] > 0), 1.0, np.nan)
+        parts[0].append(some * _weighted_pearson(x[None], y[None], drawn))
+        parts[1].append(some * _weighted_pearson(ranks[0], ranks[1], drawn))
+        kendall = _kendall_by_loop(x, y, drawn, some) if signs is None else _kendall_by_signs(signs, drawn, untied)
+        parts[2].append(kendall)
+    return {name: np.concatenate(part) for name, part in zip(COEFFICIENTS, parts, strict=True)}
+
+
+def _weighted_pearson(x: Array, y: Array, drawn: Counts) -> Array:
+    """Means first, then centred products: no cancellation, whatever the scale."""
+    weights = drawn.astype(np.float64)
+    x, y = (z - _dot(weights, np.broadcast_to(z, weights.shape))[:, None] / drawn.shape[1] for z in (x, y))
+    heavy = weights * x
+    return _ratio(_dot(heavy, y), _dot(heavy, x), _dot(weights * y, y))
+
+
+def _kendall_by_signs(signs: NDArray[np.float32], drawn: Counts, untied: Sequence[Array]) -> Array:
+    concordant = drawn.astype(np.float32) @ signs  # sums of at most n whole numbers are exact in single precision
+    return _ratio(_dot(concordant.astype(np.float64), drawn), untied[0], untied[1])
+
+
+def _kendall_by_loop(x: Array, y: Array, drawn: Counts, some: Array) -> Array:
+    """scipy's τ-b of each resample written out: n log n, for sets whose matrix of signs would not pay."""
+    taus = some.copy()
+    for i in np.flatnonzero(~np.isnan(some)):
+        points = np.repeat(np.arange(len(x)), drawn[i])
+        taus[i] = stats.kendalltau(x[points], y[points]).statistic
+    return taus
+
+
+def _signs(group: NDArray[np.intp]) -> NDArray[np.float32]:
+    ranks = group.astype(np.float32)
+    return np.asarray(np.sign(ranks[:, None] - ranks[None, :]))

@@ -1,0 +1,66 @@
+"""Samples to read: where a metric and people see a reply most differently.
+
+Metrics and people have different scales, so ranks are compared: each value becomes its percentile,
+100 · (rank − ½) / n with tied values sharing their mean rank, among the n samples that have both.
+The difference lies between −100 and 100.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from interloq.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """One sample, seen by a metric and by people."""
+
+    id: str
+    score: float
+    judgment: float  # people's mean
+    rank: float  # of the score, from 1 to n
+    judgment_rank: float
+    n: int
+
+    @property
+    def percentile(self) -> float:
+        return 100 * (self.rank - 0.5) / self.n
+
+    @property
+    def judgment_percentile(self) -> float:
+        return 100 * (self.judgment_rank - 0.5) / self.n
+
+    @property
+    def difference(self) -> float:
+        """In percentile points; above 0 where the metric likes the reply better than people do."""
+        return 100 * (self.rank - self.judgment_rank) / self.n  # ranks are halves: equal differences are exactly equal
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreements:
+    """The worst of one metric, largest difference first."""
+
+    over: tuple[Disagreement, ...]  # rated higher by the metric
+    under: tuple[Disagreement, ...]
+    n: int  # samples with a score and a judgment
+
+
+def disagreements(scores: Mapping[str, float], judgments: Mapping[str, float], *, worst: int = 10) -> Disagreements:
+    """The `worst` samples, half of them over- and half underrated (one more over- where `worst` is odd)."""
+    if worst < 0:
+        raise InputError(f"the number of disagreements must not be negative, got {worst}")
+    ids = [id for id in scores.keys() & judgments.keys() if not math.isnan(scores[id] + judgments[id])]
+    ranks = zip(ids, _ranks([scores[id] for id in ids]), _ranks([judgments[id] for id in ids]), strict=True)
+    found = [Disagreement(id, scores[id], judgments[id], own, people, len(ids)) for id, own, people in ranks]
+    found.sort(key=lambda d: (-abs(d.difference), d.id))
+    over, under = [d for d in found if d.difference > 0], [d for d in found if d.difference < 0]
+    return Disagreements(tuple(over[: (worst + 1) // 2]), tuple(under[: worst // 2]), len(ids))
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    from scipy.stats import rankdata
+
+    return [float(rank) for rank in rankdata(values)] if values else []

@@ -1,0 +1,233 @@
+"""How far metrics agree with people: every metric against the mean judgment and against single annotators.
+
+Families of p-values that are adjusted together, for each coefficient: the tests of all metrics (is there a correlation
+at all) and, apart from those, the permutation tests of all pairs of metrics (is one higher than the other).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import scipy
+
+from interloq.errors import InputError
+from interloq.meta import correlate
+from interloq.meta.agree import agreement, spread
+from interloq.meta.judgments import Judgments, collect
+from interloq.meta.levels import Level, level
+from interloq.meta.significance import TOLERANCE, Adjust, adjusted, permutation_p, williams
+from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow
+from interloq.metrics.evaluate import percentile_interval
+from interloq.metrics.metric import Array
+from interloq.records import Sample, Score
+from interloq.signature import fingerprint
+from interloq.version import __version__
+
+
+def meta_evaluate(
+    scores: Iterable[Score],
+    samples: Iterable[Sample],
+    *,
+    aspect: str = "overall",
+    role: str = "",
+    by: By = "none",
+    n_bootstrap: int = 1000,
+    seed: int = 0,
+    compare: bool = True,
+    n_permutations: int = 1000,
+    adjust: Adjust = "holm",
+) -> MetaTable:
+    """Correlations of every metric in `scores` with the ratings of `samples`, and of people with each other."""
+    _check(n_bootstrap, n_permutations, adjust)
+    judgments = collect(samples, aspect=aspect, role=role)
+    points = level(by, judgments)
+    columns, stray = _columns(scores, judgments)
+    rows = [_row(name, column, judgments, points, n_bootstrap, seed) for name, column in columns.items()]
+    pairs = list(combinations(columns, 2)) if compare else []
+    comparisons = [c for pair in pairs for c in _compare(pair, columns, judgments, points, n_permutations, seed)]
+    human = agreement(judgments, points, n_bootstrap=n_bootstrap, seed=seed)
+    facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}
+    facts |= {"scores": _fingerprint(columns), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
+    if compare:
+        facts["permutations"] = n_permutations
+    return MetaTable(
+        aspect=aspect,
+        by=by,
+        rows=tuple(_adjust_rows(rows, adjust)),
+        human=human,
+        comparisons=tuple(_adjust_comparisons(comparisons, adjust)),
+        counted=judgments.counted,
+        signature=_signature(facts),
+        notes=(*points.notes(), *stray, *_human_notes(judgments), *judgments.notes),
+    )
+
+
+def _check(n_bootstrap: int, n_permutations: int, adjust: str) -> None:
+    for name, value in (("n_bootstrap", n_bootstrap), ("n_permutations", n_permutations)):
+        if value < 0:
+            raise InputError(f"{name} must not be negative, got {value}")
+    if adjust not in ("holm", "bh"):
+        raise InputError(f"cannot adjust p-values by {adjust!r}", cure="adjust is holm or bh")
+
+
+# ---- scores as columns -----------------------------------------------------------------------------------------------
+
+
+def _columns(scores: Iterable[Score], judgments: Judgments) -> tuple[dict[str, Array], list[str]]:
+    """A score a sample for every metric, in the order of their names; and notes on scores that fit no sample."""
+    place = {id: i for i, id in enumerate(judgments.ids)}
+    columns: dict[str, Array] = {}
+    given: dict[str, set[int]] = {}
+    stray: dict[str, list[str]] = {}
+    for score in scores:
+        column = columns.setdefault(score.metric, np.full(len(place), np.nan))
+        i = place.get(score.id)
+        if i is None:
+            stray.setdefault(score.metric, []).append(score.id)
+            continue
+        value = _value(score)
+        seen = given.setdefault(score.metric, set())
+        if i in seen and not _same(column[i], value):
+            raise InputError(
+                f"{score.metric} scored sample {score.id!r} twice: {column[i]:g} and {value:g}",
+                cure="give each metric's scores once",
+            )
+        seen.add(i)
+        column[i] = value
+    _check_ids(columns, stray, judgments)
+    return dict(sorted(columns.items())), [_stray_note(name, ids) for name, ids in sorted(stray.items())]
+
+
+def _value(score: Score) -> float:
+    value = float("nan") if score.value is None else float(score.value)
+    if math.isinf(value):
+        raise InputError(
+            f"{score.metric} scored sample {score.id!r} {value}", cure="leave such a sample unscored (null)"
+        )
+    return value
+
+
+def _same(first: float, second: float) -> bool:
+    return first == second or (math.isnan(first) and math.isnan(second))
+
+
+def _check_ids(columns: Mapping[str, Array], stray: Mapping[str, Sequence[str]], judgments: Judgments) -> None:
+    if not columns:
+        raise InputError("there are no scores", cure="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
+    if stray and all(np.isnan(column).all() for column in columns.values()):
+        seen, known = min(ids[0] for ids in stray.values()), judgments.ids[0]
+        raise InputError(
+            f"no score belongs to a sample: scores have ids like {seen!r}, samples like {known!r}",
+            cure="give the samples that were scored",
+        )
+
+
+def _stray_note(metric: str, ids: Sequence[str]) -> str:
+    return f"{metric}: scores without a sample, not used: {len(ids)}, for example {min(ids)!r}"
+
+
+# ---- one metric, two metrics -----------------------------------------------------------------------------------------
+
+
+def _row(name: str, scores: Array, judgments: Judgments, points: Level, n_bootstrap: int, seed: int) -> MetricRow:
+    people = judgments.mean()
+    estimates = points.estimates(scores, people)
+    if n_bootstrap and not any(math.isnan(e.value) for e in estimates.values()):
+        resampled = points.resampled(scores, people, n_bootstrap, seed)
+        estimates = {k: replace(e, ci=percentile_interval(resampled[k])) for k, e in estimates.items()}
+    return MetricRow(
+        metric=name,
+        with_mean=estimates,
+        with_annotators=spread(points.values(scores, judgments.of(i)) for i in range(len(judgments.annotators))),
+        unscored=int((np.isnan(scores) & ~np.isnan(people)).sum()),
+    )
+
+
+def _compare(
+    pair: tuple[str, str],
+    columns: Mapping[str, Array],
+    judgments: Judgments,
+    points: Level,
+    n_permutations: int,
+    seed: int,
+) -> list[Comparison]:
+    """Two metrics over the samples both scored; the one with the higher coefficient comes first."""
+    first, second, people = columns[pair[0]], columns[pair[1]], judgments.mean()
+    n = points.size(first, second, people)
+    differences = (
+        points.exchanged(first, second, people, n_permutations, seed)
+        if n > 1
+        else {name: np.array([np.nan]) for name in COEFFICIENTS}
+    )
+    tests = _williams(first, second, people, points)
+    found = []
+    for name in COEFFICIENTS:
+        difference = float(differences[name][0])
+        if abs(difference) < TOLERANCE:
+            difference = 0.0
+        higher, lower = pair[::-1] if difference < 0 else pair
+        p = permutation_p(differences[name])
+        found.append(Comparison(higher, lower, name, abs(difference), n, tests[name], p))
+    return found
+
+
+def _williams(first: Array, second: Array, people: Array, points: Level) -> dict[str, float | None]:
+    """Two-sided, for Pearson and, on ranks, for Spearman; there is none for Kendall, nor for averages over contexts."""
+    tests: dict[str, float | None] = dict.fromkeys(COEFFICIENTS)
+    found = points.points(first, second, people)
+    if found is None or len(found[2]) < 4:
+        return tests
+    r12, r13, r23 = (correlate.values(found[i], found[j]) for i, j in ((0, 2), (1, 2), (0, 1)))
+    for name in ("pearson", "spearman"):
+        tests[name] = williams(r12[name], r13[name], r23[name], len(found[2]))
+    return tests
+
+
+# ---- adjusting and signing -------------------------------------------------------------------------------------------
+
+
+def _adjust_rows(rows: Sequence[MetricRow], adjust: Adjust) -> list[MetricRow]:
+    better: list[dict[str, Estimate]] = [{} for _ in rows]
+    for name in COEFFICIENTS:
+        family = adjusted([row.with_mean[name].p for row in rows], adjust)
+        for row, target, p in zip(rows, better, family, strict=True):
+            target[name] = replace(row.with_mean[name], p_adjusted=p)
+    return [replace(row, with_mean=target) for row, target in zip(rows, better, strict=True)]
+
+
+def _adjust_comparisons(comparisons: Sequence[Comparison], adjust: Adjust) -> list[Comparison]:
+    better = list(comparisons)
+    for name in COEFFICIENTS:
+        places = [i for i, c in enumerate(comparisons) if c.coefficient == name]
+        family = adjusted([comparisons[i].permutation_p for i in places], adjust)
+        for i, p in zip(places, family, strict=True):
+            better[i] = replace(comparisons[i], permutation_p_adjusted=p)
+    return better
+
+
+def _human_notes(judgments: Judgments) -> list[str]:
+    notes = []
+    counted = judgments.counted
+    if judgments.sizes().max() < 2:
+        notes.append("no sample has two judgments: agreement between people cannot be told")
+    elif not judgments.annotators:
+        notes.append("no rater id comes back: no figures for single annotators, nor annotator against annotator")
+    elif counted.partial_annotators:
+        notes.append(
+            f"{counted.partial_annotators} of {counted.annotators} annotators judged only some of the samples: "
+            "their figures rest on different samples"
+        )
+    return notes
+
+
+def _fingerprint(columns: Mapping[str, Array]) -> str:
+    return fingerprint(*(part for name, column in columns.items() for part in (name, column.tobytes())))
+
+
+def _signature(facts: Mapping[str, object]) -> str:
+    parts = [f"{name}:{value}" for name, value in facts.items() if value != ""]
+    return "|".join(["meta", *parts, f"scipy:{scipy.__version__}", f"version:{__version__}"])

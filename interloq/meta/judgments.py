@@ -1,0 +1,195 @@
+"""People's judgments of one aspect, taken out of samples and put in an order that does not depend on the file.
+
+Who is an annotator: a rater id that rated at least two samples. Ratings without a rater id, and ids seen on one sample
+only, count in the mean judgment, in split halves and in α, but have no row of their own. A rater who judged a sample
+twice gets one vote, the mean of the two. A sample's mean judgment gives every vote the same weight.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.errors import InputError
+from interloq.meta.table import Counted
+from interloq.metrics.metric import Array
+from interloq.records import Rating, Sample
+from interloq.signature import fingerprint
+
+Index = NDArray[np.int64]
+DECIMALS = 12  # of a mean judgment, so that equal means tie whatever the order of summing
+NOBODY = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Judgments:
+    """Samples in the order of their ids, and all usable judgments of them, sample by sample."""
+
+    aspect: str
+    ids: tuple[str, ...]
+    systems: tuple[str, ...]
+    contexts: Index  # equal numbers share their context; an empty context is shared with nobody
+    annotators: tuple[str, ...]
+    sample: Index  # of each judgment
+    annotator: Index  # of each judgment, or NOBODY
+    value: Array  # of each judgment
+    counted: Counted
+    fingerprint: str
+    notes: tuple[str, ...] = ()
+
+    def sizes(self) -> Index:
+        """How many judgments each sample has."""
+        return np.bincount(self.sample, minlength=len(self.ids))
+
+    def mean(self) -> Array:
+        """The mean judgment of each sample; NaN where there is none."""
+        return means(self.sample, self.value, len(self.ids))
+
+    def of(self, annotator: int) -> Array:
+        """One annotator's judgment of each sample; NaN where there is none."""
+        own = self.annotator == annotator
+        row = np.full(len(self.ids), np.nan)
+        row[self.sample[own]] = self.value[own]
+        return row
+
+    def without(self, annotator: int) -> Array:
+        """The mean of the others on each sample."""
+        others = self.annotator != annotator
+        return means(self.sample[others], self.value[others], len(self.ids))
+
+
+def means(sample: Index, value: Array, n: int) -> Array:
+    with np.errstate(invalid="ignore"):
+        mean = np.bincount(sample, weights=value, minlength=n) / np.bincount(sample, minlength=n)
+    return np.asarray(np.round(mean, DECIMALS))
+
+
+def collect(samples: Iterable[Sample], *, aspect: str = "overall", role: str = "") -> Judgments:
+    """The judgments of one aspect, by people of one role where it is given."""
+    seen: Counter[str] = Counter()
+    roles: set[str] = set()
+    rows: list[_Row] = []
+    for sample in samples:
+        seen.update(rating.aspect for rating in sample.ratings)
+        fitting = [r for r in sample.ratings if r.aspect == aspect and role in ("", r.role)]
+        roles.update(rating.role for rating in fitting)
+        rows.append(_row(sample, fitting))
+    rows.sort(key=lambda row: row.id)
+    _check(rows, aspect, role, seen)
+    return _judgments(rows, aspect, _role_note(roles))
+
+
+def aspects(samples: Iterable[Sample]) -> dict[str, tuple[int, int, int]]:
+    """What was rated: aspect → (samples, judgments, "not applicable")."""
+    found: dict[str, list[int]] = {}
+    for sample in samples:
+        for name in {rating.aspect for rating in sample.ratings}:
+            values = [rating.value for rating in sample.ratings if rating.aspect == name]
+            entry, missing = found.setdefault(name, [0, 0, 0]), values.count(None)
+            for i, more in enumerate((1, len(values) - missing, missing)):
+                entry[i] += more
+    return {name: (entry[0], entry[1], entry[2]) for name, entry in sorted(found.items())}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    id: str
+    system: str
+    context: str
+    votes: tuple[tuple[str, float], ...]  # (rater, value), in a fixed order
+    judgments: int
+    not_applicable: int
+
+
+def _row(sample: Sample, ratings: Sequence[Rating]) -> _Row:
+    context = fingerprint(*[turn.text for turn in sample.context]) if sample.context else ""
+    usable = sorted((rating.rater, rating.value) for rating in ratings if rating.value is not None)
+    return _Row(sample.id, sample.system, context, _votes(usable), len(usable), len(ratings) - len(usable))
+
+
+def _votes(usable: Sequence[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    by_rater: dict[str, list[float]] = {}
+    for rater, value in usable:
+        by_rater.setdefault(rater, []).append(value)
+    unnamed = [("", value) for value in by_rater.pop("", [])]
+    return (*unnamed, *((rater, sum(given) / len(given)) for rater, given in by_rater.items()))
+
+
+def _check(rows: Sequence[_Row], aspect: str, role: str, seen: Counter[str]) -> None:
+    for first, second in pairwise(rows):
+        if first.id == second.id:
+            raise InputError(f"duplicate sample id {first.id!r}", cure="give every sample its own id")
+    if any(row.votes for row in rows):
+        return
+    if not seen:
+        raise InputError(f"none of {len(rows)} samples has ratings", cure='give samples "ratings": [{"value": 4, …}]')
+    if aspect not in seen:
+        raise InputError(f"no ratings of aspect {aspect!r}", cure=f"rated aspects: {', '.join(sorted(seen))}")
+    by = f" by people of role {role!r}" if role else ""
+    missing = sum(row.not_applicable for row in rows)
+    raise InputError(f"no usable ratings of {aspect!r}{by}: {missing} are 'not applicable'", cure="take another aspect")
+
+
+def _judgments(rows: Sequence[_Row], aspect: str, notes: Sequence[str]) -> Judgments:
+    raters = Counter(rater for row in rows for rater, _ in row.votes if rater)
+    annotators = tuple(sorted(rater for rater, count in raters.items() if count > 1))
+    number = {rater: i for i, rater in enumerate(annotators)}
+    return Judgments(
+        aspect=aspect,
+        ids=tuple(row.id for row in rows),
+        systems=tuple(row.system for row in rows),
+        contexts=_context_numbers(rows),
+        annotators=annotators,
+        sample=np.array([i for i, row in enumerate(rows) for _ in row.votes], dtype=np.int64),
+        annotator=np.array([number.get(rater, NOBODY) for row in rows for rater, _ in row.votes], dtype=np.int64),
+        value=np.array([value for row in rows for _, value in row.votes], dtype=np.float64),
+        counted=_counted(rows, annotators, raters),
+        fingerprint=fingerprint(*(f"{row.id}\0{row.votes!r}" for row in rows)),
+        notes=(*notes, *_notes(rows, annotators, raters)),
+    )
+
+
+def _context_numbers(rows: Sequence[_Row]) -> Index:
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(row.context or f"none {row.id}", len(numbers)) for row in rows], dtype=np.int64)
+
+
+def _counted(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str]) -> Counted:
+    rated = sum(bool(row.votes) for row in rows)
+    return Counted(
+        samples=len(rows),
+        rated=rated,
+        judgments=sum(row.judgments for row in rows),
+        not_applicable=sum(row.not_applicable for row in rows),
+        annotators=len(annotators),
+        partial_annotators=sum(raters[rater] < rated for rater in annotators),
+        unrated=len(rows) - rated,
+    )
+
+
+def _notes(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str]) -> list[str]:
+    notes = []
+    doubles = sum(row.judgments - len(row.votes) for row in rows)
+    unnamed = sum(not rater for row in rows for rater, _ in row.votes)
+    single = len(raters) - len(annotators)
+    if doubles:
+        notes.append(f"a rater's judgments of one sample are averaged into one vote; repeated judgments: {doubles}")
+    if unnamed:
+        notes.append(f"judgments without a rater id count in the mean, but for no single annotator: {unnamed}")
+    if single:
+        notes.append(f"raters of one sample only count in the mean, but not as annotators: {single}")
+    if annotators and set(annotators) == {str(i + 1) for i in range(len(annotators))}:
+        notes.append(
+            "annotators are named by position (1, 2, …): their figures mean something only if a position is one person"
+        )
+    return notes
+
+
+def _role_note(roles: set[str]) -> list[str]:
+    named = sorted(role or "(none)" for role in roles)
+    return [f"judgments of several roles are pooled: {', '.join(named)}"] if len(named) > 1 else []

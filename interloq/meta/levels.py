@@ -1,0 +1,91 @@
+"""What the points of a correlation are: all samples, the systems, or the replies to one context at a time.
+
+`by='none'`    a point is a sample; resamples draw samples. Here.
+`by='system'`  a point is a system. In `systems.py`.
+`by='sample'`  a coefficient within each context, averaged over contexts. In `contexts.py`.
+
+Columns hold a number a sample, NaN where it is missing; only samples with a number in every column are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from interloq.errors import InputError
+from interloq.meta import correlate, significance
+from interloq.meta.contexts import contexts
+from interloq.meta.correlate import complete
+from interloq.meta.judgments import Judgments
+from interloq.meta.systems import systems
+from interloq.meta.table import COEFFICIENTS, By, Estimate
+from interloq.metrics.metric import Array
+
+
+class Level(Protocol):
+    def points(self, *columns: Array) -> list[Array] | None:
+        """The points themselves; None where a coefficient is an average over several sets of points."""
+
+    def size(self, *columns: Array) -> int:
+        """How many points, or sets of points, a comparison of these columns rests on."""
+
+    def values(self, x: Array, y: Array) -> dict[str, float]:
+        """The coefficients alone."""
+
+    def estimates(self, x: Array, y: Array) -> dict[str, Estimate]:
+        """The coefficients with p-values and notes."""
+
+    def resampled(self, x: Array, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+        """The coefficients in each bootstrap resample."""
+
+    def exchanged(self, first: Array, second: Array, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+        """Differences between two metrics' coefficients: as observed, then after each random exchange."""
+
+    def notes(self) -> list[str]:
+        """What the reader should know of the points."""
+
+
+def level(by: By, judgments: Judgments) -> Level:
+    """The level of this name over these samples, or why there is none."""
+    if by == "none":
+        return Samples()
+    if by == "system":
+        return systems(judgments)
+    if by == "sample":
+        return contexts(judgments)
+    raise InputError(f"cannot correlate by {by!r}", cure="by is none, system or sample")
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    def points(self, *columns: Array) -> list[Array]:
+        rows = complete(*columns)
+        return [column[rows] for column in columns]
+
+    def size(self, *columns: Array) -> int:
+        return len(complete(*columns))
+
+    def values(self, x: Array, y: Array) -> dict[str, float]:
+        return correlate.values(*self.points(x, y))
+
+    def estimates(self, x: Array, y: Array) -> dict[str, Estimate]:
+        return correlate.coefficients(*self.points(x, y))
+
+    def resampled(self, x: Array, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+        return correlate.resampled(*self.points(x, y), n_bootstrap=n_bootstrap, seed=seed)
+
+    def exchanged(self, first: Array, second: Array, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+        first, second, y = self.points(first, second, y)
+        z = significance.z_scores(first), significance.z_scores(second)
+        ranks = significance.midranks(first), significance.midranks(second)
+        parts: dict[str, list[Array]] = {name: [] for name in COEFFICIENTS}
+        for swapped in significance.swaps(len(y), n_permutations, seed):
+            parts["pearson"].append(significance.pearson_differences(*z, y, swapped))
+            parts["spearman"].append(significance.pearson_differences(*ranks, significance.midranks(y), swapped))
+            parts["kendall"].append(significance.kendall_differences(*ranks, y, swapped))
+        return {name: np.concatenate(part) for name, part in parts.items()}
+
+    def notes(self) -> list[str]:
+        return []

@@ -1,0 +1,65 @@
+"""Which metrics say the same: Spearman's ρ of every column of scores with every other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.meta.table import Estimate
+
+Over = Literal["pairs", "all"]
+FEWEST = 3  # with two samples ρ is 1 or −1 whatever they are
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """ρ of `names[i]` and `names[j]` is `cells[i][j]`."""
+
+    names: tuple[str, ...]
+    cells: tuple[tuple[Estimate, ...], ...]
+    over: Over
+
+
+def spearman_matrix(columns: Mapping[str, Mapping[str, float]], *, over: Over = "pairs") -> Matrix:
+    """Columns are values by sample id; a missing or NaN value is a sample without one.
+
+    `pairs` uses for each cell the samples that both columns have, `all` those that every column has.
+    """
+    values = _aligned(list(columns.values()))
+    if over == "all":
+        values = values[:, ~np.isnan(values).any(axis=0)]
+    cells = [[_spearman(first, second) for second in values[: i + 1]] for i, first in enumerate(values)]
+    size = range(len(cells))
+    square = tuple(tuple(cells[max(i, j)][min(i, j)] for j in size) for i in size)
+    return Matrix(tuple(columns), square, over)
+
+
+def _aligned(columns: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
+    """One row a column over the same, sorted ids."""
+    ids = sorted(set().union(*columns))
+    rows = [[column.get(id, np.nan) for id in ids] for column in columns]
+    return np.array(rows, dtype=np.float64).reshape(len(columns), len(ids))
+
+
+def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> Estimate:
+    both = ~(np.isnan(first) | np.isnan(second))
+    n = int(both.sum())
+    if n < FEWEST:
+        return Estimate(float("nan"), n, note=f"fewer than {FEWEST} samples have both")
+    x, y = _centred_ranks(first[both]), _centred_ranks(second[both])
+    scale = float(np.sqrt((x @ x) * (y @ y)))
+    if scale == 0:
+        return Estimate(float("nan"), n, note="every sample has the same value")
+    return Estimate(min(1.0, max(-1.0, float(x @ y) / scale)), n)
+
+
+def _centred_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks around 0; tied values share their mean rank."""
+    from scipy.stats import rankdata
+
+    ranks = np.asarray(rankdata(values), dtype=np.float64)
+    return ranks - (len(ranks) + 1) / 2

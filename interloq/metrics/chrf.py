@@ -1,0 +1,78 @@
+"""chrF (Popović, 2015) and, with `word_order=2`, chrF++ (Popović, 2017).
+
+chrF_β = (1 + β²) · P · R / (β² · P + R); P and R are the means over orders of n-gram precision and recall, over
+characters and, for chrF++, words. Of several references the one with the best score counts.
+
+The counts are sacrebleu's, so values equal its `corpus_score` and `sentence_score` divided by 100. Like sacrebleu we
+average only over orders that occur in both texts; the author's script instead gives the others a tiny value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from interloq.errors import SpecError
+from interloq.metrics.metric import Array, needs_references
+from interloq.records import Sample
+from interloq.registry import Component
+
+
+@dataclass(frozen=True)
+class Chrf(Component):
+    char_order: int = 6
+    word_order: int = 0
+    beta: int = 2
+    lowercase: bool = False
+    whitespace: bool = False  # count white space as characters
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.char_order <= 20 or not 0 <= self.word_order <= 9:
+            raise SpecError(
+                "chrf: char_order must be from 1 to 20 and word_order from 0 to 9, "
+                f"got {self.char_order} and {self.word_order}"
+            )
+        if self.beta < 1:
+            raise SpecError(f"chrf: beta must be 1 or more, got {self.beta}")
+
+    def built_with(self) -> str:
+        import sacrebleu
+
+        return f"sacrebleu-{sacrebleu.__version__}"
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_references(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        """For each order [n-grams of the reply, n-grams of the reference, matches]."""
+        rows = [self._counts(sample) for sample in samples]
+        return np.array(rows, dtype=np.float64).reshape(len(samples), 3 * (self.char_order + self.word_order))
+
+    def value(self, total: Array) -> Array:
+        response, reference, matches = total[..., 0::3], total[..., 1::3], total[..., 2::3]
+        used = (response > 0) & (reference > 0)
+        n = np.maximum(used.sum(axis=-1), 1)
+        precision = np.where(used, matches / np.maximum(response, 1), 0).sum(axis=-1) / n
+        recall = np.where(used, matches / np.maximum(reference, 1), 0).sum(axis=-1) / n
+        weight = self.beta**2
+        below = weight * precision + recall
+        return np.asarray((1 + weight) * precision * recall / np.where(below > 0, below, 1))
+
+    def _counts(self, sample: Sample) -> list[int]:
+        # sacrebleu's public methods give scores only, and scores do not add up: we rest on these three names alone
+        chrf = self._sacrebleu
+        references = [chrf._preprocess_segment(reference.text) for reference in sample.references]
+        known = chrf._extract_reference_info(references)
+        counts: list[int] = chrf._compute_segment_statistics(chrf._preprocess_segment(sample.response), known)
+        return counts
+
+    @cached_property
+    def _sacrebleu(self) -> Any:
+        from sacrebleu.metrics.chrf import CHRF
+
+        return CHRF(self.char_order, self.word_order, self.beta, self.lowercase, self.whitespace)

@@ -1,0 +1,102 @@
+"""distinct-n (Li, Galley, Brockett, Gao and Dolan, 2016).
+
+distinct-n = |{n-grams of the replies}| / number of n-grams in the replies
+
+The set's value counts the different n-grams of all replies together, so it does not follow from the values of the
+replies and it falls as the set grows: compare systems on equally many replies. Needs no references.
+
+The paper divides by the number of *tokens* for every n; nearly all later code divides by the number of n-grams. The
+second is the default, `per='token'` is the first; for n = 1 they are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.numbering import Numbering
+from interloq.data.tokenize import Tokenizer
+from interloq.errors import SpecError
+from interloq.metrics.metric import Array
+from interloq.metrics.ngrams import gram_keys
+from interloq.records import Sample
+from interloq.registry import Component, component
+
+
+@dataclass(frozen=True)
+class Distinct(Component):
+    n: int = 2
+    per: Literal["ngram", "token"] = "ngram"
+    tokenizer: Tokenizer = component("tokenizer", "13a")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.n <= 9:
+            raise SpecError(f"distinct: n must be from 1 to 9, got {self.n}")
+
+    def unscorable(self, sample: Sample) -> str | None:
+        if self.per == "token":
+            return None if _has_tokens(sample.response, 1, self.tokenizer) else "no tokens"
+        return None if _has_tokens(sample.response, self.n, self.tokenizer) else f"no {self.n}-grams"
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        """[different n-grams, n-grams or tokens] of each reply; these rows do not add up."""
+        grams = self._grams(samples)
+        return np.column_stack([np.bincount(grams.replies, minlength=len(samples)), grams.totals]).astype(np.float64)
+
+    def value(self, total: Array) -> Array:
+        return np.asarray(total[..., 0] / total[..., 1])
+
+    def value_of_set(self, samples: Sequence[Sample], counts: Iterable[NDArray[np.int64]]) -> Array:
+        grams = self._grams(samples)
+        return np.concatenate([grams.distinct(block) / (block @ grams.totals) for block in counts])
+
+    def _grams(self, samples: Sequence[Sample]) -> _Grams:
+        texts = Numbering(self.tokenizer).texts(sample.response for sample in samples)
+        owners = np.repeat(np.arange(len(samples)), texts.lengths)
+        base = int(texts.tokens.max(initial=0)) + 1
+        numbers = texts.tokens.astype(np.int64)
+        for n in range(2, self.n + 1):
+            keys = gram_keys(numbers, texts, n, base)
+            numbers = np.full_like(keys, -1)
+            numbers[keys >= 0] = np.unique(keys[keys >= 0], return_inverse=True)[1]
+        pairs = np.unique(numbers[numbers >= 0] * len(samples) + owners[numbers >= 0])
+        lengths = texts.lengths if self.per == "token" else np.maximum(texts.lengths - self.n + 1, 0)
+        return _Grams(pairs % max(len(samples), 1), _firsts(pairs // max(len(samples), 1)), lengths)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grams:
+    """Which different n-gram stands in which replies: those of n-gram g begin at `replies[starts[g]]`."""
+
+    replies: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    totals: NDArray[np.int64]
+
+    def distinct(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many n-grams stand in any reply of each resampled set; eight sets share a byte."""
+        if not len(self.starts):
+            return np.zeros(len(counts), dtype=np.int64)
+        present = np.packbits(counts > 0, axis=0)[:, self.replies]
+        anywhere = np.bitwise_or.reduceat(present, self.starts, axis=1)
+        return np.asarray(np.count_nonzero(np.unpackbits(anywhere, axis=0, count=len(counts)), axis=1))
+
+
+def _firsts(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where a new number begins among numbers in order."""
+    return np.flatnonzero(np.diff(ordered, prepend=-1))
+
+
+def _has_tokens(text: str, least: int, tokenizer: Tokenizer) -> bool:
+    # the first words mostly settle it; a line break hides the end of a word from 13a, so such a text stays whole
+    units = text.split() if tokenizer.by_word and "\n" not in text else [text]
+    found = 0
+    for unit in units:
+        found += len(tokenizer.tokens(unit))
+        if found >= least:
+            return True
+    return False

@@ -1,0 +1,31 @@
+"""Length: the mean number of tokens in a reply.
+
+It judges nothing by itself, but it belongs beside every other number: n-gram metrics punish short replies and diversity
+falls with long ones. `length(tokenizer='char')` counts characters without white space. An empty reply has length 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from interloq.data.numbering import Numbering
+from interloq.data.tokenize import Tokenizer
+from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.records import Sample
+from interloq.registry import Component, component
+
+
+@dataclass(frozen=True)
+class Length(Component):
+    tokenizer: Tokenizer = component("tokenizer", "13a")
+
+    def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002 - every reply has a length
+        return None
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        texts = Numbering(self.tokenizer).texts(sample.response for sample in samples)
+        return score_rows(texts.lengths.astype(float))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)

@@ -1,0 +1,138 @@
+"""METEOR (Banerjee and Lavie, 2005), without Java.
+
+score = F · (1 − γ · (chunks / m)^β),  F = P · R / (α · P + (1 − α) · R),  P = m / |h|, R = m / |r|
+
+m counts words of the reply matched to words of the reference: equal words first, then words with the same Porter stem,
+then, if asked for, words that share a WordNet synset. A chunk is a run of matches that are neighbours in both texts. Of
+several references the one with the best score counts. The defaults α = .9, β = 3, γ = .5 are the paper's.
+
+Among alignments with the most matches we take one with the fewest chunks, as METEOR does since version 1.3; the paper
+takes the fewest crossings. NLTK takes neither: it pairs words greedily from the right. This is not METEOR 1.5, which
+has other parameters, weights for each stage and for function words, and a paraphrase table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import numpy as np
+
+from interloq.data.tokenize import Tokenizer
+from interloq.errors import InputError, MissingDependencyError, SpecError
+from interloq.metrics.align import Word, align
+from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.records import Sample
+from interloq.registry import Component, component
+
+STAGES = ("exact", "stem", "synonym")
+
+
+@dataclass(frozen=True)
+class Meteor(Component):
+    stages: tuple[str, ...] = ("exact", "stem")
+    alpha: float = 0.9
+    beta: float = 3.0
+    gamma: float = 0.5
+    level: Literal["sentence", "corpus"] = "sentence"  # the mean of scores, or the score of summed counts
+    lowercase: bool = True
+    tokenizer: Tokenizer = component("tokenizer", "13a")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "stages", _checked(self.stages))
+        for name, value, most in (("alpha", self.alpha, 1), ("gamma", self.gamma, 1), ("beta", self.beta, np.inf)):
+            if not 0 <= value <= most:
+                raise SpecError(f"meteor: {name} must be from 0 to {most}, got {value}")
+        if len(self.stages) > 1 and not find_spec("nltk"):
+            raise MissingDependencyError(f"stage {self.stages[1]!r} of meteor", "nltk", "meteor")
+        if "synonym" in self.stages:
+            _wordnet()
+
+    def built_with(self) -> str:
+        """The packages behind stems and synonyms."""
+        if len(self.stages) == 1:
+            return "none"
+        import nltk
+
+        wordnet = f"-wordnet-{_wordnet().get_version()}" if "synonym" in self.stages else ""
+        return f"nltk-{nltk.__version__}{wordnet}"
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_references(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        """[matches, chunks, reply length, reference length] of the best reference, or [score, 1]."""
+        rows = np.array([self._best(sample) for sample in samples], dtype=np.float64).reshape(-1, 4)
+        return score_rows(self._meteor(rows)) if self.level == "sentence" else rows
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total) if self.level == "sentence" else self._meteor(total)
+
+    def _best(self, sample: Sample) -> list[float]:
+        response = self._words(sample.response)
+        related = _share_synset if "synonym" in self.stages else None
+        rows = []
+        for text in {reference.text for reference in sample.references}:
+            reference = self._words(text)
+            found = align(response, reference, related)
+            rows.append([float(found.matches), found.chunks, len(response), len(reference)])
+        # equal scores may stand on different counts: the same ones win whatever the order of the references
+        return max(rows, key=lambda row: (float(self._meteor(np.array(row))), row))
+
+    def _words(self, text: str) -> list[Word]:
+        tokens = self.tokenizer.tokens(text)
+        if self.lowercase:
+            tokens = [token.lower() for token in tokens]
+        if "stem" not in self.stages:
+            return [Word(token, token) for token in tokens]
+        stem = _stemmer()
+        return [Word(token, stem(token)) for token in tokens]
+
+    def _meteor(self, rows: Array) -> Array:
+        matches, chunks, response, reference = np.moveaxis(rows, -1, 0)
+        some = np.where(matches > 0, matches, 1)
+        # P·R / (αP + (1−α)R) with m cancelled
+        f = matches / np.where(matches > 0, self.alpha * reference + (1 - self.alpha) * response, 1)
+        return np.asarray(f * (1 - self.gamma * (chunks / some) ** self.beta))
+
+
+def _checked(stages: Any) -> tuple[str, ...]:
+    allowed = [("exact", *rest) for rest in ((), ("stem",), ("synonym",), ("stem", "synonym"))]
+    if not isinstance(stages, tuple | list) or tuple(stages) not in allowed:
+        raise SpecError(f"meteor: stages must be ('exact',) or go on with 'stem', 'synonym' or both, got {stages!r}")
+    return tuple(stages)
+
+
+@cache
+def _stemmer() -> Callable[[str], str]:
+    from nltk.stem.porter import PorterStemmer
+
+    return cache(PorterStemmer().stem)
+
+
+@cache
+def _wordnet() -> Any:
+    """NLTK's WordNet, where its files are on this machine; nothing is ever downloaded."""
+    from nltk.corpus import wordnet
+
+    try:
+        wordnet.ensure_loaded()
+    except LookupError as error:
+        raise InputError(
+            "stage 'synonym' of meteor needs WordNet, and NLTK does not find it on this machine",
+            cure="leave the stage out, or fetch it yourself: python -m nltk.downloader wordnet",
+        ) from error
+    return wordnet
+
+
+@cache
+def _synsets(word: str) -> frozenset[str]:
+    return frozenset(synset.name() for synset in _wordnet().synsets(word))
+
+
+def _share_synset(first: str, second: str) -> bool:
+    return not _synsets(first).isdisjoint(_synsets(second))

@@ -1,0 +1,101 @@
+"""ROUGE-L (Lin, 2004): the longest common subsequence of reply and reference.
+
+P_j = LCS(h, r_j) / |h|,  R_j = LCS(h, r_j) / |r_j|,  F = (1 + β²) P R / (R + β² P)
+
+`multiple='separate'` takes the largest P and the largest R over references, which may come from different ones, and
+then F: the rule of the COCO caption code and of nlg-eval, where dialogue work has its β = 1.2 from. `'best'` takes the
+largest F. The set's score is the mean. Lin joins the sentences of a summary; here a reply is one sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from interloq.data.tokenize import Tokenizer
+from interloq.errors import SpecError
+from interloq.metrics import ngrams
+from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.records import Sample
+from interloq.registry import Component, component
+
+
+@dataclass(frozen=True)
+class RougeL(Component):
+    beta: float = 1.2
+    multiple: Literal["separate", "best"] = "separate"
+    tokenizer: Tokenizer = component("tokenizer", "13a")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.beta < math.inf:
+            raise SpecError(f"rouge_l: beta must be 0 or a finite positive number, got {self.beta}")
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_references(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        numbered = ngrams.number(samples, self.tokenizer)
+        precisions, recalls = _precisions_and_recalls(numbered)
+        if len(samples) and self.multiple == "separate":
+            precisions = np.maximum.reduceat(precisions, numbered.first_reference)
+            recalls = np.maximum.reduceat(recalls, numbered.first_reference)
+        scores = self._f(precisions, recalls)
+        if len(samples) and self.multiple == "best":
+            scores = np.maximum.reduceat(scores, numbered.first_reference)
+        return score_rows(scores)
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _f(self, precision: Array, recall: Array) -> Array:
+        weight = self.beta**2
+        common = (precision > 0) & (recall > 0)
+        below = np.where(common, recall + weight * precision, 1.0)
+        return np.where(common, (1 + weight) * precision * recall / below, 0.0)
+
+
+def _precisions_and_recalls(numbered: ngrams.Numbered) -> tuple[Array, Array]:
+    """LCS over reply length and over reference length, a number a reference; 0 where a text is empty."""
+    owner = np.repeat(np.arange(len(numbered.n_references)), numbered.n_references)
+    common = np.fromiter(_common(numbered), dtype=np.float64, count=len(owner))
+    precisions = common / np.maximum(numbered.responses.lengths[owner], 1)
+    return precisions, common / np.maximum(numbered.references.lengths, 1)
+
+
+def _common(numbered: ngrams.Numbered) -> Iterator[int]:
+    """The LCS of every reference with the reply it belongs to."""
+    responses, references = numbered.responses.tokens.tolist(), numbered.references.tokens.tolist()
+    response_ends, reference_ends = numbered.responses.ends.tolist(), numbered.references.ends.tolist()
+    owned = zip(numbered.first_reference.tolist(), numbered.n_references.tolist(), strict=True)
+    for i, (first, n_references) in enumerate(owned):
+        response = responses[response_ends[i] : response_ends[i + 1]]
+        places = _places(response)
+        for j in range(first, first + n_references):
+            yield _lcs_length(places, len(response), references[reference_ends[j] : reference_ends[j + 1]])
+
+
+def _places(tokens: Sequence[int]) -> dict[int, int]:
+    """Token → an integer with bit i set where the text has the token at i."""
+    places: dict[int, int] = {}
+    for bit, token in enumerate(tokens):
+        places[token] = places.get(token, 0) | 1 << bit
+    return places
+
+
+def _lcs_length(places: dict[int, int], length: int, other: Sequence[int]) -> int:
+    """Bit-parallel LCS (Hyyrö, 2004): one addition moves a whole row of the table of prefixes.
+
+    A zero bit of `row` is a place where the LCS of the text's prefixes with what was read of `other` grows by one.
+    """
+    everywhere = (1 << length) - 1
+    row = everywhere
+    for token in other:
+        if token in places:
+            matched = row & places[token]
+            row = (row + matched) | (row - matched)
+    return length - (row & everywhere).bit_count()

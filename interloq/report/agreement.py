@@ -1,0 +1,141 @@
+"""The agreement table: metrics against people, and people against people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import isnan
+
+from interloq.meta.table import COEFFICIENTS, Comparison, Counted, Estimate, HumanRow, MetaTable, MetricRow, Spread
+from interloq.report import text
+from interloq.report.page import Agreement, AgreementRow, Coefficient, ComparisonRow, Name, PeopleRow
+from interloq.report.scale import Scale, scale
+from interloq.report.scores import bar
+
+LABELS = {"pearson": "Pearson r", "spearman": "Spearman ρ", "kendall": "Kendall τ"}
+
+
+def agreement(table: MetaTable, names: Mapping[str, Name], judges: str) -> Agreement:
+    shared = scale([0, *_values(table)])
+    return Agreement(
+        summary=_summary(table.counted, judges),
+        columns=tuple(LABELS[coefficient] for coefficient in COEFFICIENTS),
+        rows=tuple(_row(row, names, shared) for row in sorted(table.rows, key=lambda row: names[row.metric].number)),
+        people=tuple(_people(table.human, shared)) if table.human else (),
+        alphas=tuple(_alphas(table.human)) if table.human else (),
+        comparisons=tuple(_comparison(comparison, names) for comparison in table.comparisons),
+        low=shared.label(shared.low),
+        high=shared.label(shared.high),
+        zero=shared.at(0),
+        notes=table.notes,
+        signature=table.signature,
+    )
+
+
+def _values(table: MetaTable) -> Iterator[float]:
+    """All that the bars must hold."""
+    estimates = [estimate for row in table.rows for estimate in row.with_mean.values()]
+    spreads: list[Spread] = []
+    if table.human:
+        estimates += table.human.split_half.values()
+        spreads += [*table.human.pairwise.values(), *table.human.with_others.values()]
+    for estimate in estimates:
+        yield from (estimate.value, *(estimate.ci or ()))
+    for spread in spreads:
+        yield from (spread.min, spread.max)
+
+
+def _summary(counted: Counted, judges: str) -> str:
+    who = text.count(counted.annotators, "annotator")
+    if counted.partial_annotators:
+        who += f" ({counted.partial_annotators:,} of whom rated only some of the samples)"
+    parts = [f"{text.count(counted.judgments, 'judgment')} by {who} on {text.count(counted.rated, 'sample')}"]
+    if counted.not_applicable:
+        parts.append(f"{counted.not_applicable:,} answers “not applicable” left out")
+    if counted.unrated:
+        parts.append(f"{text.count(counted.unrated, 'sample')} without a judgment")
+    if judges != "people":
+        parts.append(f"{judges}: no person gave these")
+    return "; ".join(parts) + "."
+
+
+def _row(row: MetricRow, names: Mapping[str, Name], shared: Scale) -> AgreementRow:
+    counts = sorted({estimate.n for estimate in row.with_mean.values()})
+    return AgreementRow(
+        metric=names[row.metric],
+        cells=tuple(_cell(row, coefficient, shared) for coefficient in COEFFICIENTS),
+        n=" / ".join(f"{n:,}" for n in counts),
+        unscored=f"{row.unscored:,}",
+    )
+
+
+def _cell(row: MetricRow, coefficient: str, shared: Scale) -> Coefficient:
+    estimate = row.with_mean.get(coefficient)
+    if estimate is None:
+        return Coefficient(text.MISSING, "")
+    return _estimated(estimate, shared, row.with_annotators.get(coefficient))
+
+
+def _estimated(estimate: Estimate, shared: Scale, spread: Spread | None = None) -> Coefficient:
+    details = [estimate.note] if estimate.note else []
+    if estimate.p_adjusted is not None:
+        details.append(f"adjusted p {text.p_value(estimate.p_adjusted)}")
+    elif estimate.p is not None:
+        details.append(f"p {text.p_value(estimate.p)}")
+    if spread is not None:
+        details.append(f"annotators {_range(spread)}")
+    return Coefficient(
+        value=text.number(estimate.value),
+        sort=text.sort_key(estimate.value),
+        interval=text.interval(estimate.ci),
+        bar=bar(estimate.value, estimate.ci, shared),
+        details=tuple(details),
+    )
+
+
+def _people(human: HumanRow, shared: Scale) -> Iterator[PeopleRow]:
+    for label, spreads in (
+        ("one against another", human.pairwise),
+        ("one against the mean of the others", human.with_others),
+    ):
+        if spreads:
+            yield PeopleRow(label, tuple(_spread(spreads.get(coefficient), shared) for coefficient in COEFFICIENTS))
+    if human.split_half:
+        halves = (human.split_half.get(coefficient) for coefficient in COEFFICIENTS)
+        cells = (_estimated(half, shared) if half else Coefficient(text.MISSING, "") for half in halves)
+        yield PeopleRow("one half against the other half", tuple(cells))
+
+
+def _spread(spread: Spread | None, shared: Scale) -> Coefficient:
+    if spread is None:
+        return Coefficient(text.MISSING, "")
+    return Coefficient(
+        value=text.number(spread.mean),
+        sort=text.sort_key(spread.mean),
+        bar=bar(spread.mean, (spread.min, spread.max), shared),
+        details=(f"from {_range(spread)}",) if not isnan(spread.min) else (),
+    )
+
+
+def _range(spread: Spread) -> str:
+    return f"{text.number(spread.min, 2)} to {text.number(spread.max, 2)}"
+
+
+def _alphas(human: HumanRow) -> Iterator[str]:
+    for level, estimate in (("interval", human.alpha), ("ordinal", human.alpha_ordinal)):
+        ci = f" {text.interval(estimate.ci)}" if estimate.ci else ""
+        note = f" ({estimate.note})" if estimate.note else ""
+        yield f"Krippendorff’s α, {level} level: {text.number(estimate.value)}{ci}{note}"
+
+
+def _comparison(comparison: Comparison, names: Mapping[str, Name]) -> ComparisonRow:
+    return ComparisonRow(
+        first=names[comparison.first],
+        second=names[comparison.second],
+        coefficient=LABELS.get(comparison.coefficient, comparison.coefficient),
+        difference=text.signed(comparison.difference),
+        sort=text.sort_key(comparison.difference),
+        n=f"{comparison.n:,}",
+        williams=text.p_value(comparison.williams_p),
+        permutation=text.p_value(comparison.permutation_p),
+        adjusted=text.p_value(comparison.permutation_p_adjusted),
+    )

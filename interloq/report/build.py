@@ -1,0 +1,148 @@
+"""From records and results to the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from interloq.errors import InputError
+from interloq.meta.disagreements import Disagreements
+from interloq.meta.matrix import Matrix
+from interloq.meta.table import MetaTable
+from interloq.records import Sample, Score
+from interloq.report import text
+from interloq.report.agreement import agreement
+from interloq.report.heat_map import heat_map
+from interloq.report.notices import judges, notices
+from interloq.report.page import Fact, Mark, Name, Page, Reading, Scatter, Source
+from interloq.report.reading import reading
+from interloq.report.scatter import Drawn, drawn, scatter
+from interloq.report.scores import SystemScore, complete, score_tables
+from interloq.version import __version__
+
+COLOURS = SHAPES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that a report shows; whoever calls has computed it."""
+
+    samples: Sequence[Sample]
+    scores: Sequence[Score]
+    results: Sequence[SystemScore] = ()
+    judgments: Mapping[str, float] = field(default_factory=dict)  # people's mean by sample
+    table: MetaTable | None = None
+    matrix: Matrix | None = None
+    disagreements: Mapping[str, Disagreements] = field(default_factory=dict)  # by metric
+
+
+def build(
+    evidence: Evidence,
+    *,
+    title: str = "Interloq report",
+    aspect: str = "overall",
+    command: str = "",
+    sources: Sequence[Source] = (),
+    date: str = "",
+) -> Page:
+    """The page, whatever the order of samples and scores."""
+    samples = sorted(evidence.samples, key=lambda s: s.id)
+    names = _names(evidence)
+    marks = _marks({s.system for s in samples} | {r.system for r in evidence.results})
+    results = complete(evidence.results, evidence.scores, {s.id: s.system for s in samples})
+    who = judges(samples, aspect)
+    texts, scatters = _scatters(evidence, samples, names, marks)
+    return Page(
+        title=title,
+        aspect=aspect,
+        judges=who,
+        facts=_facts(samples, names, evidence.table, aspect, who),
+        notices=notices(samples, evidence.scores, results, names, aspect),
+        marks=tuple(marks[s] for s in sorted({s.system for s in samples})),
+        scores=score_tables(results, names, marks),
+        agreement=agreement(evidence.table, names, who) if evidence.table and evidence.judgments else None,
+        scatters=scatters,
+        heat_map=heat_map(evidence.matrix, names) if evidence.matrix else None,
+        readings=_readings(evidence, samples, names, marks, aspect),
+        texts=texts,
+        version=__version__,
+        command=command,
+        sources=tuple(sources),
+        date=date,
+        aspects=tuple(sorted({r.aspect for s in samples for r in s.ratings} - {aspect})),
+    )
+
+
+def columns(scores: Iterable[Score]) -> dict[str, dict[str, float]]:
+    """Scored values by metric and sample. A sample may be scored twice by a metric only with the same value."""
+    table: dict[str, dict[str, float]] = {}
+    seen: dict[tuple[str, str], float | None] = {}
+    for score in scores:
+        first = seen.setdefault((score.metric, score.id), score.value)
+        if first != score.value:
+            raise InputError(
+                f"{score.metric} gives {score.id!r} two different scores: {first} and {score.value}",
+                cure="report on one run of a metric at a time",
+            )
+        column = table.setdefault(score.metric, {})
+        if score.value is not None:
+            column[score.id] = score.value
+    return table
+
+
+def _names(evidence: Evidence) -> dict[str, Name]:
+    """Metrics in the order of the results; what only has sample scores follows by name."""
+    told = dict.fromkeys(result.metric for result in evidence.results)
+    rest = sorted({score.metric for score in evidence.scores} - told.keys())
+    return {metric: text.name(metric, i) for i, metric in enumerate([*told, *rest], start=1)}
+
+
+def _marks(systems: set[str]) -> dict[str, Mark]:
+    """Each system its colour and shape; shapes move on every round, so 64 systems differ."""
+    order = [*sorted(systems - {""}), ""]
+    return {
+        system: Mark(system or "no system", i % COLOURS, (i + i // COLOURS) % SHAPES) for i, system in enumerate(order)
+    }
+
+
+def _facts(
+    samples: Sequence[Sample], names: Mapping[str, Name], table: MetaTable | None, aspect: str, who: str
+) -> tuple[Fact, ...]:
+    systems = {s.system for s in samples} - {""}
+    counts = [(len(samples), "sample"), (len(systems), "system"), (len(names), "metric")]
+    facts = [Fact(f"{n:,}", one if n == 1 else one + "s") for n, one in counts]
+    if table and table.counted.judgments:
+        kind = "judgments by people" if who == "people" else who
+        return (*facts, Fact(f"{table.counted.judgments:,}", f"{kind}, aspect {aspect}"))
+    return (*facts, Fact("0", f"judgments, aspect {aspect}"))
+
+
+def _scatters(
+    evidence: Evidence, samples: Sequence[Sample], names: Mapping[str, Name], marks: Mapping[str, Mark]
+) -> tuple[tuple[tuple[str, str, str, str], ...], tuple[Scatter, ...]]:
+    """The plots, and the texts of the samples drawn in any of them."""
+    judged = [
+        Drawn(s.id, s.system, s.response, evidence.judgments[s.id]) for s in samples if s.id in evidence.judgments
+    ]
+    if not judged:
+        return (), ()
+    scored = columns(evidence.scores)
+    used = {d.id for column in scored.values() for d in drawn(judged, column)}
+    shown = [s for s in samples if s.id in used]
+    index = {s.id: i for i, s in enumerate(shown)}
+    rows = {row.metric: row for row in evidence.table.rows} if evidence.table else {}
+    plots = (scatter(n, rows.get(m), judged, scored.get(m, {}), marks, index) for m, n in names.items())
+    return tuple(_texts(s) for s in shown), tuple(plots)
+
+
+def _texts(sample: Sample) -> tuple[str, str, str, str]:
+    last = sample.context[-1].text if sample.context else ""
+    return sample.id, sample.system, text.cut(last, 160), text.cut(sample.response, 240)
+
+
+def _readings(
+    evidence: Evidence, samples: Sequence[Sample], names: Mapping[str, Name], marks: Mapping[str, Mark], aspect: str
+) -> tuple[Reading, ...]:
+    by_id = {s.id: s for s in samples}
+    found = ((name, evidence.disagreements.get(metric)) for metric, name in names.items())
+    return tuple(reading(name, d, by_id, marks, aspect) for name, d in found if d and (d.over or d.under))

@@ -1,0 +1,116 @@
+"""What a reader must know before believing a number: it stands at the top of the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from interloq.records import Sample, Score
+from interloq.report import text
+from interloq.report.page import Name, Notice
+from interloq.report.scores import SystemScore
+
+ILLUSTRATIVE = "illustrative"  # the role of ratings that were written to show something
+FEW = 30  # here a correlation of 0 has an interval of about ±0.36, wider than most differences between metrics
+
+
+def judges(samples: Sequence[Sample], aspect: str) -> str:
+    """Who gave the ratings, in words."""
+    invented, ratings = _invented(samples, aspect)
+    return (
+        "people" if not invented else "illustrative ratings" if invented == ratings else "partly illustrative ratings"
+    )
+
+
+def notices(
+    samples: Sequence[Sample],
+    scores: Sequence[Score],
+    results: Sequence[SystemScore],
+    names: Mapping[str, Name],
+    aspect: str,
+) -> tuple[Notice, ...]:
+    return (
+        *_illustrative(samples, aspect),
+        *_few(samples),
+        *_nameless(samples),
+        *_unscored(scores, names),
+        *_mismatched(samples, scores, names),
+        *_means(results),
+    )
+
+
+def _invented(samples: Sequence[Sample], aspect: str) -> tuple[int, int]:
+    """How many of the ratings that count were written for illustration, and how many count."""
+    roles = [r.role for s in samples for r in s.ratings if r.aspect == aspect and r.value is not None]
+    return roles.count(ILLUSTRATIVE), len(roles)
+
+
+def _illustrative(samples: Sequence[Sample], aspect: str) -> Iterator[Notice]:
+    invented, ratings = _invented(samples, aspect)
+    if invented:
+        which = "The ratings" if invented == ratings else f"{invented:,} of {ratings:,} ratings"
+        yield Notice(
+            "illustrative",
+            f"{which} in this report are illustrative: no person gave these. "
+            "What the report says about agreement with people only shows how such a result looks.",
+        )
+
+
+def _few(samples: Sequence[Sample]) -> Iterator[Notice]:
+    if len(samples) < FEW:
+        yield Notice(
+            "warning", f"Only {text.count(len(samples), 'sample')}: differences this small a set shows may be chance."
+        )
+        return
+    sizes = Counter(sample.system for sample in samples if sample.system)
+    small = tuple((system, text.count(n, "sample")) for system, n in sorted(sizes.items()) if n < FEW)
+    if small:
+        yield Notice(
+            "warning",
+            f"{text.count(len(small), 'system')} with fewer than {FEW} samples: their scores may be chance.",
+            small,
+        )
+
+
+def _nameless(samples: Sequence[Sample]) -> Iterator[Notice]:
+    nameless = sum(not sample.system for sample in samples)
+    if 0 < nameless < len(samples):
+        said = f"{text.count(nameless, 'sample')} with no system: in no row of the score table, in everything else."
+        yield Notice("warning", said)
+
+
+def _unscored(scores: Sequence[Score], names: Mapping[str, Name]) -> Iterator[Notice]:
+    missing = Counter((s.metric, s.reason or "no reason given") for s in scores if s.value is None)
+    if missing:
+        order = {metric: i for i, metric in enumerate(names)}
+        lines = sorted(missing.items(), key=lambda item: (order[item[0][0]], item[0][1]))
+        details = tuple((metric, f"{text.count(n, 'sample')}, {reason}") for (metric, reason), n in lines)
+        yield Notice(
+            "warning", f"{text.count(missing.total(), 'score')} missing; no value was put in their place.", details
+        )
+
+
+def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], names: Mapping[str, Name]) -> Iterator[Notice]:
+    known = {sample.id for sample in samples}
+    seen: dict[str, set[str]] = {metric: set() for metric in names}
+    for score in scores:
+        seen[score.metric].add(score.id)
+    strangers = set().union(*seen.values()) - known
+    if strangers:
+        yield Notice(
+            "warning",
+            f"{text.count(len(strangers), 'scored id')} not among the samples; they count in the score table only.",
+        )
+    gaps = tuple((metric, text.count(len(known - ids), "sample")) for metric, ids in seen.items() if known - ids)
+    if gaps:
+        yield Notice("warning", "Some samples have no line in the score files.", gaps)
+
+
+def _means(results: Sequence[SystemScore]) -> Iterator[Notice]:
+    means = sorted({result.metric for result in results if result.is_mean})
+    if means:
+        yield Notice(
+            "note",
+            "Where the score files do not tell a system’s own score, the mean of its sample scores stands instead.",
+            tuple((metric, "") for metric in means),
+        )

@@ -1,0 +1,268 @@
+"""The report as plain values: everything the template shows, ready to print, so that it only loops and chooses.
+
+Texts are unescaped (the template escapes); coordinates are texts, in the units of the picture they belong to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a reader must know before believing a number."""
+
+    kind: Literal["illustrative", "warning", "note"]
+    text: str
+    details: tuple[tuple[str, str], ...] = ()  # what it is about, and what is said of it
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    count: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A metric: its number in this report and its spec, cut where it may wrap."""
+
+    number: int
+    head: str
+    rest: tuple[str, ...]
+
+    @property
+    def spec(self) -> str:
+        return self.head + "".join(self.rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How a system is drawn: one of 8 colours and one of 8 shapes."""
+
+    system: str
+    colour: int
+    shape: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """An interval on a line, in percent of its width; no ends where there is no interval."""
+
+    at: str
+    low: str = ""
+    high: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    at: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    system: str
+    mark: Mark | None
+    value: str
+    sort: str
+    interval: str
+    bar: Bar | None
+    n: str
+    unscored: str
+    is_mean: bool = False  # of sample scores: no header told the system's own score
+
+
+@dataclass(frozen=True, slots=True)
+class MetricScores:
+    metric: Name
+    rows: tuple[ScoreRow, ...]
+    low: str  # the ends of the scale that the bars share
+    high: str
+    signatures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """One cell of the agreement table."""
+
+    value: str
+    sort: str
+    interval: str = ""
+    bar: Bar | None = None
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementRow:
+    metric: Name
+    cells: tuple[Coefficient, ...]
+    n: str
+    unscored: str
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleRow:
+    label: str
+    cells: tuple[Coefficient, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    first: Name
+    second: Name
+    coefficient: str
+    difference: str
+    sort: str
+    n: str
+    williams: str
+    permutation: str
+    adjusted: str
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Metrics against people."""
+
+    summary: str
+    columns: tuple[str, ...]
+    rows: tuple[AgreementRow, ...]
+    people: tuple[PeopleRow, ...]
+    alphas: tuple[str, ...]
+    comparisons: tuple[ComparisonRow, ...]
+    low: str
+    high: str
+    zero: str  # where 0 lies on the shared scale, in percent
+    notes: tuple[str, ...]
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    index: int  # in the page's texts
+    x: str
+    y: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class PointGroup:
+    mark: Mark
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """One metric against mean judgments."""
+
+    metric: Name
+    groups: tuple[PointGroup, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    caption: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    text: str
+    shade: int  # -10 to 10; 0 where there is no number
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeatRow:
+    metric: Name | None  # None: people
+    cells: tuple[HeatCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    columns: tuple[str, ...]
+    rows: tuple[HeatRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A text; where it is long, the rest stands behind a fold."""
+
+    start: str
+    rest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bubble:
+    speaker: str
+    side: Literal["left", "right"]
+    text: Folded
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceLine:
+    text: Folded
+    weight: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class RatingLine:
+    rater: str
+    value: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One sample to read."""
+
+    id: str
+    mark: Mark
+    difference: str
+    score: str
+    percentile: str
+    judgment: str
+    judgment_percentile: str
+    dots: tuple[str, str]  # metric and people, in percent
+    earlier: tuple[Bubble, ...]
+    context: tuple[Bubble, ...]
+    response: Folded
+    references: tuple[ReferenceLine, ...]
+    ratings: tuple[RatingLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The worst disagreements of one metric."""
+
+    metric: Name
+    over: tuple[Card, ...]
+    under: tuple[Card, ...]
+    n: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    name: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    title: str
+    aspect: str
+    judges: str  # "people", or what to say instead where no person gave the ratings
+    facts: tuple[Fact, ...]
+    notices: tuple[Notice, ...]
+    marks: tuple[Mark, ...]
+    scores: tuple[MetricScores, ...]
+    agreement: Agreement | None
+    scatters: tuple[Scatter, ...]
+    heat_map: HeatMap | None
+    readings: tuple[Reading, ...]
+    texts: tuple[tuple[str, str, str, str], ...]  # id, system, last turn, response of each drawn sample
+    version: str
+    command: str
+    sources: tuple[Source, ...]
+    date: str = ""
+    aspects: tuple[str, ...] = field(default=())  # aspects that do have ratings, where this one has none

@@ -1,0 +1,56 @@
+"""Samples to read: the worst disagreements as conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from interloq.meta.disagreements import Disagreement, Disagreements
+from interloq.records import Rating, Sample, Turn
+from interloq.report import text
+from interloq.report.page import Bubble, Card, Mark, Name, RatingLine, Reading, ReferenceLine
+
+RECENT = 3  # turns shown; the earlier ones are folded
+
+
+def reading(
+    name: Name, found: Disagreements, samples: Mapping[str, Sample], marks: Mapping[str, Mark], aspect: str
+) -> Reading:
+    over, under = (tuple(_card(d, samples[d.id], marks, aspect) for d in side) for side in (found.over, found.under))
+    return Reading(name, over, under, f"{found.n:,}")
+
+
+def _card(found: Disagreement, sample: Sample, marks: Mapping[str, Mark], aspect: str) -> Card:
+    bubbles = tuple(_bubbles(sample.context))
+    fold = len(bubbles) - RECENT if len(bubbles) > RECENT + 1 else 0
+    return Card(
+        id=sample.id,
+        mark=marks[sample.system],
+        difference=text.signed(found.difference, 0),
+        score=text.score(found.score),
+        percentile=f"{found.percentile:.0f}",
+        judgment=text.number(found.judgment, 2),
+        judgment_percentile=f"{found.judgment_percentile:.0f}",
+        dots=(f"{found.percentile:.1f}", f"{found.judgment_percentile:.1f}"),
+        earlier=bubbles[:fold],
+        context=bubbles[fold:],
+        response=text.folded(sample.response),
+        references=tuple(
+            ReferenceLine(text.folded(r.text), text.number(r.weight, 2), r.source) for r in sample.references
+        ),
+        ratings=tuple(_rating(r) for r in sample.ratings if r.aspect == aspect),
+    )
+
+
+def _bubbles(context: Sequence[Turn]) -> Iterator[Bubble]:
+    """The reply stands on the right, so whoever spoke last stands on the left; turns without names alternate."""
+    named = any(turn.speaker for turn in context)
+    for i, turn in enumerate(context):
+        with_last = turn.speaker == context[-1].speaker if named else (len(context) - i) % 2 == 1
+        side: Literal["left", "right"] = "left" if with_last else "right"
+        yield Bubble(turn.speaker, side, text.folded(turn.text))
+
+
+def _rating(rating: Rating) -> RatingLine:
+    value = "not applicable" if rating.value is None else f"{rating.value:g}"
+    return RatingLine(rating.rater, value, rating.role)

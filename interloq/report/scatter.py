@@ -1,0 +1,115 @@
+"""Scatter plots: each metric against the mean judgment, a point a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from interloq.meta.table import COEFFICIENTS, MetricRow
+from interloq.report import text
+from interloq.report.agreement import LABELS
+from interloq.report.page import Mark, Name, Point, PointGroup, Scatter, Tick
+from interloq.report.scale import Scale, scale
+from interloq.signature import fingerprint
+
+MOST = 2000  # points drawn: more make the file heavy and the picture black
+LEFT, RIGHT, TOP, BOTTOM = 72.0, 588.0, 14.0, 340.0  # the plot's area in a picture of 600 × 400
+CELL = 5.0  # points closer than this hide one another
+CROWDED = 0.1  # share of hidden points from which on all are moved apart
+NUDGE = 0.016  # at most this share of the axis
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What is drawn of a sample, whatever the metric."""
+
+    id: str
+    system: str
+    response: str
+    judgment: float
+
+
+def drawn(samples: Sequence[Drawn], score_of: Mapping[str, float]) -> list[Drawn]:
+    """The samples with a score, thinned to MOST by a hash of their ids: the same ones whatever the order."""
+    scored = [sample for sample in samples if sample.id in score_of]
+    chosen = sorted(scored, key=lambda s: fingerprint(s.id))[:MOST] if len(scored) > MOST else scored
+    return sorted(chosen, key=lambda s: s.id)
+
+
+def scatter(
+    name: Name,
+    row: MetricRow | None,
+    samples: Sequence[Drawn],
+    score_of: Mapping[str, float],
+    marks: Mapping[str, Mark],
+    index: Mapping[str, int],
+) -> Scatter:
+    """`index` says where a sample stands among the page's texts."""
+    points, scored = drawn(samples, score_of), sum(sample.id in score_of for sample in samples)
+    x = scale((s.judgment for s in points), about=6)
+    y = scale((score_of[s.id] for s in points), about=5)
+    nudge = _nudge(points, score_of, x, y)
+    groups: dict[str, list[Point]] = {}
+    for sample in points:
+        groups.setdefault(sample.system, []).append(_point(sample, score_of[sample.id], name, x, y, nudge, index))
+    return Scatter(
+        metric=name,
+        groups=tuple(PointGroup(marks[system], tuple(groups[system])) for system in sorted(groups)),
+        x_ticks=tuple(Tick(x.at(tick, LEFT, RIGHT), x.label(tick)) for tick in x.ticks()),
+        y_ticks=tuple(Tick(y.at(tick, BOTTOM, TOP), y.label(tick)) for tick in y.ticks()),
+        caption=_caption(row, scored),
+        notes=tuple(_notes(len(points), scored, nudge)),
+    )
+
+
+def _point(
+    sample: Drawn, score: float, name: Name, x: Scale, y: Scale, nudge: float, index: Mapping[str, int]
+) -> Point:
+    values = f"judged {text.number(sample.judgment, 2)}, {name.head} {text.score(score)}"
+    return Point(
+        index=index[sample.id],
+        x=x.at(sample.judgment + nudge * _direction(sample.id), LEFT, RIGHT),
+        y=y.at(score, BOTTOM, TOP),
+        title=f"{sample.id} · {sample.system or 'no system'}\n{values}\n{text.cut(sample.response, 60)}",
+    )
+
+
+def _nudge(points: Sequence[Drawn], score_of: Mapping[str, float], x: Scale, y: Scale) -> float:
+    """How far points move sideways so that equal ones can be seen; 0 where few hide one another."""
+    places = {
+        (float(x.at(s.judgment, LEFT, RIGHT)) // CELL, float(y.at(score_of[s.id], BOTTOM, TOP)) // CELL) for s in points
+    }
+    if len(points) - len(places) <= CROWDED * len(points):
+        return 0.0
+    gaps = [b - a for a, b in pairwise(sorted({s.judgment for s in points}))]
+    return min(NUDGE * (x.high - x.low), 0.3 * min(gaps, default=1.0))
+
+
+def _direction(id: str) -> float:
+    """From −1 to 1, the same for a sample in every report."""
+    return int(fingerprint(id), 16) / 2**63 - 1
+
+
+def _caption(row: MetricRow | None, n: int) -> str:
+    if not n:
+        return "No sample has both a score and a judgment."
+    if row is None:
+        return "No correlation was computed for this metric."
+    parts = [
+        f"{LABELS[coefficient]} {text.number(estimate.value)} {text.interval(estimate.ci)}".rstrip()
+        for coefficient in COEFFICIENTS
+        if (estimate := row.with_mean.get(coefficient))
+    ]
+    return f"{', '.join(parts)}; n\u00a0=\u00a0{n:,}."
+
+
+def _notes(shown: int, scored: int, nudge: float) -> list[str]:
+    notes = []
+    if shown < scored:
+        notes.append(
+            f"{shown:,} of {scored:,} samples are drawn, chosen by a hash of their ids; all count in the numbers."
+        )
+    if nudge:
+        notes.append(f"Points are moved sideways by at most {nudge:.2g} so that equal ones do not hide one another.")
+    return notes

@@ -1,0 +1,131 @@
+"""The score table: what each metric says of each system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, isnan
+from statistics import fmean
+from typing import Any
+
+from interloq.errors import InputError
+from interloq.records import Score
+from interloq.report import text
+from interloq.report.page import Bar, Mark, MetricScores, Name, ScoreRow
+from interloq.report.scale import Scale, scale
+
+ALL = "all samples"
+
+
+@dataclass(frozen=True, slots=True)
+class SystemScore:
+    """What `interloq score` wrote into its header about one metric and system; no system means all samples."""
+
+    metric: str
+    system: str
+    value: float
+    ci: tuple[float, float] | None
+    n: int
+    unscored: int
+    signature: str = ""
+    is_mean: bool = False  # the mean of sample scores: the header did not say
+
+
+def read_results(header: Mapping[str, Any], where: str) -> list[SystemScore]:
+    """The results in a header of scores; a header may have none."""
+    results = header.get("results", [])
+    try:
+        return [_system_score(result) for result in results]
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(
+            f"the results in the header cannot be read ({type(error).__name__}: {error})",
+            cure="score again with `interloq score`, or delete the header line",
+            where=f"{where}:1",
+        ) from error
+
+
+def _system_score(value: Mapping[str, Any]) -> SystemScore:
+    ci = value["ci"]
+    return SystemScore(
+        metric=str(value["metric"]),
+        system=str(value["system"]),
+        value=_number(value["value"]),
+        ci=None if ci is None else (_number(ci[0]), _number(ci[1])),
+        n=int(value["n"]),
+        unscored=int(value["unscored"]),
+        signature=str(value["signature"]),
+    )
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def complete(
+    results: Iterable[SystemScore], scores: Sequence[Score], system_of: Mapping[str, str]
+) -> list[SystemScore]:
+    """Results from headers; where these have none, or several that differ, the mean of sample scores."""
+    told: dict[tuple[str, str], set[SystemScore]] = {}
+    for result in results:
+        told.setdefault((result.metric, result.system), set()).add(result)
+    means = {(mean.metric, mean.system): mean for mean in _means(scores, system_of)}
+    clear = {key: found.pop() for key, found in told.items() if len(found) == 1 or key not in means}
+    return [*clear.values(), *(mean for key, mean in means.items() if key not in clear)]
+
+
+def _means(scores: Sequence[Score], system_of: Mapping[str, str]) -> Iterator[SystemScore]:
+    groups: dict[tuple[str, str], dict[str, float | None]] = {}
+    for score in scores:
+        for system in {"", system_of.get(score.id) or score.system}:
+            groups.setdefault((score.metric, system), {})[score.id] = score.value
+    for (metric, system), values in sorted(groups.items()):
+        yield _mean(metric, system, list(values.values()))
+
+
+def _mean(metric: str, system: str, values: Sequence[float | None]) -> SystemScore:
+    scored = sorted(value for value in values if value is not None)
+    mean = fmean(scored) if scored else float("nan")
+    return SystemScore(metric, system, mean, None, len(scored), len(values) - len(scored), is_mean=True)
+
+
+def score_tables(
+    results: Sequence[SystemScore], names: Mapping[str, Name], marks: Mapping[str, Mark]
+) -> tuple[MetricScores, ...]:
+    """One group of rows a metric, systems in the order of their names; without systems, one row for all samples."""
+    return tuple(_table(name, [r for r in results if r.metric == metric], marks) for metric, name in names.items())
+
+
+def _table(name: Name, results: Sequence[SystemScore], marks: Mapping[str, Mark]) -> MetricScores:
+    systems = sorted({result.system for result in results} - {""})
+    rows = [next(r for r in results if r.system == system) for system in systems or [""]]
+    shared = scale(v for row in rows for v in (row.value, *(row.ci or ())))
+    return MetricScores(
+        metric=name,
+        rows=tuple(_row(row, shared, marks) for row in rows),
+        low=shared.label(shared.low),
+        high=shared.label(shared.high),
+        signatures=tuple(sorted({row.signature for row in rows} - {""})),
+    )
+
+
+def _row(result: SystemScore, shared: Scale, marks: Mapping[str, Mark]) -> ScoreRow:
+    return ScoreRow(
+        system=result.system or ALL,
+        mark=marks.get(result.system) if result.system else None,
+        value=text.score(result.value),
+        sort=text.sort_key(result.value),
+        interval=text.interval(result.ci, 4 if abs(result.value) < 10 else 2),
+        bar=bar(result.value, result.ci, shared),
+        n=f"{result.n:,}",
+        unscored=f"{result.unscored:,}",
+        is_mean=result.is_mean,
+    )
+
+
+def bar(value: float, ci: tuple[float, float] | None, shared: Scale) -> Bar | None:
+    """A value and its interval on the shared scale; nothing where there is no value."""
+    if isnan(value):
+        return None
+    if ci is None or not all(isfinite(end) for end in ci):
+        return Bar(shared.at(value))
+    return Bar(shared.at(value), shared.at(ci[0]), shared.at(ci[1]))

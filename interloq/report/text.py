@@ -1,0 +1,85 @@
+"""Numbers and texts as a reader sees them."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+
+from interloq.report.page import Folded, Name
+
+MISSING = "n/a"
+MINUS = "\N{MINUS SIGN}"
+FOLD = 420  # characters shown before the fold
+_JOINS = "\u200d\ufe0e\ufe0f"  # zero-width joiner and variation selectors: part of the sign before them
+_HIDDEN = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"} | {0x7F: "\u2421"}
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    if value is None or math.isnan(value):
+        return MISSING
+    text = f"{value:.{digits}f}"
+    return MINUS + text[1:] if text.startswith("-") and float(text) else text.removeprefix("-")
+
+
+def score(value: float | None) -> str:
+    """A metric's value: four digits tell close systems apart; lengths and NIST need fewer."""
+    return number(value, 4 if value is None or abs(value) < 10 else 2)
+
+
+def signed(value: float, digits: int = 3) -> str:
+    text = number(value, digits)
+    return text if text == MISSING or text.startswith(MINUS) or not float(text) else f"+{text}"
+
+
+def interval(ci: tuple[float, float] | None, digits: int = 3) -> str:
+    return "" if ci is None else f"[{number(ci[0], digits)}, {number(ci[1], digits)}]"
+
+
+def p_value(p: float | None) -> str:
+    if p is None or math.isnan(p):
+        return MISSING
+    return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
+def sort_key(value: float | None) -> str:
+    """What a column is sorted by; empty sorts last."""
+    return "" if value is None or math.isnan(value) else repr(float(value))
+
+
+def count(n: int, one: str, many: str = "") -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def name(spec: str, number: int) -> Name:
+    """A spec may wrap after each bracket and comma."""
+    head, *rest = re.split(r"(?=\()", spec, maxsplit=1)
+    pieces = re.split(r"(?<=[(,|])", rest[0]) if rest else []
+    return Name(number, head, tuple(piece for piece in pieces if piece))
+
+
+def visible(text: str) -> str:
+    """Control characters as their signs, broken surrogates as the replacement character."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_HIDDEN)
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def cut(text: str, length: int) -> str:
+    """The start of a text, with `…` where something was left out."""
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: _whole(text, length)].rstrip() + "…"
+
+
+def folded(text: str) -> Folded:
+    if len(text) <= FOLD * 5 // 4:  # a fold that hides two words helps no one
+        return Folded(text)
+    space = max(text.rfind(sign, FOLD - 80, FOLD) for sign in " \n")
+    at = space + 1 if space >= 0 else _whole(text, FOLD)
+    return Folded(text[:at], text[at:])
+
+
+def _whole(text: str, at: int) -> int:
+    """The nearest place before `at` that does not tear a sign from its accents or an emoji apart."""
+    while at > 1 and (unicodedata.combining(text[at]) or text[at] in _JOINS or text[at - 1] in _JOINS):
+        at -= 1
+    return at

@@ -1,0 +1,134 @@
+"""The command line as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from interloq import Sample, __version__, load, write
+from interloq.cli.main import VERBS, main
+from interloq.data.jsonl import header
+
+
+@pytest.fixture
+def path(folder: Path, samples: list[Sample]) -> str:
+    write(folder / "samples.jsonl", samples, kind="samples")
+    return "samples.jsonl"
+
+
+def test_help_version_and_typing_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert all(f"  {verb}" in capsys.readouterr().out for verb in list(VERBS)[:1])
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"interloq {__version__}\n"
+    assert main(["scor"]) == 2
+    assert capsys.readouterr().err == "interloq: unknown verb 'scor'; did you mean 'score'?\n"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([verb, "--help"])
+    assert stopped.value.code == 0
+    assert f"examples:\n  interloq {verb}" in capsys.readouterr().out
+
+
+def test_score_prints_a_table_and_writes_scores(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", path, "-m", "bleu(order=2)", "-m", "distinct", "-o", "scores.jsonl"]) == 0
+    out = capsys.readouterr().out
+    assert "bleu(order=2)" in out
+    assert "95 % interval" in out
+    assert "\x1b[" not in out, "no colour in a pipe"
+    scores = load("scores.jsonl", kind="scores")
+    assert len(scores) == 12
+    assert {score.metric for score in scores} == {"bleu(order=2)", "distinct"}
+    assert {score.system for score in scores} == {"good", "bad"}
+    results = header("scores.jsonl")["results"]
+    assert {(r["metric"], r["system"]) for r in results} >= {("distinct", "good"), ("bleu(order=2)", "")}
+    assert all(r["signature"].endswith(f"version:{__version__}") for r in results)
+
+
+def test_json_is_for_machines(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", path, "-m", "bleu", "--json", "--bootstrap", "0"]) == 0
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert [r["system"] for r in results] == ["", "bad", "good"]
+    assert all(r["ci"] is None for r in results)
+
+
+def test_scores_go_to_a_pipe_with_a_dash(path: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main(["score", path, "-m", "bleu", "-o", "-"]) == 0
+    lines = capfdbinary.readouterr().out.splitlines()
+    assert json.loads(lines[0])["kind"] == "scores"
+    assert len(lines) == 7
+
+
+def test_unscored_samples_are_counted_with_their_reason(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write("some.jsonl", [Sample("1", "c", "a b", "a b"), Sample("2", "c", "a b")], kind="samples")
+    assert main(["score", "some.jsonl", "-m", "delta_bleu", "-o", "scores.jsonl"]) == 0
+    assert "unscored: delta_bleu: no references (1 samples)" in capsys.readouterr().out
+    scores = {score.id: score for score in load("scores.jsonl", kind="scores")}
+    assert (scores["2"].value, scores["2"].reason) == (None, "no references")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["score", "samples.jsonl", "-m", "blue"], "unknown metric 'blue'; did you mean 'bleu'?"),
+        (["score", "samples.jsonl", "-m", "13a"], "unknown metric '13a'"),
+        (["score", "absent.jsonl", "-m", "bleu"], "cannot read absent.jsonl: No such file or directory"),
+        (["score", "samples.jsonl"], "name a file and at least one metric"),
+        (["score", "samples.jsonl", "-m", "bleu", "-o", "samples.jsonl/x"], "cannot write"),
+    ],
+)
+def test_user_errors_are_one_line_and_exit_2(
+    path: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_bad_lines_are_named_and_counted_and_strict_stops(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = '{"id": "1", "response": "a b", "references": ["a b"]}\n'
+    Path("mixed.jsonl").write_text(good + "oops\n" * 7)
+    assert main(["score", "mixed.jsonl", "-m", "bleu"]) == 0
+    err = capsys.readouterr().err
+    assert err.count("set aside: mixed.jsonl:") == 5
+    assert "7 bad lines of mixed.jsonl are in mixed.rejected.jsonl" in err
+    assert main(["score", "mixed.jsonl", "-m", "bleu", "--strict"]) == 2
+    assert "interloq: mixed.jsonl:2: not valid JSON" in capsys.readouterr().err
+
+
+def test_train_tokenizer(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "tokenizer", path, "-o", "tiny.model", "--vocabulary", "40"]) == 0
+    assert "tiny.model: sentencepiece(" in capsys.readouterr().out
+    assert main(["score", path, "-m", "bleu(tokenizer=sentencepiece(model='tiny.model'))"]) == 0
+
+
+def test_a_closed_pipe_is_no_error(path: str) -> None:
+    command = f"{sys.executable} -m interloq.cli score {path} -m bleu -m length | head -c 10"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)  # noqa: S607
+    assert done.stderr == ""
+
+
+def test_ctrl_c_leaves_whole_files_only(folder: Path) -> None:
+    """The reader waits on a pipe that never ends; the interrupt must leave the old output as it was."""
+    Path("scores.jsonl").write_text("old\n")
+    command = [sys.executable, "-m", "interloq.cli", "score", "-", "-m", "bleu", "-o", "scores.jsonl"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ})
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert b"interrupted" in err
+    assert b"Traceback" not in err
+    assert [p.name for p in folder.iterdir()] == ["scores.jsonl"]
+    assert Path("scores.jsonl").read_text() == "old\n"

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from published_layouts import packed, write_engagement, write_fed, write_grade, write_gupta, write_usr
+
+from interloq import load
+from interloq.cli.main import main
+from interloq.data.jsonl import header
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def data(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of datasets, some unpacked and some not, named by INTERLOQ_DATA."""
+    place = folder / "datasets"
+    write_grade(place / "grade")
+    packed(write_usr(folder / "made" / "usr")).rename(place / "usr.tar.gz")
+    packed(write_gupta(folder / "made" / "multiref_dailydialog"), ".tar.xz").rename(
+        place / "multiref_dailydialog.tar.xz"
+    )
+    write_fed(place / "fed")
+    write_engagement(place)
+    monkeypatch.setenv("INTERLOQ_DATA", str(place))
+    return place
+
+
+def imported(capsys: Captured, *arguments: str) -> dict[str, object]:
+    assert main(["data", "import", *arguments, "--json"]) == 0
+    facts: dict[str, object] = json.loads(capsys.readouterr().out)
+    return facts
+
+
+def test_list_names_every_dataset_and_subset(capsys: Captured) -> None:
+    assert main(["data", "list"]) == 0
+    shown = capsys.readouterr().out
+    for word in ("grade", "usr", "fed", "multiref_dailydialog", "predictive_engagement", "gupta", "topical | persona"):
+        assert word in shown
+    assert main(["data", "list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["datasets"]
+    assert {entry["name"]: entry["aliases"] for entry in listed}["multiref_dailydialog"] == ["gupta"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "records"),
+    [
+        (["usr"], "samples", 6),
+        (["usr", "--subset", "topical"], "samples", 4),
+        (["grade"], "samples", 4),
+        (["grade", "--subset", "convai2"], "samples", 1),
+        (["fed"], "samples", 1),
+        (["fed", "--subset", "turn"], "samples", 1),
+        (["fed", "--subset", "dialogue"], "dialogues", 1),
+        (["gupta"], "samples", 2),
+        (["predictive_engagement"], "samples", 2),
+        (["predictive_engagement", "--subset", "scores"], "scores", 8),
+    ],
+)
+def test_import_from_the_folder_of_datasets(
+    data: Path, capsys: Captured, arguments: list[str], kind: str, records: int
+) -> None:
+    facts = imported(capsys, *arguments, "-o", "out.jsonl.gz")
+    assert (facts["kind"], facts["records"]) == (kind, records)
+    assert len(load("out.jsonl.gz", kind=kind, strict=True)) == records
+    written = header("out.jsonl.gz")
+    assert (written["kind"], written["dataset"]) == (kind, facts["dataset"])
+    assert written["source"] == facts["source"]
+
+
+def test_import_counts_systems_raters_aspects_and_not_applicable(data: Path, capsys: Captured) -> None:
+    facts = imported(capsys, "usr", str(data / "usr.tar.gz"), "--subset", "topical", "-o", "s.jsonl")
+    assert facts["systems"] == {"A (p = 0.3)": 2, "Original Ground Truth": 2}
+    assert (facts["raters"], facts["ratings"], facts["ratings_without_rater"]) == (3, 4 * 6 * 3, 0)
+    assert facts["references"] == {"1": 4}
+    facts = imported(capsys, "fed", "-o", "d.jsonl", "--subset", "dialogue")
+    assert facts["aspects"] == {
+        "error recovery": {"ratings": 2, "not_applicable": 1},
+        "overall": {"ratings": 2, "not_applicable": 0},
+    }
+    assert (facts["raters"], facts["ratings_without_rater"], facts["not_applicable"]) == (0, 4, 1)
+
+
+def test_import_prints_counts_for_people(data: Path, capsys: Captured) -> None:
+    assert main(["data", "import", "usr", "-o", "s.jsonl"]) == 0
+    shown = capsys.readouterr().out
+    assert "6 samples of usr" in shown
+    assert "references: 6 samples with 1" in shown
+    assert "raters: 3 named" in shown
+    assert "maintains context" in shown
+
+
+def test_import_to_a_pipe_prints_records_only(data: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main(["data", "import", "gupta", "-o", "-"]) == 0
+    first, *rest = capfdbinary.readouterr().out.splitlines()
+    assert json.loads(first)["dataset"] == "multiref_dailydialog"
+    assert [json.loads(line)["system"] for line in rest] == ["hredf", "human"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["import", "usrr", "-o", "x.jsonl"], "unknown dataset 'usrr'; did you mean 'usr'?"),
+        (["import", "usr", "--subset", "persons", "-o", "x.jsonl"], "usr has no subset 'persons'; did you mean"),
+        (["import", "usr", "nowhere", "-o", "x.jsonl"], "no file or folder 'nowhere'"),
+        (["convert", "nowhere.csv", "-o", "x.jsonl"], "cannot read nowhere.csv"),
+        (["convert", "a.jsonl", "-o", "x.csv"], "records are written as JSONL"),
+        (["check", "nowhere.jsonl"], "cannot read nowhere.jsonl"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(data: Path, capsys: Captured, arguments: list[str], message: str) -> None:
+    assert main(["data", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert not Path("x.jsonl").exists()
+
+
+def test_a_malformed_dataset_leaves_no_output(folder: Path, capsys: Captured) -> None:
+    write_fed(folder / "fed", [{"context": "User: hi", "system": "A", "annotations": {"Overall": ["bad"]}}])
+    assert main(["data", "import", "fed", "fed", "--subset", "dialogue", "-o", "d.jsonl"]) == 2
+    assert "fed_data.json:0: 'Overall' must be a number, got 'bad'" in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["fed"]
+
+
+def test_check_counts_and_says_what_is_bad(folder: Path, capsys: Captured) -> None:
+    Path("s.csv").write_text("id,context,response,reference,rating:overall:ann\n1,hi,hello,hey,4\n2,hi,ok,,\n3,hi\n")
+    assert main(["data", "check", "s.csv", "--json"]) == 1
+    captured = capsys.readouterr()
+    facts = json.loads(captured.out)
+    assert (facts["records"], facts["bad_lines"], facts["not_applicable"]) == (2, 1, 1)
+    assert facts["references"] == {"0": 1, "1": 1}
+    assert "s.csv:4: 2 cells for 5 columns" in captured.err
+    assert main(["data", "check", "s.csv", "--strict"]) == 2
+
+
+def test_check_takes_the_kind_from_the_header(data: Path, capsys: Captured) -> None:
+    imported(capsys, "fed", "--subset", "dialogue", "-o", "d.jsonl")
+    assert main(["data", "check", "d.jsonl", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "dialogues"
+    assert main(["data", "check", "d.jsonl", "--kind", "samples"]) == 2
+    assert "the file holds dialogues, expected samples" in capsys.readouterr().err
+
+
+def test_check_names_a_bad_first_line(folder: Path, capsys: Captured) -> None:
+    Path("s.jsonl").write_text('{broken\n{"id": "1", "context": ["hi"], "response": "ok"}\n')
+    assert main(["data", "check", "s.jsonl"]) == 1
+    captured = capsys.readouterr()
+    assert "s.jsonl:1: not valid JSON" in captured.err
+    assert "1 sample in s.jsonl" in captured.out
+
+
+def test_convert_gives_the_same_records(folder: Path, capsys: Captured) -> None:
+    text = "id\tcontext\tresponse\treferences\tsystem\n1\ta|||b\tyes\tno|||maybe\tS\n"
+    Path("s.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    assert main(["data", "convert", "s.tsv.gz", "-o", "s.jsonl.xz"]) == 0
+    assert load("s.jsonl.xz") == load("s.tsv.gz")
+    assert header("s.jsonl.xz") == {"kind": "samples", "schema": 1}
+    assert "1 sample of s.tsv.gz" in capsys.readouterr().out
+
+
+def test_convert_keeps_the_header(data: Path, capsys: Captured) -> None:
+    imported(capsys, "predictive_engagement", "--subset", "scores", "-o", "scores.jsonl.zst")
+    assert main(["data", "convert", "scores.jsonl.zst", "-o", "scores.jsonl"]) == 0
+    assert header("scores.jsonl") == header("scores.jsonl.zst")
+    assert load("scores.jsonl", kind="scores") == load("scores.jsonl.zst", kind="scores")

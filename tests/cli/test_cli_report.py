@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from interloq import Sample, write
+from interloq.cli.main import main
+
+CALL = "import sys; from interloq.cli.main import main; sys.exit(main(sys.argv[1:]))"
+REPORT = [sys.executable, "-c", CALL, "report", "scores.jsonl", "--samples", "samples.jsonl", "--bootstrap", "20"]
+
+
+@pytest.fixture
+def scored(folder: Path, samples: list[Sample], capsys: pytest.CaptureFixture[str]) -> Path:
+    """A working directory with samples.jsonl and scores.jsonl."""
+    write("samples.jsonl", samples, kind="samples")
+    assert main(["score", "samples.jsonl", "-m", "length", "--bootstrap", "20", "-o", "scores.jsonl"]) == 0
+    capsys.readouterr()
+    return folder
+
+
+def _report(*options: str) -> int:
+    return main(["report", "scores.jsonl", "--samples", "samples.jsonl", "-o", "r.html", "--bootstrap", "20", *options])
+
+
+def test_one_line_says_what_was_written(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _report() == 0
+    said = capsys.readouterr()
+    assert said.out == ("r.html: 6 samples, 2 systems, 1 metric, 18 judgments by people, aspect overall; 1 warning\n")
+    assert said.err == ""
+    assert (scored / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_json_names_the_report_and_its_warnings(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _report("--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["report"] == "r.html"
+    assert (said["samples"], said["metrics"], said["judgments"]) == (6, 1, 18)
+    assert [warning.split(":")[0] for warning in said["warnings"]] == ["Only 6 samples"]
+
+
+def test_the_command_in_the_report_makes_it_again(scored: Path) -> None:
+    from html.parser import HTMLParser
+
+    inner = scored / "deep" / "er"
+    inner.mkdir(parents=True)
+    (scored / "scores.jsonl").rename(inner / "scores.jsonl")
+    paths = [str(inner / "scores.jsonl"), "--samples", str(scored / "samples.jsonl")]
+    options = ["--title", "it's <mine>", "--worst", "3", "--seed", "4"]
+    assert main(["report", *paths, "-o", "first.html", "--bootstrap", "20", *options]) == 0
+    html = (scored / "first.html").read_text(encoding="utf-8")
+    assert str(scored) not in html
+
+    found: list[str] = []
+
+    class Codes(HTMLParser):
+        def handle_data(self, data: str) -> None:
+            if data.startswith("interloq report"):
+                found.append(data)
+
+    Codes().feed(html)
+    (command,) = found
+    assert "deep/er/scores.jsonl" in command
+    assert main(shlex.split(command)[1:]) == 0
+    assert (scored / "report.html").read_bytes() == (scored / "first.html").read_bytes()
+
+
+def test_processes_with_other_hash_seeds_write_the_same_bytes(scored: Path) -> None:
+    pages = []
+    for seed in ("1", "2"):
+        subprocess.run([*REPORT, "-o", f"{seed}.html"], env=os.environ | {"PYTHONHASHSEED": seed}, check=True)
+        pages.append((scored / f"{seed}.html").read_bytes())
+    assert pages[0] == pages[1]
+
+
+def test_a_date_stands_there_only_when_asked_for(scored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    assert _report() == 0
+    without = (scored / "r.html").read_text(encoding="utf-8")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    assert _report() == 0
+    dated = (scored / "r.html").read_text(encoding="utf-8")
+    assert "2023-11-14" in dated
+    assert dated.replace(", 2023-11-14", "") == without
+
+
+def test_several_score_files_make_one_report(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "samples.jsonl", "-m", "bleu", "--bootstrap", "0", "-o", "bleu.jsonl.gz"]) == 0
+    capsys.readouterr()
+    assert main(["report", "scores.jsonl", "bleu.jsonl.gz", "--samples", "samples.jsonl", "-o", "r.html"]) == 0
+    assert "2 metrics" in capsys.readouterr().out
+
+
+def test_the_page_can_go_to_a_pipe(scored: Path) -> None:
+    assert _report() == 0
+    done = subprocess.run([*REPORT, "-o", "-"], capture_output=True, check=True)
+    assert done.stdout == (scored / "r.html").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["absent.jsonl", "--samples", "samples.jsonl", "-o", "r.html"], "cannot read absent.jsonl"),
+        (["samples.jsonl", "--samples", "samples.jsonl", "-o", "r.html"], "the file holds samples, expected scores"),
+        (["-", "--samples", "samples.jsonl", "-o", "r.html"], "a report cannot be made from a pipe"),
+        (["scores.jsonl", "--samples", "samples.jsonl", "-o", "samples.jsonl"], "would replace its own input"),
+        (
+            ["scores.jsonl", "--samples", "samples.jsonl", "-o", "r.html", "--worst", "-1"],
+            "--worst must not be negative",
+        ),
+        (["scores.jsonl", "scores2.jsonl", "--samples", "samples.jsonl", "-o", "r.html"], "two different scores"),
+    ],
+)
+def test_mistakes_are_one_line_and_leave_no_file(
+    scored: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    text = (scored / "scores.jsonl").read_text()
+    (scored / "scores2.jsonl").write_text(text.replace('"value":6.0', '"value":7.0'))
+    assert main(["report", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert not (scored / "r.html").exists()
+
+
+def test_a_bad_line_is_set_aside_and_named(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (scored / "scores.jsonl").open("a") as file:
+        file.write('{"id": "1"\n')
+    assert _report() == 0
+    assert "set aside: scores.jsonl:8" in capsys.readouterr().err
+    assert _report("--strict") == 2

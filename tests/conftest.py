@@ -1,0 +1,59 @@
+"""Shared fixtures. A component a test needs is skipped with a reason on a user's machine and must be there in CI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from interloq import Rating, Reference, Sample
+
+
+def missing(component: str) -> None:
+    """Skip where a user lacks a component, fail where CI does."""
+    message = f"{component} is not installed"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    path = next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
+    )
+    if not path:
+        missing("Chromium")
+    return path
+
+
+@pytest.fixture
+def samples() -> list[Sample]:
+    """Six replies of two systems with weighted references and three raters."""
+    replies: Sequence[tuple[str, str, str, tuple[float, float, float]]] = [
+        ("1", "good", "the food was quite good .", (5, 4, 5)),
+        ("2", "good", "the music was great .", (4, 4, 5)),
+        ("3", "good", "i liked it a lot .", (3, 4, 4)),
+        ("4", "bad", "the food tasted terrible .", (2, 1, 2)),
+        ("5", "bad", "no .", (1, 1, 1)),
+        ("6", "bad", "the music was awful .", (2, 3, 1)),
+    ]
+    references = (Reference("the food was delicious ."), Reference("the music was great .", 0.6, "human"))
+    return [
+        Sample(id, ["how was it ?", f"tell me {id}"], text, references, system, _ratings(values))
+        for id, system, text, values in replies
+    ]
+
+
+def _ratings(values: Sequence[float]) -> list[Rating]:
+    return [Rating(float(value), f"rater-{i}") for i, value in enumerate(values)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

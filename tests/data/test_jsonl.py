@@ -1,0 +1,249 @@
+"""Files: every way a line can be bad is named and set aside, and the rest goes on."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import lzma
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interloq import InputError, Rating, Reference, RejectedWarning, Sample, Score, Turn, load, write
+from interloq.data import files
+from interloq.data.jsonl import PARSERS, header, rejected_path, to_json
+
+GOOD = b'{"id": "good", "context": ["hi"], "response": "hey", "references": ["hello"]}'
+
+
+def test_what_is_written_is_read_again(tmp_path: Path, samples: list[Sample]) -> None:
+    path = tmp_path / "samples.jsonl"
+    assert write(path, samples, kind="samples", source="made here") == len(samples)
+    assert load(path) == samples
+    assert header(path) == {"kind": "samples", "schema": 1, "source": "made here"}
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+sample_records = st.builds(
+    Sample,
+    id=texts,
+    context=st.lists(st.builds(Turn, texts, texts, texts), max_size=3),
+    response=texts,
+    references=st.lists(st.builds(Reference, texts, st.floats(-1, 1), texts), max_size=3),
+    system=texts,
+    ratings=st.lists(st.builds(Rating, st.none() | st.floats(-9, 9), texts, texts, texts, texts), max_size=3),
+)
+
+
+@given(sample_records)
+def test_every_sample_survives_json(sample: Sample) -> None:
+    assert PARSERS["samples"](orjson.loads(orjson.dumps(to_json(sample))), "1") == sample
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".zst"])
+def test_compression_by_suffix(tmp_path: Path, samples: list[Sample], suffix: str) -> None:
+    path = tmp_path / f"samples.jsonl{suffix}"
+    write(path, samples, kind="samples")
+    first = path.read_bytes()
+    assert load(path) == samples
+    write(path, samples, kind="samples")
+    assert path.read_bytes() == first, "the same records must give the same bytes"
+
+
+def test_files_of_other_programs_are_decompressed(tmp_path: Path) -> None:
+    for suffix, compress in ((".gz", gzip.compress), (".xz", lzma.compress), (".zst", zstandard.compress)):
+        path = tmp_path / f"a.jsonl{suffix}"
+        path.write_bytes(compress(GOOD + b"\n"))
+        assert [sample.id for sample in load(path)] == ["good"]
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+def test_a_cut_off_compressed_file_is_named(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.jsonl{suffix}"
+    write(path, [Sample(str(i), "c", f"reply {i * 7919}") for i in range(2000)], kind="samples")
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(InputError, match=r"damaged or cut off|no usable") as caught:
+        load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_headerless_files_crlf_bom_and_blank_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD + b'\r\n\r\n{"response": "no id", "context": "one turn"}\r\n')
+    first, second = load(path)
+    assert first.response == "hey"
+    assert (second.id, second.context) == ("3", (Turn("one turn"),)), "a record without id is named by its line"
+
+
+BAD_LINES: list[tuple[bytes, str]] = [
+    (b'{"id": "x", "response": "cut', "not valid JSON"),
+    (b"[1, 2]", "expected a JSON object, got list"),
+    (b'{"id": "x"}', "response is missing"),
+    (b'{"id": "x", "respons": "y"}', "did you mean 'respons'?"),
+    (b'{"id": "x", "response": 5}', "response must be text, got a number 5"),
+    (b'{"id": ["x"], "response": "r"}', "id must be text"),
+    (b'{"id": "x", "response": "r", "context": {"a": 1}}', "context must be a list"),
+    (b'{"id": "x", "response": "r", "context": [3]}', "context[0] must be text or an object"),
+    (
+        b'{"id": "x", "response": "r", "references": [["a"], ["b"]]}',
+        "references[0] must be text or an object, got a list",
+    ),
+    (b'{"id": "x", "response": "r", "references": [{"weight": 1}]}', "references[0].text is missing"),
+    (
+        b'{"id": "x", "response": "r", "references": [{"text": "a", "weight": "1"}]}',
+        "weight must be a number, got text",
+    ),
+    (b'{"id": "x", "response": "r", "ratings": [NaN]}', "write null for 'not applicable'"),
+    (b'{"id": "x", "response": "r", "ratings": [{"value": Infinity}]}', "write null for 'not applicable'"),
+    (b'{"id": "x", "response": "r", "ratings": [1e999]}', "infinity"),
+    (b'{"id": "x", "response": "r", "ratings": ["5"]}', "ratings[0] must be text or an object"),
+    (b'{"id": "x", "response": "r", "ratings": [{"rater": "a"}]}', "ratings[0] has no value"),
+    (b'{"id": "x", "response": "r", "ratings": [{"value": true}]}', "value must be a number, got true/false"),
+    (b'{"id": "good", "response": "again"}', "duplicate id 'good', first seen in line 1"),
+    (b'{"id": "x", "response": "\xff\xfe"}', "not valid UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), BAD_LINES)
+def test_a_bad_line_is_named_set_aside_and_passed_over(tmp_path: Path, line: bytes, said: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(GOOD + b"\n" + line + b'\n{"id": "last", "response": "r"}\n')
+    with pytest.warns(RejectedWarning, match="1 of 3 lines set aside") as caught:
+        assert [sample.id for sample in load(path)] == ["good", "last"]
+    assert f"{path}:2: " in str(caught[0].message)
+    assert said in str(caught[0].message)
+    (record,) = [json.loads(text) for text in rejected_path(path).read_text().splitlines()]
+    assert record["where"] == f"{path}:2"
+    assert record["cure"]
+    assert ("base64" in record) if b"\xff" in line else (record["line"].encode() == line)
+    with pytest.raises(InputError) as stopped:
+        load(path, strict=True)
+    assert said in str(stopped.value)
+    assert str(stopped.value).startswith(f"{path}:2: ")
+
+
+def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"garbage\n")
+    with pytest.raises(InputError, match="no usable record among 1 lines"):
+        load(path)
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match="no usable record"):
+        load(path)
+
+
+def test_missing_files_folders_and_kinds(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot read .*No such file"):
+        load(tmp_path / "absent.jsonl")
+    with pytest.raises(InputError, match="is a folder"):
+        load(tmp_path)
+    with pytest.raises(InputError, match=r"unknown kind of record 'sample'; did you mean 'samples'\?"):
+        load(tmp_path / "absent.jsonl", kind="sample")
+
+
+def test_header_of_another_kind_or_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    write(path, [Score("1", "bleu", 0.5)], kind="scores")
+    with pytest.raises(InputError, match="holds scores, expected samples"):
+        load(path)
+    assert load(path, kind="scores") == [Score("1", "bleu", 0.5)]
+    path.write_bytes(b'{"kind": "samples", "schema": 99}\n' + GOOD)
+    with pytest.raises(InputError, match="schema 99 is not 1"):
+        load(path)
+
+
+def test_unscored_is_null_with_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    score = Score("1", "bleu", None, "no references", "bot")
+    write(path, [score], kind="scores")
+    assert json.loads(path.read_text().splitlines()[1]) == {
+        "id": "1", "metric": "bleu", "value": None, "reason": "no references", "system": "bot",
+    }  # fmt: skip
+    assert load(path, kind="scores") == [score]
+
+
+def test_a_megabyte_on_one_line_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    write(path, [Sample("1", "c", "long " * 200_000)], kind="samples")
+    assert len(load(path)[0].response) == 1_000_000
+
+
+def test_a_line_without_end_is_set_aside_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_LINE", 1000)
+    monkeypatch.setattr("interloq.data.jsonl.MAX_LINE", 1000)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"id": "' + b"x" * 10_000 + b'"}\n' + GOOD + b"\n")
+    with pytest.warns(RejectedWarning, match="longer than"):
+        assert [sample.id for sample in load(path)] == ["good"]
+    assert rejected_path(path).stat().st_size < 3000
+
+
+def test_a_million_lines_stream_in_bounded_memory(tmp_path: Path) -> None:
+    path = tmp_path / "million.jsonl"
+    with path.open("w") as file:
+        for i in range(1_000_000):
+            file.write(f'{{"id":"{i}","context":["how are you today?"],"response":"fine, and you?"}}\n')
+    program = (
+        "import resource, sys, interloq\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "count = sum(1 for _ in interloq.read(sys.argv[1]))\n"
+        "print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    count, grown_kib = map(int, done.stdout.split())
+    assert count == 1_000_000
+    # the samples would take over a gigabyte; what stays is the table that finds duplicate ids
+    assert grown_kib < 200 * 1024
+
+
+def test_standard_input_is_a_dash(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD + b"\nbad\n")))
+    with pytest.warns(RejectedWarning):
+        assert [sample.id for sample in load("-")] == ["good"]
+    assert (folder / "stdin.rejected.jsonl").exists()
+
+
+def test_writing_is_atomic(tmp_path: Path) -> None:
+    path = tmp_path / "out" / "samples.jsonl"
+    write(path, [Sample("1", "c", "r")], kind="samples")
+    before = path.read_bytes()
+
+    def broken() -> Any:
+        yield Sample("2", "c", "r")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(path, broken(), kind="samples")
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["samples.jsonl"], "no half-written file stays behind"
+
+
+def test_a_clean_file_gives_no_warning_and_no_rejects(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(GOOD)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(path)
+    assert not rejected_path(path).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("samples.jsonl", "samples.rejected.jsonl"),
+        ("samples.jsonl.gz", "samples.rejected.jsonl"),
+        ("v1.2.samples.csv", "v1.2.samples.rejected.jsonl"),
+        ("samples", "samples.rejected.jsonl"),
+    ],
+)
+def test_where_rejected_lines_go(name: str, expected: str) -> None:
+    assert rejected_path(Path("folder") / name) == Path("folder") / expected

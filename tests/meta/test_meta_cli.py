@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from interloq import Rating, Sample, Score, write
+from interloq.cli.main import main
+from interloq.data.embedded import embedded_path
+
+VALUES = {"1": (5, 4), "2": (4, 4), "3": (3, 2), "4": (2, 3), "5": (1, 2), "6": (2, 1)}
+SCORES = {"1": 0.9, "2": 0.5, "3": 0.6, "4": 0.3, "5": 0.1, "6": 0.2}
+OTHER = {"1": 0.1, "2": 0.9, "3": 0.2, "4": 0.8, "5": 0.3, "6": None}
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    """Six rated replies of three systems, and two files of scores."""
+    samples = [
+        Sample(
+            id,
+            f"c{int(id) % 2}",
+            "reply",
+            system=f"s{int(id) % 3}",
+            ratings=[Rating(float(first), "ann"), Rating(float(second), "bob"), Rating(None, "ann", "humour")],
+        )
+        for id, (first, second) in VALUES.items()
+    ]
+    write(folder / "samples.jsonl", samples, kind="samples")
+    write(folder / "one.jsonl", [Score(id, "bleu(order=2)", v) for id, v in SCORES.items()], kind="scores")
+    two = [Score(id, "other", v, "" if v is not None else "no references") for id, v in OTHER.items()]
+    write(folder / "two.jsonl", two, kind="scores")
+    return folder
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["meta", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_table_for_people(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "one.jsonl", "two.jsonl", "--samples", "samples.jsonl", "--bootstrap", "50")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    r = stats.pearsonr(list(SCORES.values()), [sum(v) / 2 for v in VALUES.values()]).statistic
+    (bleu,) = [line for line in lines if line.strip().startswith("bleu(order=2)  ") and "[" in line]
+    assert f"{r:.3f} [" in bleu
+    assert bleu.split()[-2:] == ["6", "0"]
+    (other,) = [line for line in lines if line.strip().startswith("other  ") and "[" in line]
+    assert other.split()[-2:] == ["5", "1"]
+    for text in ("people: half against half", "people: one against one", "people: one against the others", "1 pairs"):
+        assert text in out
+    assert "bleu(order=2) > other" in out
+    assert "6 samples, 6 rated, 0 unrated; 12 judgments, 0 not applicable; 2 annotators" in out
+    assert "Krippendorff's α" in out
+    assert lines[-1].startswith("signature: meta|aspect:overall|by:none|")
+
+
+def test_json_holds_the_whole_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(
+        capsys,
+        "one.jsonl",
+        "two.jsonl",
+        "--samples",
+        "samples.jsonl",
+        "--bootstrap",
+        "20",
+        "--permutations",
+        "19",
+        "--json",
+    )
+    table = json.loads(out)
+    assert code == 0
+    assert [row["metric"] for row in table["rows"]] == ["bleu(order=2)", "other"]
+    found = table["rows"][0]["with_mean"]["pearson"]
+    expected = stats.pearsonr(list(SCORES.values()), [sum(v) / 2 for v in VALUES.values()])
+    assert found["value"] == pytest.approx(expected.statistic)
+    assert found["p"] == pytest.approx(expected.pvalue)
+    assert len(found["ci"]) == 2
+    assert (table["rows"][1]["unscored"], len(table["comparisons"])) == (1, 3)
+    assert table["counted"]["annotators"] == 2
+    assert table["human"]["pairwise"]["pearson"]["annotators"] == 1
+
+
+def test_undefined_is_null_in_json_and_na_in_the_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(files / "flat.jsonl", [Score(id, "flat", 1.0) for id in VALUES], kind="scores")
+    _, out, _ = run(capsys, "flat.jsonl", "--samples", "samples.jsonl", "--json")
+    assert json.loads(out)["rows"][0]["with_mean"]["pearson"]["value"] is None
+    _, out, _ = run(capsys, "flat.jsonl", "--samples", "samples.jsonl")
+    (row,) = [line for line in out.splitlines() if line.strip().startswith("flat ")]
+    assert row.split() == ["flat", "n/a", "n/a", "n/a", "6", "0"]
+    assert "note: flat: constant scores" in out
+
+
+def test_by_system_and_no_comparisons(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(
+        capsys,
+        "one.jsonl",
+        "two.jsonl",
+        "--samples",
+        "samples.jsonl",
+        "--by",
+        "system",
+        "--no-compare",
+        "--bootstrap",
+        "0",
+    )
+    assert code == 0
+    assert "over systems" in out
+    assert "bleu(order=2) > other" not in out
+    assert "note: bootstrap resamples contexts" in out
+
+
+def test_aspects_are_listed(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "--samples", "samples.jsonl", "--list-aspects")
+    assert code == 0
+    assert [line.split() for line in out.splitlines() if "humour" in line or "overall" in line] == [
+        ["humour", "6", "0", "6"],
+        ["overall", "6", "12", "0"],
+    ]
+    _, out, _ = run(capsys, "--samples", "samples.jsonl", "--list-aspects", "--json")
+    assert json.loads(out)["aspects"]["humour"] == {"samples": 6, "judgments": 0, "not_applicable": 6}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["one.jsonl", "--aspect", "fluency"], "no ratings of aspect 'fluency'; rated aspects: humour, overall"),
+        (["one.jsonl", "--aspect", "humour"], "no usable ratings of 'humour': 6 are 'not applicable'"),
+        (["one.jsonl", "--role", "judge"], "by people of role 'judge'"),
+        ([], "name a score file"),
+        (["samples.jsonl"], "the file holds samples, expected scores"),
+        (["gone.jsonl"], "gone.jsonl"),
+        (["one.jsonl", "--by", "sample", "--bootstrap", "-1"], "n_bootstrap must not be negative"),
+    ],
+)
+def test_errors_are_one_line_and_exit_2(
+    files: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    code, out, err = run(capsys, *arguments, "--samples", "samples.jsonl")
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert said in err
+
+
+def test_scores_of_other_samples(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(files / "stray.jsonl", [Score(f"x{i}", "m", 0.5) for i in range(4)], kind="scores")
+    code, _, err = run(capsys, "stray.jsonl", "--samples", "samples.jsonl")
+    assert code == 2
+    assert "scores have ids like 'x0', samples like '1'" in err
+    code, out, _ = run(capsys, "stray.jsonl", "one.jsonl", "--samples", "samples.jsonl")
+    assert code == 0
+    assert "note: m: scores without a sample, not used: 4, for example 'x0'" in out
+
+
+def test_a_bad_line_is_set_aside_and_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (files / "one.jsonl").open("a") as file:
+        file.write('{"id": "1", "value": 3}\n')
+    code, _, err = run(capsys, "one.jsonl", "--samples", "samples.jsonl")
+    assert code == 0
+    assert "one.jsonl:8: metric is missing" in err
+    code, _, err = run(capsys, "one.jsonl", "--samples", "samples.jsonl", "--strict")
+    assert code == 2
+
+
+def test_the_page_in_docs_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "samples.jsonl").write_bytes(embedded_path("en").read_bytes())
+    page = (Path(__file__).parents[2] / "docs" / "meta-evaluation.md").read_text()
+    commands = "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL)).splitlines()
+    assert len(commands) == 4
+    for command in commands:
+        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
+    capsys.readouterr()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "meta-evaluation.md", "exec"), {})  # noqa: S102
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["bleu(order=2)", "delta_bleu"]
+
+
+def test_the_module_is_light_until_it_runs() -> None:
+    check = "import sys, interloq.cli.meta; sys.exit('scipy' in sys.modules or 'rich' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

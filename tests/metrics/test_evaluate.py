@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from interloq import InputError, Reference, Sample, create, evaluate, evaluate_all, from_columns
+from interloq.metrics import evaluate as module
+from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.registry import Component
+from interloq.signature import SampleFingerprint
+
+
+@dataclass(frozen=True)
+class Given(Component):
+    """The score stands in the reply: lets a test say what a metric returns."""
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return "asked not to" if sample.response == "none" else None
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        return score_rows(np.array([float(s.response) for s in samples]))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+
+def given(values: Sequence[object], **fields: str) -> list[Sample]:
+    return [Sample(f"{i:05d}", "c", str(value), **fields) for i, value in enumerate(values)]  # type: ignore[arg-type]
+
+
+def test_result_counts_what_is_unscored_and_why() -> None:
+    result = evaluate(Given(), given([1, "none", 3]))
+    assert (result.value, result.ci, result.n, result.unscored) == (2.0, None, 2, 1)
+    assert result.by_sample["00000"] == 1.0
+    assert math.isnan(result.by_sample["00001"])
+    assert result.reasons == {"00001": "asked not to"}
+
+
+def test_nothing_scored_is_nan_not_zero() -> None:
+    result = evaluate(Given(), given(["none"]), n_bootstrap=10)
+    assert math.isnan(result.value)
+    assert result.ci is None
+    assert (result.n, result.unscored) == (0, 1)
+    empty = evaluate(Given(), [])
+    assert math.isnan(empty.value)
+    assert (empty.n, len(empty.by_sample)) == (0, 0)
+
+
+def test_bootstrap_interval_is_that_of_a_literal_bootstrap() -> None:
+    values = np.random.default_rng(1).normal(size=200)
+    result = evaluate(Given(), given(values.tolist()), n_bootstrap=2000, seed=3)
+    rng = np.random.default_rng(3)
+    means = [values[rng.integers(200, size=200)].mean() for _ in range(2000)]
+    assert result.ci == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])), abs=1e-12)
+
+
+def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    covered = 0
+    for trial in range(200):
+        ci = evaluate(Given(), given(rng.normal(size=60).tolist()), n_bootstrap=400, seed=trial).ci
+        assert ci is not None
+        covered += ci[0] <= 0 <= ci[1]
+    assert 176 <= covered <= 200  # 95 % of 200 is 190; four standard errors below is 178, less a little for n = 60
+
+
+def test_results_depend_on_neither_order_nor_chunks(samples: list[Sample], monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = create("bleu(order=2)")
+    first = evaluate(metric, samples, n_bootstrap=50)
+    shuffled = list(samples)
+    Random(1).shuffle(shuffled)
+    monkeypatch.setattr(module, "CHUNK", 2)
+    second = evaluate(metric, iter(shuffled), n_bootstrap=50)
+    assert (first.value, first.ci, first.signature) == (second.value, second.ci, second.signature)
+    assert dict(first.by_sample) == dict(second.by_sample)
+
+
+def test_seed_and_resamples_are_signed_and_matter(samples: list[Sample]) -> None:
+    one, two = (evaluate("bleu", samples, n_bootstrap=50, seed=seed) for seed in (1, 2))
+    assert one.ci != two.ci
+    assert one.value == two.value
+    assert "resamples:50|seed:1|" in one.signature
+    assert "seed" not in evaluate("bleu", samples).signature
+
+
+def test_by_system_each_system_stands_alone(samples: list[Sample]) -> None:
+    (results,) = evaluate_all(["bleu(order=2)"], samples, by_system=True)
+    assert sorted(results) == ["", "bad", "good"]
+    for system in ("bad", "good"):
+        alone = evaluate("bleu(order=2)", [s for s in samples if s.system == system])
+        assert results[system].value == alone.value
+        assert dict(results[system].by_sample) == dict(alone.by_sample)
+
+
+def test_the_signature_knows_the_samples(samples: list[Sample]) -> None:
+    prints = set()
+    changed = [replace(samples[0], references=(Reference("the food was delicious .", 0.9),)), *samples[1:]]
+    for variant in (samples, samples[1:], changed, [replace(samples[0], response="x"), *samples[1:]]):
+        fingerprint = SampleFingerprint()
+        fingerprint.add(variant)
+        prints.add(str(fingerprint))
+    assert len(prints) == 4
+    assert "references:2|" in evaluate("bleu", samples).signature
+    assert "references:1-2|" in evaluate("bleu", changed).signature
+
+
+def test_duplicate_ids_and_bad_arguments_are_refused(samples: list[Sample]) -> None:
+    with pytest.raises(InputError, match="duplicate sample id '1'"):
+        evaluate("bleu", [*samples, samples[0]])
+    with pytest.raises(InputError, match="must not be negative"):
+        evaluate("bleu", samples, n_bootstrap=-1)
+
+
+def test_a_metric_may_not_lose_a_sample_silently() -> None:
+    with pytest.raises(InputError, match="unscored without a reason"):
+        evaluate(Given(), given([1, float("nan")]))
+
+
+REPLIES = ["the cat sat on the mat", "i like green tea a lot", "see you on monday then"]
+OWN = [
+    ["the cat sat on a mat", "a cat was on the mat"],
+    ["i like tea a lot", "green tea for me"],
+    ["until monday then", "see you monday"],
+]
+
+
+def test_columns_make_samples() -> None:
+    samples = from_columns(REPLIES, OWN, contexts=["a", "b", "c"], systems=["x"] * 3)
+    assert [s.references for s in samples] == [tuple(map(Reference, refs)) for refs in OWN]
+    assert [s.id for s in samples] == ["1", "2", "3"]
+    assert evaluate("bleu(order=1)", samples).n == 3
+
+
+def test_transposed_columns_are_refused() -> None:
+    streams = [list(column) for column in zip(*OWN, strict=True)]
+    with pytest.raises(InputError, match="references look transposed: 2 lists of 3 texts for 3 responses"):
+        from_columns(REPLIES, streams)
+    with pytest.raises(InputError, match="2 references for 3 responses"):
+        from_columns(REPLIES, OWN[:2])
+    with pytest.raises(InputError, match="1 contexts for 3 responses"):
+        from_columns(REPLIES, OWN, contexts=["a"])
+
+
+def test_every_sample_holding_all_references_is_refused() -> None:
+    """The silent perfect score: each reply finds itself among the references of all replies."""
+    samples = [Sample(str(i), f"context {i}", reply, REPLIES) for i, reply in enumerate(REPLIES)]
+    with pytest.raises(InputError, match="references look transposed: 3 samples with 3 references each"):
+        evaluate("bleu", samples)
+
+
+@pytest.mark.parametrize("n_streams", [2, 3])
+def test_transposed_records_are_refused(n_streams: int) -> None:
+    full = [[*refs, refs[0] + " indeed"] for refs in OWN]
+    streams = [[refs[k] for refs in full] for k in range(n_streams)]
+    samples = [Sample(str(i), "", REPLIES[i], stream) for i, stream in enumerate(streams)]
+    with pytest.raises(InputError, match="references look transposed"):
+        evaluate("delta_bleu", samples)
+
+
+def test_a_square_that_is_right_is_scored() -> None:
+    full = [[*refs, refs[0] + " indeed"] for refs in OWN]
+    samples = [Sample(str(i), "", reply, refs) for i, (reply, refs) in enumerate(zip(REPLIES, full, strict=True))]
+    assert evaluate("bleu", samples).n == 3
+    same = [Sample(str(i), "one context", reply, OWN[0]) for i, reply in enumerate(REPLIES[:2])]
+    assert evaluate("bleu", same).n == 2, "two systems that answer one context share its references"

@@ -1,0 +1,26 @@
+"""Length in tokens of any tokenizer."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interloq import Sample, create, evaluate
+
+
+@pytest.mark.parametrize("name", ["13a", "whitespace", "char", "intl", "zh"])
+@given(texts=st.lists(st.text(max_size=30), min_size=1, max_size=5))
+def test_is_the_mean_number_of_tokens(name: str, texts: list[str]) -> None:
+    tokenizer = create(name, kind="tokenizer")
+    result = evaluate(f"length(tokenizer={name!r})", [Sample(str(i), (), text) for i, text in enumerate(texts)])
+    lengths = [len(tokenizer.tokens(text)) for text in texts]
+    assert list(result.by_sample.values()) == lengths
+    assert result.value == pytest.approx(sum(lengths) / len(texts))
+    assert result.unscored == 0
+
+
+def test_an_empty_reply_has_length_0_and_counts() -> None:
+    result = evaluate("length", [Sample("1", (), ""), Sample("2", (), "Well, no.")])
+    assert dict(result.by_sample) == {"1": 0, "2": 4}
+    assert result.value == 2

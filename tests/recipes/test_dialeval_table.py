@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import os
+import random
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from published_layouts import grade_item, packed, usr_item, write_grade, write_usr
+from scipy import stats
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+GROUND_TRUTH = "Original Ground Truth"
+WORDS = ["i", "see", "you", "there", "then", "good", "bye", "."]
+
+
+@pytest.fixture
+def recipe(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(RECIPES)
+    return importlib.import_module("dialeval_table")
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """USR with three systems and the original replies, GRADE with two or three systems; random words and scores."""
+    draw = random.Random(7)
+
+    def text() -> str:
+        return draw.choice([" ", "  "]).join(draw.choices(WORDS, k=draw.randint(1, 9)))
+
+    def scores() -> list[int]:
+        return [draw.randint(1, 5) for _ in range(3)]
+
+    models = [GROUND_TRUTH, "A", "B", "C"]
+    contexts = [usr_item(f"context {i}", {model: (text(), scores()) for model in models}) for i in range(8)]
+    write_usr(tmp_path / "usr", topical=contexts[:5], persona=contexts[5:])
+    cells = (
+        [("convai2", m) for m in "xyz"]
+        + [("dailydialog", m) for m in "xy"]
+        + [("empatheticdialogues", m) for m in "xy"]
+    )
+    items = [grade_item(0, dataset, model, text(), scores()) for dataset, model in cells for _ in range(6)]
+    items = [item | {"ID": i, "Reference": text()} for i, item in enumerate(items)]
+    packed(write_grade(tmp_path / "made" / "grade", items, "{Reference}")).rename(tmp_path / "grade.tar.gz")
+    return tmp_path
+
+
+def literal_bleu(response: str, reference: str) -> float:
+    """BLEU-4 of one pair, term by term, with the caption code's constants."""
+    h, r = response.split(), reference.split()
+    product = 1.0
+    for n in range(1, 5):
+        own, other = (Counter(tuple(t[i : i + n]) for i in range(len(t) - n + 1)) for t in (h, r))
+        product *= (sum((own & other).values()) + 1e-15) / (max(len(h) - n + 1, 0) + 1e-9)
+    ratio = (len(h) + 1e-15) / (len(r) + 1e-9)
+    return float(product**0.25 * (math.exp(1 - 1 / ratio) if ratio < 1 else 1.0))
+
+
+def literal_rouge(response: str, reference: str) -> float:
+    h, r = response.split(" "), reference.split(" ")
+    table = np.zeros((len(h) + 1, len(r) + 1))
+    for i in range(len(h)):
+        for j in range(len(r)):
+            table[i + 1, j + 1] = table[i, j] + 1 if h[i] == r[j] else max(table[i, j + 1], table[i + 1, j])
+    common = table[-1, -1]
+    return float((1 + 1.44) / (len(h) / common + 1.44 * len(r) / common)) if common else 0.0
+
+
+def rows_of_usr(data: Path) -> list[tuple[str, str, str, float]]:
+    """(system, reply, reference, mean Overall) straight from the file."""
+    rows = []
+    for item in json.loads((data / "usr" / "usr_topical_chat.json").read_text()):
+        texts = {reply["model"]: reply["response"].strip() for reply in item["responses"]}
+        for reply in item["responses"]:
+            if reply["model"] != GROUND_TRUTH:
+                mean = float(np.mean(reply["Overall"]))
+                rows.append((reply["model"], texts[reply["model"]], texts[GROUND_TRUTH], mean))
+    return rows
+
+
+def expected_usr(data: Path, metric: Any) -> dict[tuple[str, str], float]:
+    rows = rows_of_usr(data)
+    scores, people = [metric(h, r) for _, h, r, _ in rows], [mean for *_, mean in rows]
+    systems = sorted({system for system, *_ in rows})
+    means = [
+        [float(np.mean([v for v, row in zip(values, rows, strict=True) if row[0] == s])) for s in systems]
+        for values in (scores, people)
+    ]
+    tests: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr}
+    turn = {("turn", name): test(scores, people).statistic for name, test in tests.items()}
+    return turn | {("system", name): test(*means).statistic for name, test in tests.items()}
+
+
+def test_figures_are_those_of_a_literal_computation(recipe: ModuleType, tiny: Path) -> None:
+    figures = list(recipe.figures(tiny))
+    assert len(figures) == 40
+    for name, metric in (("BLEU-4", literal_bleu), ("ROUGE-L", literal_rouge)):
+        expected = expected_usr(tiny, metric)
+        found = {(f.level, f.coefficient): f for f in figures if f.dataset == "usr topical" and f.metric == name}
+        assert {key: figure.ours for key, figure in found.items()} == pytest.approx(expected, abs=1e-9)
+        assert (found["turn", "pearson"].n, found["system", "pearson"].n) == (15, 3)
+
+
+def test_two_systems_are_called_uninformative(recipe: ModuleType, tiny: Path) -> None:
+    notes = {(f.dataset, f.level): f.note for f in recipe.figures(tiny)}
+    marked = {key for key, note in notes.items() if note == "uninformative (2 systems)"}
+    assert marked == {("grade dailydialog", "system"), ("grade empatheticdialogues", "system")}
+
+
+def test_a_mismatch_is_marked_and_fails(
+    recipe: ModuleType, tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made-up replies do not give the published figures; with their own figures as the published ones they agree."""
+    monkeypatch.delenv("INTERLOQ_DATA", raising=False)
+    assert recipe.main(["--data", str(tiny)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    figures = list(recipe.figures(tiny))
+    wrong = sum(not figure.agrees for figure in figures)
+    assert sum("MISMATCH" in line for line in lines) == wrong > 0
+    assert lines[-1] == f"{40 - wrong} of 40 figures agree to 3 decimals"
+    ours = np.array([round(figure.ours, 3) for figure in figures]).reshape(10, 4)
+    monkeypatch.setattr(recipe, "PUBLISHED", dict(zip(recipe.PUBLISHED, map(tuple, ours), strict=True)))
+    monkeypatch.setenv("INTERLOQ_DATA", str(tiny))
+    assert recipe.main([]) == 0
+    assert "MISMATCH" not in capsys.readouterr().out
+
+
+def test_json_holds_every_figure(recipe: ModuleType, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe.main(["--data", str(tiny), "--json"])
+    printed = json.loads(capsys.readouterr().out)
+    assert len(printed["figures"]) == 40
+    assert {"dataset", "metric", "published", "ours", "agrees", "n", "note"} <= printed["figures"][0].keys()
+
+
+def test_missing_data_are_said_in_one_line(
+    recipe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("INTERLOQ_DATA", raising=False)
+    for arguments, message in (([], "set INTERLOQ_DATA"), (["--data", str(tmp_path)], "no usr in")):
+        assert recipe.main(arguments) == 2
+        captured = capsys.readouterr()
+        assert message in captured.err
+        assert captured.err.count("\n") == 1
+        assert not captured.out
+
+
+@pytest.mark.parametrize(
+    ("ours", "published", "same"),
+    [(0.21596, 0.216, True), (0.2154999, 0.216, False), (-1e-17, 0.0, True), (float("nan"), 0.0, False)],
+)
+def test_agreement_is_equality_of_rounded_figures(
+    recipe: ModuleType, ours: float, published: float, same: bool
+) -> None:
+    assert recipe.agree(ours, published) is same
+
+
+@pytest.mark.skipif(not os.environ.get("INTERLOQ_DATA"), reason="INTERLOQ_DATA names no folder with USR and GRADE")
+def test_all_published_figures_agree(recipe: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert recipe.main([]) == 0
+    assert "40 of 40 figures agree to 3 decimals" in capsys.readouterr().out

@@ -1,0 +1,373 @@
+"""The contract of every registered metric and tokenizer; a new one is held to it as soon as it is registered.
+
+A metric adds itself to METRICS with its range and some variants; the rest follows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+import shlex
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from interloq import Reference, Result, Sample, create, evaluate, registry, spec
+from interloq.cli.main import main
+from interloq.data.embedded import embedded_path
+from interloq.data.tokenize import Tokenizer, train_sentencepiece
+from interloq.metrics import evaluate as evaluating
+from interloq.metrics.metric import FittedMetric, SetMetric
+from interloq.registry import full_spec
+from interloq.version import __version__
+
+UNIT, POSITIVE = (0.0, 1.0), (0.0, math.inf)
+# name → the range of its values, and specs beside the defaults
+METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
+    "bleu": (UNIT, ["bleu(order=2,level='sentence')", "bleu(smoothing='add-k',k=0.5)", "bleu(smoothing='tiny')"]),
+    "bleu_star": (UNIT, ["bleu_star(order=2,smoothing='none')"]),
+    "chrf": (UNIT, ["chrf(word_order=2)", "chrf(char_order=3,beta=1,lowercase=True,whitespace=True)"]),
+    "delta_bleu": (UNIT, ["delta_bleu(mode='corpus',order=4)", "delta_bleu(mode='paper',order=1)"]),
+    "distinct": (UNIT, ["distinct(n=1)", "distinct(n=3,per='token')"]),
+    "length": (POSITIVE, []),
+    "meteor": (UNIT, ["meteor(stages=('exact',))", "meteor(level='corpus',alpha=0.5,gamma=1,lowercase=False)"]),
+    "nist": (POSITIVE, ["nist(order=2)"]),
+    "rouge_l": (UNIT, ["rouge_l(beta=1,multiple='best')"]),
+}
+SPECS = [text for name, (_, variants) in METRICS.items() for text in (name, *variants)]
+TOKENIZERS = registry.names("tokenizer")
+CARDS = Path(__file__).parents[1] / "docs" / "metrics"
+
+PLAIN = [Reference("it was a very good day .", 1.0), Reference("we had a fine time there .", 0.5)]
+ODD = {
+    "empty reply": Sample("odd", (), "", PLAIN),
+    "reply of white space": Sample("odd", (), " \n\t\u3000", PLAIN),
+    "one token": Sample("odd", (), "good", PLAIN),
+    "one token, equal": Sample("odd", (), "yes", ["yes"]),
+    "no references": Sample("odd", (), "it was good ."),
+    "empty reference": Sample("odd", (), "it was good .", [""]),
+    "reference of white space": Sample("odd", (), "it was good .", [" \n "]),
+    "nothing on either side": Sample("odd", (), "", [""]),
+    "no weight above 0": Sample("odd", (), "it was good .", [Reference("it was good .", 0.0), Reference("no", -1.0)]),
+    "punctuation": Sample("odd", (), "...?!", ["?"]),
+    "markup": Sample("odd", (), "<skipped>", ["<skipped>", "&amp;"]),
+    "many references": Sample("odd", (), "it was good .", [f"it was good {i} ." for i in range(40)]),
+    "equal references": Sample("odd", (), "it was good .", ["it was fine ."] * 3),
+}
+FOREIGN = {
+    "Japanese": "昨日は友だちと映画を見に行きました。",
+    "Chinese": "昨天我和朋友一起去看了电影。",
+    "Arabic": "ذهبت أمس مع صديقي إلى السينما.",
+    "emoji": "👩‍👩‍👧‍👦 🎉🎉 so happy 🇯🇵 👍🏽",
+    "combining marks": "Ame\u0301lie a\u0300 la plage e\u0301te\u0301",
+    "mixed": "OK了！ えーっと… نعم",
+}
+
+
+def plain_samples(n: int = 40) -> list[Sample]:
+    """Replies that share words with their references, by two systems; one to three references of positive weight."""
+    random = Random(0)
+    words = ["we", "i", "had", "saw", "a", "the", "very", "good", "bad", "day", "film", "dog", "there", "again"]
+
+    def text() -> str:
+        return " ".join([*random.choices(words, k=random.randint(4, 12)), "."])
+
+    return [
+        Sample(
+            f"{i:03}",
+            ["how was it ?"],
+            text(),
+            [Reference(text(), random.choice([1.0, 0.7, 0.2])) for _ in range(1 + i % 3)],
+            ("first", "second")[i % 2],
+        )
+        for i in range(n)
+    ]
+
+
+def facts(result: Result) -> tuple[Any, ...]:
+    """Everything in a result, as something that compares equal also where a value is NaN."""
+    values = {id: None if math.isnan(value) else value for id, value in result.by_sample.items()}
+    return (result.value, result.ci, result.n, result.unscored, result.signature, values, dict(result.reasons))
+
+
+def inside(text: str, value: float) -> bool:
+    (low, high), _ = METRICS[text.split("(")[0]]
+    return low <= value <= high + 1e-12
+
+
+def sound(text: str, result: Result) -> None:
+    """Each sample has a value in the range or a reason, and the set has a value where a sample has."""
+    for id, value in result.by_sample.items():
+        assert math.isnan(value) == bool(result.reasons.get(id)), (id, value, result.reasons)
+        assert math.isnan(value) or inside(text, value)
+    assert result.n + result.unscored == len(result.by_sample)
+    assert inside(text, result.value) if result.n else math.isnan(result.value)
+
+
+def needs_references(text: str) -> bool:
+    return create(text).unscorable(ODD["no references"]) is not None
+
+
+def tokenizer(name: str, model: Path) -> Tokenizer:
+    made: Tokenizer = create(
+        f"sentencepiece(model={str(model)!r})" if name == "sentencepiece" else name, kind="tokenizer"
+    )
+    return made
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny SentencePiece model."""
+    texts = [sample.response for sample in plain_samples()] + list(FOREIGN.values())
+    return train_sentencepiece(texts, tmp_path_factory.mktemp("model") / "tiny.model", vocabulary=100, coverage=1.0)
+
+
+def test_every_registered_metric_is_listed_here_and_has_a_card() -> None:
+    assert sorted(METRICS) == registry.names("metric")
+    index = (CARDS / "README.md").read_text("utf-8")
+    for name in METRICS:
+        assert f"[{name}.md]({name}.md)" in index
+        card = (CARDS / f"{name}.md").read_text("utf-8")
+        for field in dataclasses.fields(create(name)):
+            assert not field.init or f"`{field.name}`" in card, f"{name}.md does not explain {field.name}"
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_specs_round_trip(text: str) -> None:
+    metric = create(text)
+    assert create(spec(metric), kind="metric") == metric
+    assert create(full_spec(metric), kind="metric") == metric
+    assert spec(create(spec(metric))) == spec(metric)
+    assert (spec(metric) == registry.name_of(metric)) == (metric == create(registry.name_of(metric)))
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_specs_with_tokenizers_round_trip(name: str, lowercase: bool, model: Path) -> None:
+    inner = dataclasses.replace(tokenizer(name, model), lowercase=lowercase)  # type: ignore[type-var]
+    assert create(spec(inner), kind="tokenizer") == inner
+    for metric in (create(text) for text in METRICS):
+        if hasattr(metric, "tokenizer"):
+            outer = dataclasses.replace(metric, tokenizer=inner)
+            assert create(spec(outer)) == outer
+            assert create(f"{registry.name_of(metric)}(tokenizer={spec(inner)!r})") == outer
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_the_same_again(text: str) -> None:
+    first, second = (evaluate(text, plain_samples(), n_bootstrap=20) for _ in range(2))
+    assert facts(first) == facts(second)
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_neither_batches_nor_order_matter(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = [*plain_samples(), *(dataclasses.replace(sample, id=name) for name, sample in ODD.items())]
+    whole = evaluate(text, samples, n_bootstrap=20)
+    for chunk in (1, 7):
+        Random(chunk).shuffle(samples)
+        monkeypatch.setattr(evaluating, "CHUNK", chunk)
+        assert facts(evaluate(text, iter(samples), n_bootstrap=20)) == facts(whole)
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_the_order_of_references_does_not_matter(text: str) -> None:
+    samples = plain_samples()
+    turned = [dataclasses.replace(sample, references=sample.references[::-1]) for sample in samples]
+    first, second = evaluate(text, samples), evaluate(text, turned)
+    assert list(second.by_sample.values()) == pytest.approx(list(first.by_sample.values()), abs=1e-12)
+    assert second.value == pytest.approx(first.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("case", ODD)
+@pytest.mark.parametrize("text", SPECS)
+def test_odd_samples_have_a_value_or_a_reason(text: str, case: str) -> None:
+    sound(text, evaluate(text, [ODD[case]], n_bootstrap=5))
+    among = evaluate(text, [*plain_samples(6), ODD[case]], n_bootstrap=5)
+    sound(text, among)
+    assert among.n >= 6
+    assert among.ci is not None
+    assert all(map(math.isfinite, among.ci))
+
+
+@pytest.mark.parametrize(
+    ("text", "empty", "one"),
+    [
+        ("bleu", 0, 0),
+        ("bleu(effective_order=True)", 0, 1),
+        ("bleu_star", 0, (1 * 0.1**3) ** (1 / 4)),
+        ("chrf", 0, 1),
+        ("delta_bleu", 0, 0),
+        ("delta_bleu(order=1)", 0, 1),
+        ("distinct", "no 2-grams", "no 2-grams"),
+        ("distinct(per='token')", "no tokens", 0),
+        ("length", 0, 1),
+        ("meteor", 0, 1 - 0.5),
+        ("nist", 0, math.log2(8 / 1)),  # once among the eight tokens of all references
+        ("rouge_l", 0, 1),
+    ],
+)
+def test_empty_and_one_token_replies_are_what_the_cards_say(text: str, empty: float | str, one: float | str) -> None:
+    samples = [
+        Sample("empty", (), "", ["no it is not"]),
+        Sample("one", (), "yes", ["yes"]),
+        Sample("more", (), "a b", ["c d e"]),
+    ]
+    result = evaluate(text, samples)
+    for id, expected in (("empty", empty), ("one", one)):
+        if isinstance(expected, str):
+            assert result.reasons[id] == expected
+        else:
+            assert result.by_sample[id] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_a_sample_without_a_score_changes_no_value(text: str) -> None:
+    metric = create(text)
+    unscored = [dataclasses.replace(s, id=name) for name, s in ODD.items() if metric.unscorable(s)]
+    if isinstance(metric, FittedMetric):  # what is fitted on references may well change with them
+        unscored = [sample for sample in unscored if not sample.references]
+    samples = plain_samples()
+    with_them = evaluate(metric, [*samples, *unscored])
+    assert with_them.unscored == len(unscored)
+    assert with_them.value == evaluate(metric, samples).value
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_no_samples_at_all(text: str) -> None:
+    result = evaluate(text, [], n_bootstrap=5)
+    assert math.isnan(result.value)
+    assert (result.ci, result.n, result.unscored, len(result.by_sample)) == (None, 0, 0, 0)
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_rows_add_up_to_the_value(text: str) -> None:
+    metric: Any = create(text)
+    samples = [sample for sample in plain_samples() if metric.unscorable(sample) is None]
+    if isinstance(metric, FittedMetric):
+        metric = metric.fit(samples)
+    rows, result = metric.stats(samples), evaluate(metric, samples)
+    assert metric.stats([]).shape == (0, rows.shape[1])
+    assert metric.value(rows) == pytest.approx([result.by_sample[sample.id] for sample in samples], abs=1e-12)
+    assert metric.value(rows[0]).shape == ()
+    if not isinstance(metric, SetMetric):
+        assert float(metric.value(rows.sum(axis=0))) == pytest.approx(result.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("text", [text for text in SPECS if needs_references(text)])
+def test_a_perfect_reply_scores_at_least_as_much_as_a_worse_one(text: str) -> None:
+    right = "we went to the lake and swam until the evening came"
+    words = right.split()
+    Random(1).shuffle(words)
+    replies = {
+        "perfect": right,
+        "shuffled": " ".join(words),
+        "unrelated": "no idea what that might mean sorry",
+        "empty": "",
+    }
+    others = [dataclasses.replace(s, id=s.id) for s in plain_samples(8)]
+    samples = [Sample(id, (), reply, [right, "a trip to the water"]) for id, reply in replies.items()]
+    scores = evaluate(text, [*samples, *others]).by_sample
+    assert scores["perfect"] == max(scores[id] for id in replies)
+    assert scores["perfect"] > scores["unrelated"]
+    assert scores["empty"] == min(scores[id] for id in replies)
+
+
+@pytest.mark.parametrize("name", ["13a", "char"])
+@pytest.mark.parametrize("text", list(METRICS))
+def test_every_script_is_scored(text: str, name: str) -> None:
+    metric = create(text)
+    if hasattr(metric, "tokenizer"):
+        metric = dataclasses.replace(metric, tokenizer=create(name, kind="tokenizer"))
+    samples = [Sample(script, (), reply, [reply, "no"]) for script, reply in FOREIGN.items()]
+    worse = [Sample(f"{script}, other", (), "q" * 9, [reply, "no"]) for script, reply in FOREIGN.items()]
+    result = evaluate(metric, [*samples, *worse])
+    sound(text, result)
+    if needs_references(text) and name == "char":  # 13a takes a whole Japanese sentence for one word
+        assert all(result.by_sample[script] > result.by_sample[f"{script}, other"] for script in FOREIGN)
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_the_interval_holds_the_value(text: str) -> None:
+    result = evaluate(text, plain_samples(), n_bootstrap=300, seed=1)
+    assert result.ci is not None
+    low, high = result.ci
+    assert low <= result.value <= high
+    assert low < high
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_the_signature_holds_what_stands_behind_the_number(text: str) -> None:
+    metric, samples = create(text), plain_samples()
+    signature = evaluate(metric, samples, n_bootstrap=3, seed=5).signature
+    for field in dataclasses.fields(metric):
+        assert not field.init or re.search(rf"[(,]{field.name}=", signature), field.name
+    if hasattr(metric, "tokenizer"):
+        assert f"|tokenizer:{metric.tokenizer.signature()}|" in signature
+    assert "|references:1-3|" in signature
+    assert signature.endswith(f"|resamples:3|seed:5|version:{__version__}")
+    other = [dataclasses.replace(samples[0], references=(Reference("else"),)), *samples[1:]]
+    assert evaluate(metric, other, n_bootstrap=3, seed=5).signature != signature
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_a_reply_of_two_thousand_tokens(text: str) -> None:
+    rng = np.random.default_rng(0)
+    reply, first, second = (" ".join(f"w{k}" for k in rng.zipf(1.4, 2000) % 5000) for _ in range(3))
+    start = time.perf_counter()
+    result = evaluate(text, [Sample("long", (), reply, [first, second]), *plain_samples(3)])
+    assert time.perf_counter() - start < 60  # measured: meteor 5 s, the others below 1 s
+    sound(text, result)
+    assert result.unscored == 0
+
+
+REPLY = st.text(max_size=25) | st.sampled_from(["", "yes", "i do .", "<skipped>", "a a a a a a", *FOREIGN.values()])
+WEIGHT = st.sampled_from([-1.0, -0.3, 0.0, 0.4, 1.0])
+REFERENCES = st.lists(st.builds(Reference, REPLY, WEIGHT), max_size=2)
+
+
+@pytest.mark.parametrize("text", SPECS)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(pairs=st.lists(st.tuples(REPLY, REFERENCES), min_size=3, max_size=5))
+def test_any_text_has_a_value_in_the_range_or_a_reason(text: str, pairs: list[tuple[str, list[Reference]]]) -> None:
+    samples = [Sample(str(i), (), reply, references) for i, (reply, references) in enumerate(pairs)]
+    sound(text, evaluate(text, samples))
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(REPLY, max_size=3))
+def test_tokenizers_keep_their_promises(name: str, model: Path, texts: list[str]) -> None:
+    made = tokenizer(name, model)
+    for text in texts:
+        assert made.tokens(text) == made.tokens(text)
+        assert all(isinstance(token, str) for token in made.tokens(text))
+    if made.by_word:
+        joined = " ".join(texts)
+        if "\n" not in joined:
+            assert made.tokens(joined) == [token for text in texts for token in made.tokens(text)]
+    assert made.tokens("") == made.tokens("  ") == []
+    assert registry.name_of(made) in made.signature()
+    lower = dataclasses.replace(made, lowercase=True)  # type: ignore[type-var]
+    assert lower.signature() != made.signature()
+    assert lower.tokens("OH No") == made.tokens("oh no")
+
+
+def commands(card: str) -> list[str]:
+    blocks = re.findall(r"```sh\n(.*?)```", (CARDS / card).read_text("utf-8"), re.DOTALL)
+    return [line for line in "\n".join(blocks).replace("\\\n", " ").splitlines() if line.startswith("interloq ")]
+
+
+@pytest.mark.parametrize("card", sorted(path.name for path in CARDS.glob("*.md")))
+def test_the_commands_of_a_card_run(card: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for language, name in (("en", "samples"), ("ja", "samples-ja")):
+        (folder / f"{name}.jsonl").write_bytes(embedded_path(language).read_bytes())
+    for command in commands(card):
+        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
+    assert commands(card) or card == "rouge_l.md"

@@ -1,0 +1,39 @@
+"""What `pip install .` gives: every file the package needs, the command, the version and the extras."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from interloq import __version__
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    target = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(target), str(ROOT)]
+    subprocess.run(command, check=True)
+    return zipfile.ZipFile(next(target.glob("*.whl")))
+
+
+def test_the_wheel_holds_all_files_of_the_package(wheel: zipfile.ZipFile) -> None:
+    files = subprocess.run(
+        ["git", "ls-files", "interloq"], cwd=ROOT, capture_output=True, text=True, check=True  # noqa: S607
+    ).stdout.split()  # fmt: skip
+    assert files, "the test needs a git checkout"
+    assert set(files) <= set(wheel.namelist())
+
+
+def test_the_wheel_gives_the_command_and_the_version(wheel: zipfile.ZipFile) -> None:
+    info = f"interloq-{__version__}.dist-info"
+    assert "interloq = interloq.cli.main:main" in wheel.read(f"{info}/entry_points.txt").decode()
+    metadata = wheel.read(f"{info}/METADATA").decode()
+    assert f"Version: {__version__}" in metadata
+    core = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
+    assert not [line for line in core if "torch" in line or "nltk" in line or "transformers" in line]

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import math
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import pytest
+
+from interloq import Dialogue, InputError, Rating, Reference, Sample, Turn
+from interloq.records import ById
+
+
+def test_plain_strings_do_for_context_references_and_numbers_for_ratings() -> None:
+    sample = Sample("1", ["hello", Turn("hi", "B")], "hey", ["one", Reference("two", 0.5)], ratings=[4, 2])
+    assert sample.context == (Turn("hello"), Turn("hi", "B"))
+    assert sample.references == (Reference("one"), Reference("two", 0.5))
+    assert sample.ratings == (Rating(4.0, "1"), Rating(2.0, "2"))
+
+
+def test_one_string_is_one_turn_and_one_reference_not_its_letters() -> None:
+    sample = Sample("1", "hello", "hey", "good day")
+    assert sample.context == (Turn("hello"),)
+    assert sample.references == (Reference("good day"),)
+
+
+def test_records_are_frozen_hashable_and_replaceable() -> None:
+    sample = Sample("1", "hello", "hey", "good day")
+    with pytest.raises(FrozenInstanceError):
+        sample.response = "x"  # type: ignore[misc]
+    assert replace(sample, references=(Reference("x", 0.2),)).references == (Reference("x", 0.2),)
+    assert len({sample, Sample("1", ["hello"], "hey", ["good day"])}) == 1
+    assert Dialogue("d", ["a", "b"]).turns == (Turn("a"), Turn("b"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"references": [["a", "b"], ["c"]]}, "references[0] must be text"),
+        ({"references": 3}, "references must be a list of texts"),
+        ({"references": {"text": "a"}}, "references must be a list of texts"),
+        ({"context": [None]}, "context[0] must be text"),
+        ({"response": None}, "response must be text"),
+        ({"id": 7}, "id must be text"),
+    ],
+)
+def test_wrong_types_are_named(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Sample(**{"id": "1", "context": "c", "response": "r", **arguments})
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_ratings_and_weights_are_finite(value: float) -> None:
+    with pytest.raises(InputError, match="finite"):
+        Rating(value)
+    with pytest.raises(InputError, match="finite"):
+        Reference("x", value)
+    assert Rating(None).value is None
+
+
+def test_by_id_is_a_mapping() -> None:
+    values = ById(["a", "b"], [1.0, 2.0])
+    assert dict(values) == {"a": 1.0, "b": 2.0}
+    assert values["b"] == 2.0
+    assert len(values) == 2
+    with pytest.raises(KeyError):
+        values["c"]
