@@ -281,7 +281,9 @@ def _post(value: Mapping[str, Any], number: str) -> Post:
 
 def _pair(value: Mapping[str, Any], number: str) -> Pair:
     texts = {name: _get(value, name, str, required=True) for name in ("utterance", "response")}
-    return Pair(id=_id(value, number), **texts, **{name: _get(value, name, str, "") for name in ("to", "thread", "time")})
+    return Pair(
+        id=_id(value, number), **texts, **{name: _get(value, name, str, "") for name in ("to", "thread", "time")}
+    )
 
 
 PARSERS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {

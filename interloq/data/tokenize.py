@@ -173,7 +173,7 @@ def train_sentencepiece(
                 minloglevel=2,
             )
         except RuntimeError as error:
-            raise InputError(f"sentencepiece could not train: {error}", cure="choose another vocabulary size") from error
+            raise InputError(f"sentencepiece did not train: {error}", cure="choose another vocabulary size") from error
     return Path(model)
 
 
