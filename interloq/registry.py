@@ -33,6 +33,10 @@ KINDS: dict[str, dict[str, str]] = {
         "nist": "interloq.metrics.nist:Nist",
         "rouge_l": "interloq.metrics.rouge_l:RougeL",
     },
+    "retriever": {
+        "bm25": "interloq.retrieve.bm25:Bm25",
+        "dense": "interloq.retrieve.dense:Dense",
+    },
     "tokenizer": {
         "13a": "interloq.data.tokenize:Mteval13a",
         "char": "interloq.data.tokenize:Characters",

@@ -11,6 +11,8 @@ import pytest
 
 from interloq import Rating, Reference, Sample
 
+pytest_plugins = ["server_fixtures"]
+
 
 def missing(component: str) -> None:
     """Skip where a user lacks a component, fail where CI does."""

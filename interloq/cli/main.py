@@ -17,7 +17,10 @@ from interloq.version import __version__
 
 VERBS = {
     "data": "import published datasets, check and convert files",
+    "corpus": "turn raw logs into dialogues and utterance–response pairs",
     "train": "train what learns from your own logs",
+    "index": "index pairs so that they can be searched",
+    "extend": "add replies from your logs as references",
     "score": "score replies with metrics",
     "meta": "say how far metrics agree with people",
     "report": "write one self-contained HTML report",

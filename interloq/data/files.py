@@ -8,6 +8,7 @@ import lzma
 import os
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -55,7 +56,7 @@ def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 yield number, line.rstrip(b"\r\n")
-        except _damage() as error:
+        except damage() as error:
             raise InputError(
                 f"the file is damaged or cut off: {error}",
                 cure="copy it again",
@@ -118,7 +119,7 @@ def _compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManag
     return contextlib.nullcontext(file)
 
 
-def _damage() -> tuple[type[Exception], ...]:
+def damage() -> tuple[type[Exception], ...]:
     """What reading a broken file raises; zstandard's own error only once it is loaded."""
     zstandard = sys.modules.get("zstandard")
-    return (EOFError, OSError, lzma.LZMAError, *([zstandard.ZstdError] if zstandard else []))
+    return (EOFError, OSError, lzma.LZMAError, zlib.error, *([zstandard.ZstdError] if zstandard else []))

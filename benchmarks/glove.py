@@ -1,0 +1,226 @@
+"""GloVe on one machine: pairs counted, entries trained and sentences averaged a second, against literal loops.
+
+Texts are made from a Zipf vocabulary in the lengths of chat replies. The peers: plain Python for counting, numpy one
+entry at a time for training, and the package `glove` (1.0.2, a Cython port of the authors' C program) where it is
+installed. It needs Cython to build: `pip install cython setuptools; pip install --no-build-isolation glove==1.0.2`. The
+literal loops are timed on a part of the work. Everybody trains from the same start values; the losses of one epoch are
+compared too. Single threads stand beside single threads: the peer's loop has one.
+`--json` prints the figures for machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.models import cooccur, shuffle
+from interloq.models.corpus import Corpus, write_corpus
+from interloq.models.glove import Glove
+from interloq.models.glove_numba import NumbaEngine
+from interloq.models.parameters import Parameters
+from interloq.models.vectors import WordVectors
+from interloq.registry import create
+
+# this file has the name of the peer's package and must not be found in its place
+sys.path = [folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent]
+SPACES = create("whitespace", kind="tokenizer")
+Entries = tuple[NDArray[Any], ...]  # rows, columns, values
+
+
+def made_texts(n: int, *, words: int = 30_000, seed: int = 0) -> list[str]:
+    """Texts of 4 to 30 words from a Zipf vocabulary."""
+    rng = np.random.default_rng(seed)
+    chances = 1 / np.arange(1, words + 1)
+    lengths = rng.integers(4, 31, size=n)
+    drawn = np.searchsorted(np.cumsum(chances / chances.sum()), rng.random(int(lengths.sum())))
+    names = np.array([f"w{i}" for i in range(words + 1)])[drawn]
+    return [" ".join(part) for part in np.split(names, np.cumsum(lengths)[:-1])]
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def nothing(_: int) -> None:
+    pass
+
+
+# ---- counting --------------------------------------------------------------------------------------------------------
+
+
+def literal_counts(texts: Sequence[Sequence[int]], window: int) -> dict[tuple[int, int], float]:
+    sums: dict[tuple[int, int], float] = defaultdict(float)
+    for text in texts:
+        for i, word in enumerate(text):
+            for distance, other in enumerate(reversed(text[max(0, i - window) : i]), start=1):
+                sums[word, other] += 1 / distance
+                sums[other, word] += 1 / distance
+    return sums
+
+
+def count(corpus: Corpus, folder: Path, window: int) -> cooccur.Cooccurrence:
+    words = len(corpus.words)
+    return cooccur.count(corpus.parts(cooccur.PART), folder, words=words, window=window, memory=4e9, step=nothing)
+
+
+def corpus_of(texts: Sequence[str], folder: Path) -> Corpus:
+    return write_corpus(texts, folder, SPACES, min_count=5, max_vocabulary=400_000, keep_duplicates=True, step=nothing)
+
+
+# ---- training --------------------------------------------------------------------------------------------------------
+
+
+def train_ours(settings: Glove, chunks: shuffle.Chunks, start: Parameters, threads: int) -> float:
+    engine = NumbaEngine(settings, _copied(start), threads=threads)
+    return engine.epoch((chunks.chunk(i) for i in range(chunks.chunks)), np.random.default_rng(0), nothing)
+
+
+def trained_entries(chunks: shuffle.Chunks) -> Entries:
+    """All entries in the order in which `train_ours` meets them."""
+    rng, parts = np.random.default_rng(0), []
+    for chunk in (chunks.chunk(i) for i in range(chunks.chunks)):
+        for diagonal in rng.permutation(shuffle.BLOCKS):
+            ends = chunk.ends[[diagonal * shuffle.BLOCKS, (diagonal + 1) * shuffle.BLOCKS]]
+            parts.append([array[slice(*ends)] for array in (chunk.rows, chunk.columns, chunk.values)])
+    rows, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return rows, columns, values.astype(np.float64)
+
+
+def _copied(start: Parameters) -> Parameters:
+    return Parameters(*(array.copy() for array in start.arrays()))
+
+
+def train_literal(settings: Glove, entries: Entries, start: Parameters) -> float:
+    """One entry at a time in numpy float64."""
+    (w, c), (bw, bc) = start.vectors.astype(np.float64), start.biases.astype(np.float64)
+    gw, gc, gbw, gbc = (np.ones_like(array) for array in (w, c, bw, bc))
+    rate, total = settings.learning_rate, 0.0
+    for i, j, x in zip(*entries, strict=True):
+        difference = w[i] @ c[j] + bw[i] + bc[j] - np.log(x)
+        pull = min(1.0, (x / settings.x_max) ** settings.alpha) * difference
+        total += 0.5 * pull * difference
+        step_w, step_c, step_b = pull * c[j] * rate, pull * w[i] * rate, pull * rate
+        for values, squares, place, step in ((w, gw, i, step_w), (c, gc, j, step_c), (bw, gbw, i, step_b), (bc, gbc, j, step_b)):  # fmt: skip  # noqa: E501
+            values[place] -= step / np.sqrt(squares[place])
+            squares[place] += step**2
+    return total
+
+
+def train_peer(settings: Glove, entries: Entries, start: Parameters) -> float:
+    """The package's compiled loop, called once on all entries."""
+    train_glove = importlib.import_module("glove.glove_inner").train_glove
+    error = np.zeros(1)
+    jobs = entries[0].astype(np.uint32), entries[1].astype(np.uint32), entries[2]
+    train_glove(_PeerModel(settings, start), jobs, settings.learning_rate, error)
+    return float(error[0])
+
+
+class _PeerModel:
+    """What the package's loop reads from its model."""
+
+    def __init__(self, settings: Glove, start: Parameters) -> None:
+        self.d, self.x_max, self.alpha = settings.dimensions, settings.x_max, settings.alpha
+        self.W, self.ContextW = (np.ascontiguousarray(side, dtype=np.float64) for side in start.vectors)
+        self.b, self.ContextB = (side.astype(np.float64)[:, None] for side in start.biases)
+        self.gradsqW, self.gradsqContextW = np.ones_like(self.W), np.ones_like(self.ContextW)
+        self.gradsqb, self.gradsqContextB = np.ones_like(self.b), np.ones_like(self.ContextB)
+
+
+def has_peer() -> bool:
+    try:
+        importlib.import_module("glove.glove_inner")
+    except ImportError:
+        return False
+    return True
+
+
+# ---- all of it -------------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--texts", type=int, default=200_000)
+    parser.add_argument("--dimensions", type=int, default=100)
+    parser.add_argument("--peer-texts", type=int, default=10_000, help="texts the literal loop counts")
+    parser.add_argument("--peer-entries", type=int, default=30_000, help="entries the literal loop trains")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    settings = Glove(dimensions=args.dimensions, tokenizer=SPACES)
+    with tempfile.TemporaryDirectory() as folder:
+        figures = measure(args, settings, Path(folder))
+    print(json.dumps(figures, indent=2) if args.json else table(figures))
+
+
+def measure(args: argparse.Namespace, settings: Glove, folder: Path) -> dict[str, Any]:
+    texts = made_texts(args.texts)
+    reading, corpus = timed(lambda: corpus_of(texts, folder))
+    counting, counted = timed(lambda: count(corpus, folder, settings.window))
+    part = next(corpus.parts(10**9))
+    few = [part.tokens[part.ends[i] : part.ends[i + 1]].tolist() for i in range(args.peer_texts)]
+    literal_counting, _ = timed(lambda: literal_counts(few, settings.window))
+    chunks = shuffle.shuffle(counted, folder, seed=0, step=nothing)
+    start = Parameters.start(len(corpus.words), settings.dimensions, seed=0)
+    vectors = WordVectors.of(corpus.words, start.vectors[0], tokenizer=SPACES)
+    half = len(texts) // 2
+    vectors.sentences(texts[:half])  # words are looked up when first met
+    averaging, _ = timed(lambda: vectors.sentences(texts[half:]))
+    counts = {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "texts": len(texts),
+        "tokens": corpus.tokens,
+        "words": len(corpus.words),
+        "entries": chunks.entries,
+        "tokens_read_per_s": corpus.tokens / reading,
+        "tokens_counted_per_s": sum(corpus.counts) / counting,
+        "tokens_counted_per_s_literal": sum(map(len, few)) / literal_counting,
+        "sentences_per_s": (len(texts) - half) / averaging,
+    }
+    return counts | training(args, settings, chunks, len(corpus.words))
+
+
+def training(args: argparse.Namespace, settings: Glove, chunks: shuffle.Chunks, words: int) -> dict[str, Any]:
+    start, entries = Parameters.start(words, settings.dimensions, seed=0), trained_entries(chunks)
+    few = tuple(array[: args.peer_entries] for array in entries)
+    train_ours(settings, chunks, start, 1)  # compiles
+    one, loss = timed(lambda: train_ours(settings, chunks, start, 1))
+    every, same = timed(lambda: train_ours(settings, chunks, start, 0))
+    literal, _ = timed(lambda: train_literal(settings, few, start))
+    figures: dict[str, Any] = {
+        "dimensions": settings.dimensions,
+        "entries_per_s_one_thread": chunks.entries / one,
+        "entries_per_s_all_threads": chunks.entries / every,
+        "entries_per_s_literal": args.peer_entries / literal,
+        "threads_agree_to_the_bit": loss == same,
+        "loss_of_an_epoch": loss / chunks.entries,
+    }
+    if has_peer():
+        seconds, peer_loss = timed(lambda: train_peer(settings, entries, start))
+        figures["entries_per_s_glove_1.0.2"] = chunks.entries / seconds
+        figures["loss_of_an_epoch_glove_1.0.2"] = peer_loss / chunks.entries
+    return figures
+
+
+def table(figures: dict[str, Any]) -> str:
+    lines = [f"{name:<32} {value:,.4g}" if isinstance(value, float) else f"{name:<32} {value}" for name, value in figures.items()]  # fmt: skip  # noqa: E501
+    if "entries_per_s_glove_1.0.2" not in figures:
+        lines.append("the package `glove` is not installed: no compiled peer was measured")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""`interloq corpus`: raw logs in, dialogues and utterance–response pairs out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from interloq.cli.corpus_options import add_build, settings
+from interloq.cli.output import BadLines, add_common, print_json, print_table
+
+EXAMPLES = """\
+  interloq corpus build posts.jsonl.gz -o corpus --lang ja
+  interloq corpus build RC_2015-01.zst RS_2015-01.zst -o corpus --lang en --pairs all
+  interloq corpus build irc-logs/ -o corpus --split none --merge
+  interloq corpus show corpus
+  interloq corpus import dailydialog dailydialog.tar.gz -o dailydialog
+  interloq corpus pairs dialogues.jsonl -o pairs.jsonl"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    add_build(actions.add_parser("build", help="build a corpus from logs of posts"))
+    showing = actions.add_parser("show", help="print what a corpus holds and what its filters dropped")
+    showing.add_argument("folder", metavar="FOLDER", help="a folder that `corpus build` made")
+    showing.add_argument("--examples", action="store_true", help="with examples of what each filter dropped")
+    showing.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    _add_import(actions.add_parser("import", help="write a published dialogue corpus as dialogues and pairs"))
+    pairing = actions.add_parser("pairs", help="write the pairs of dialogues")
+    pairing.add_argument("dialogues", metavar="DIALOGUES", help="JSONL, also .gz .xz .zst; - for a pipe")
+    pairing.add_argument("-o", "--output", required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe")
+    add_common(pairing)
+
+
+def _add_import(importing: argparse.ArgumentParser) -> None:
+    from interloq.data.corpora import CORPORA
+
+    importing.add_argument("corpus", metavar="NAME", help=", ".join(CORPORA))
+    importing.add_argument("path", nargs="?", metavar="PATH", help="its folder or archive; else in $INTERLOQ_DATA")
+    importing.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where its files go")
+    importing.add_argument(
+        "--compress", choices=("zst", "gz", "none"), default="zst", help="of the outputs (default zst)"
+    )
+    importing.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def run(args: argparse.Namespace) -> int:
+    actions = {"build": _build, "show": _show, "import": _import, "pairs": _pairs}
+    return actions[args.action](args)
+
+
+def _build(args: argparse.Namespace) -> int:
+    from interloq.data.corpus.build import build
+
+    if not args.lang and not args.script and not args.quiet:
+        print("interloq: no --lang: posts of every language and script are kept", file=sys.stderr)
+    with _progress(quiet=args.quiet) as progress:
+        facts = build(
+            args.posts,
+            args.output,
+            settings(args),
+            workers=args.workers,
+            memory=args.memory,
+            block=max(1, args.block) * 2**20,
+            fresh=args.fresh,
+            strict=args.strict,
+            progress=progress,
+        )
+    _print(facts, args)
+    if facts["posts"]["bad_lines"]:
+        print(f"interloq: bad lines are in {args.output}/posts.rejected.jsonl", file=sys.stderr)
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    import orjson
+
+    from interloq.data.files import open_bytes
+    from interloq.errors import InputError
+
+    path = f"{args.folder.rstrip('/')}/corpus.json"
+    with open_bytes(path) as file:
+        facts = orjson.loads(file.read())
+    if not isinstance(facts, dict) or facts.get("kind") != "corpus":
+        raise InputError("this is no corpus", cure="name a folder that `interloq corpus build` made", where=path)
+    _print(facts, args)
+    return 0
+
+
+def _print(facts: dict[str, Any], args: argparse.Namespace) -> None:
+    """What a corpus holds, as tables."""
+    if args.json:
+        print_json(facts)
+        return
+    posts = facts["posts"]
+    rows = [["posts read", f"{posts['read']:,}", ""], ["bad lines", f"{posts['bad_lines']:,}", ""]]
+    rows += [[f"dropped: {name}", f"{x['count']:,}", x["what"]] for name, x in posts["dropped"].items() if x["count"]]
+    rows.append(["posts kept", f"{posts['kept']:,}", f"of {posts['users']:,} users"])
+    rows += _thread_rows(facts)
+    print_table("", ["", "count", "what it says"], rows)
+    names = list(next(iter(facts["parts"].values())))
+    shown = [[name.replace("_", " "), *(_cell(part[name]) for part in facts["parts"].values())] for name in names]
+    print_table("", ["", *facts["parts"]], shown)
+    for name, time_ in facts["split"].items():
+        print(f"{name.replace('_', ' begins ').replace('from', 'at')} {time_}")
+    if getattr(args, "examples", False) is True:
+        _print_examples(posts["dropped"])
+    print(f"signature: {facts['signature']}")
+
+
+def _thread_rows(facts: dict[str, Any]) -> list[list[str]]:
+    from interloq.data.threads import BROKEN
+
+    broken, threads = facts["replies"]["broken"], facts["threads"]
+    rows = [["replies", f"{facts['replies']['all']:,}", ""]]
+    rows += [[f"broken: {name}", f"{count:,}", BROKEN[name]] for name, count in broken.items() if count]
+    said = {
+        "orphan": "begins with a reply to a missing post",
+        "crosses": "crosses the border of two parts",
+        "too_large": "has more posts than fit into memory",
+    }
+    rows += [[f"threads dropped: {name}", f"{threads[name]:,}", what] for name, what in said.items() if threads[name]]
+    return [*rows, ["threads kept", f"{threads['kept']:,}", f"of {facts['thread_posts']['kept']:,} posts"]]
+
+
+def _cell(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+def _print_examples(dropped: dict[str, Any]) -> None:
+    for name, found in dropped.items():
+        for example in found["examples"]:
+            print(f"{name}: {example['user']}: {' '.join(example['text'].split())}")
+
+
+def _import(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from interloq.data.corpora import corpus, locate, pairs, read_corpus, source_fingerprint
+    from interloq.data.corpus.files import SUFFIXES
+    from interloq.data.jsonl import write
+
+    name = corpus(args.corpus).name
+    path = Path(args.path) if args.path else locate(name)
+    by_part: dict[str, list[Any]] = {}
+    for part, dialogue in read_corpus(name, path):
+        by_part.setdefault(part, []).append(dialogue)
+    source = source_fingerprint(name, path)
+    rows = {}
+    for part, dialogues in by_part.items():
+        folder = Path(args.output) / ("" if part == "all" else part)
+        found, groups = pairs(name, dialogues)
+        kinds = {"dialogues": dialogues, "pairs": found} | ({"groups": groups} if groups else {})
+        for holds, records in kinds.items():
+            kind = "pairs" if holds == "groups" else holds
+            file = folder / f"{holds}{SUFFIXES[args.compress]}"
+            write(file, records, kind=kind, holds=holds, corpus=name, part=part, source=source)
+        turns = sum(len(dialogue.turns) for dialogue in dialogues)
+        rows[part] = {"dialogues": len(dialogues), "turns": turns, "pairs": len(found), "group_pairs": len(groups)}
+    if args.json:
+        print_json({"corpus": name, "source": source, "parts": rows})
+    else:
+        table = [[part, *(f"{count:,}" for count in counts.values())] for part, counts in rows.items()]
+        print_table("", [name, "dialogues", "turns", "pairs", "pairs in groups"], table)
+    return 0
+
+
+def _pairs(args: argparse.Namespace) -> int:
+    from interloq.data.dialogues import pairs_of_dialogue
+    from interloq.data.jsonl import read, write
+
+    bad = BadLines()
+    dialogues = read(args.dialogues, kind="dialogues", strict=args.strict, on_reject=bad)
+    written = (pair for dialogue in dialogues for pair in pairs_of_dialogue(dialogue))
+    count = write(args.output, written, kind="pairs", holds="pairs")
+    bad.close(args.dialogues)
+    if args.output != "-":
+        print_json({"pairs": count, "bad_lines": bad.count}) if args.json else print(f"{count} pairs")
+    return 1 if bad.count else 0
+
+
+EVERY = 30.0  # seconds between two lines of progress where no bar can be drawn
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
+    """A bar with the time left on standard error; where that is no terminal, a line now and then."""
+    if quiet:
+        yield lambda _, __: None
+        return
+    if not sys.stderr.isatty():
+        yield _lines_of_progress()
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def step(label: str, share: float) -> None:
+            if label not in tasks:
+                tasks[label] = bar.add_task(label, total=1.0)
+            bar.update(tasks[label], completed=share)
+
+        yield step
+
+
+def _lines_of_progress() -> Callable[[str, float], None]:
+    begun: dict[str, float] = {}
+    last = time.monotonic()
+
+    def step(label: str, share: float) -> None:
+        nonlocal last
+        now = time.monotonic()
+        start = begun.setdefault(label, now)
+        if now - last < EVERY:
+            return
+        last = now
+        left = f", {(now - start) * (1 - share) / share:.0f} s left" if share else ""
+        print(f"interloq: {label}: {share:.0%}{left}", file=sys.stderr, flush=True)
+
+    return step

@@ -1,0 +1,173 @@
+"""`interloq extend`: samples in, samples with further references from logs out."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from interloq.cli.output import BadLines, add_common, print_json, print_table, progress
+
+EXAMPLES = """\
+  interloq extend samples.jsonl --index index -o extended.jsonl
+  interloq extend samples.jsonl --index index -k 10 --no-parrot --diversity 0.3 -o extended.jsonl
+  interloq extend samples.jsonl --index index --near-duplicates 0.9 --exclude threads.txt -o extended.jsonl
+  interloq extend samples.jsonl --reversed-bm25 pairs.jsonl --layout code -o as_coded.jsonl"""
+REASONS = {
+    "id": "from the sample's own thread, or excluded by name",
+    "utterance": "utterance is a turn of the test item",
+    "gold": "reply is a gold reply",
+    "near gold": "reply is nearly a gold reply",
+    "own": "reply is the one that is judged",
+    "repeated": "reply stands among the references already",
+    "empty": "reply is empty",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("samples", metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the extended samples; - for a pipe")
+    place = parser.add_mutually_exclusive_group(required=True)
+    place.add_argument("--index", metavar="INDEX", help="where to look (see: interloq index)")
+    place.add_argument(
+        "--reversed-bm25", nargs="+", metavar="PAIRS", help="instead: BM25 as υBLEU's program has it, over these pairs"
+    )
+    parser.add_argument("--retriever", default="bm25", metavar="SPEC", help="of --reversed-bm25 (default bm25)")
+    parser.add_argument("-k", type=int, default=15, metavar="N", help="replies to retrieve (default 15)")
+    parser.add_argument("--turns", type=int, default=1, metavar="N", help="last turns that are looked for (default 1)")
+    parser.add_argument("--no-parrot", action="store_true", help="do not add the utterance itself")
+    parser.add_argument("--no-gold", action="store_true", help="drop the references that came with the samples")
+    parser.add_argument(
+        "--layout", choices=("paper", "code"), default="paper", help="code: parrot, gold, retrieved, cut to the first k"
+    )
+    parser.add_argument(
+        "--diversity", type=float, default=0.0, metavar="D", help="0 (default): nearest replies; up to 1: unlike ones"
+    )
+    parser.add_argument(
+        "--near-duplicates", type=float, default=0.0, metavar="J", help="drop replies this similar to a gold reply"
+    )
+    parser.add_argument("--exclude", metavar="FILE", help="ids of pairs, posts or threads to leave out, one a line")
+    parser.add_argument("--drop-own-replies", action="store_true", help="drop replies equal to the one that is judged")
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from interloq.retrieve.extend import Tally
+
+    tally, bad = Tally(), BadLines()
+    with tempfile.TemporaryDirectory() as folder, progress("extending", quiet=args.quiet) as step:
+        facts = _write(args, Path(folder) / "extended.jsonl", tally, bad, step)
+    bad.close(args.samples)
+    if args.output == "-":
+        return 0
+    if args.json:
+        print_json({"output": args.output, **facts})
+    else:
+        _print(args.output, facts["counts"], args.k)
+    return 0
+
+
+def _write(args: argparse.Namespace, spool: Path, tally: Any, bad: BadLines, step: Any) -> dict[str, Any]:
+    """Through a file of its own: the counts belong in the header, and are known only in the end."""
+    from interloq.data.jsonl import header, read, write
+
+    samples = read(args.samples, strict=args.strict, on_reject=bad)
+    index, samples, batch = _index(args, samples)
+    before = {} if args.samples == "-" else header(args.samples)
+    write(spool, _extended(args, index, samples, batch, tally, step), kind="samples")
+    kept = {name: value for name, value in before.items() if name not in ("kind", "schema", "extended")}
+    facts = {"signature": _signature(args, index), "counts": tally.facts()}
+    history = [*before.get("extended", []), facts]  # samples may be extended from several indexes in turn
+    write(args.output, read(spool, strict=True), kind="samples", **kept, extended=history)
+    return facts
+
+
+def _extended(
+    args: argparse.Namespace, index: Any, samples: Iterator[Any], batch: int, tally: Any, step: Any
+) -> Iterator[Any]:
+    from interloq.retrieve.extend import extend
+
+    return extend(
+        samples,
+        index,
+        k=args.k,
+        parrot=not args.no_parrot,
+        gold=not args.no_gold,
+        turns=args.turns,
+        layout=args.layout,
+        diversity=args.diversity,
+        near=args.near_duplicates,
+        own=not args.drop_own_replies,
+        excluded=_excluded(args.exclude),
+        tally=tally,
+        progress=step,
+        batch=batch,
+    )
+
+
+def _index(args: argparse.Namespace, samples: Iterator[Any]) -> tuple[Any, Iterator[Any], int]:
+    """Where to look, the samples, and how many at a time: reversed BM25 must know all test items first."""
+    from interloq.retrieve.extend import BATCH, query
+
+    if args.index:
+        from interloq.retrieve.index import open_index
+
+        return open_index(args.index), samples, BATCH
+    from interloq.cli.index import read_pairs
+    from interloq.errors import InputError
+    from interloq.registry import create, name_of
+    from interloq.retrieve.reversed_bm25 import ReversedBm25
+
+    retriever = create(args.retriever, kind="retriever")
+    if name_of(retriever) != "bm25":
+        raise InputError(f"--reversed-bm25 goes with bm25, not with {args.retriever!r}")
+    listed = list(samples)
+    items = tuple(dict.fromkeys(query(sample, turns=args.turns) for sample in listed))
+
+    def pairs() -> Iterator[Any]:
+        for path in args.reversed_bm25:
+            bad = BadLines()
+            yield from read_pairs(path, args.strict, bad)
+            bad.close(path)
+
+    return ReversedBm25(items, pairs, retriever), iter(listed), max(len(listed), 1)
+
+
+def _excluded(path: str | None) -> frozenset[str]:
+    from interloq.data.files import lines
+
+    ids = (line.decode("utf-8", "replace").strip() for _, line in lines(path)) if path else ()
+    return frozenset(id for id in ids if id)
+
+
+def _signature(args: argparse.Namespace, index: Any) -> str:
+    """Everything the references depend on besides the samples."""
+    from interloq.signature import file_fingerprint, fingerprint, signature
+
+    if args.index:
+        sources = [f"{name}\0{n}" for name, n in sorted(index.home.sources().items())]
+        facts: dict[str, object] = {"pairs": len(index.home), "sources": fingerprint(*sources)}
+    else:
+        facts = {"reversed": True, "sources": fingerprint(*(file_fingerprint(Path(p)) for p in args.reversed_bm25))}
+    names = ("k", "turns", "layout", "diversity", "near_duplicates", "no_parrot", "no_gold", "drop_own_replies")
+    facts |= {name: getattr(args, name) for name in names}
+    if args.exclude:
+        facts["exclude"] = file_fingerprint(Path(args.exclude))
+    return "extend|" + signature(index.retriever, **facts)
+
+
+def _print(output: str, counts: dict[str, Any], k: int) -> None:
+    print(f"{output}: {counts['samples']} samples with {counts['retrieved']} retrieved replies")
+    for name, what in (
+        ("fewer", f"have fewer than {k}: the index holds no more that can be used"),
+        ("without_context", "have no utterance to look for: nothing was added to them"),
+        ("without_gold", "have no gold reply: copies of it cannot be told by it"),
+        ("own", "have the very reply that is judged among them (--drop-own-replies drops it)"),
+    ):
+        if counts[name]:
+            print(f"{counts[name]} samples {what}")
+    rows = [[REASONS[r], str(n["pairs"]), str(n["samples"])] for r, n in counts["dropped"].items()]
+    if rows:
+        print_table("", ["dropped", "pairs", "samples"], rows)

@@ -1,0 +1,53 @@
+"""`interloq train tokenizer`: a SentencePiece model from texts, each distinct one once."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from interloq.cli.output import BadLines, add_common, print_json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "samples",
+        metavar="FILE",
+        help="samples, dialogues, pairs or text (a text a line), also compressed; - for samples",
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the model file to write")
+    parser.add_argument("--vocabulary", type=int, default=16_000, help="number of pieces (default 16000)")
+    parser.add_argument("--coverage", type=float, default=0.9995, help="share of characters kept (default .9995)")
+    parser.add_argument("--algorithm", choices=("unigram", "bpe"), default="unigram")
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from interloq.data.tokenize import SentencePiece, train_sentencepiece
+
+    bad = BadLines()
+    path = train_sentencepiece(
+        _texts(args.samples, args.strict, bad),
+        args.output,
+        vocabulary=args.vocabulary,
+        coverage=args.coverage,
+        algorithm=args.algorithm,
+    )
+    bad.close(args.samples)
+    signature = SentencePiece(model=str(path)).signature()
+    if args.json:
+        print_json({"model": str(path), "signature": signature})
+    else:
+        print(f"{path}: {signature}")
+    return 0
+
+
+def _texts(path: str, strict: bool, bad: BadLines) -> Iterator[str]:
+    """Every text of the file, each distinct one once: shared references must not count twice."""
+    from interloq.data.texts import file_texts
+
+    seen: set[int] = set()
+    kind = "samples" if path == "-" else None
+    for text in file_texts(path, kind=kind, strict=strict, on_reject=bad):
+        if (key := hash(text)) not in seen:
+            seen.add(key)
+            yield text

@@ -1,0 +1,26 @@
+"""DailyDialog (Li et al., 2017): a dialogue a line, `__eou__` after every utterance; two speakers take turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from interloq.data.archives import read_files, text_lines
+from interloq.errors import InputError
+from interloq.records import Dialogue, Turn
+
+PARTS = {"train": "train", "validation": "dev", "test": "test"}
+FILES = tuple(f"{part}/dialogues_{part}.txt" for part in PARTS)
+END = "__eou__"
+
+
+def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
+    for file in read_files(path, FILES):
+        part = next((ours for theirs, ours in PARTS.items() if theirs in file.name), "all")
+        for index, line in enumerate(text_lines(file)):
+            texts = [text.strip() for text in line.split(END) if text.strip()]
+            if END not in line or not texts:
+                cure = "name DailyDialog's folder or archive"
+                raise InputError(f"no dialogue: {line!r:.60}", cure=cure, where=f"{file.where}:{index + 1}")
+            turns = [Turn(text, "AB"[i % 2]) for i, text in enumerate(texts)]
+            yield part, Dialogue(f"dailydialog/{part}/{index}", turns)

@@ -1,0 +1,278 @@
+"""A corpus from raw logs: posts → clean posts → threads → dialogues, pairs and groups, split by time.
+
+The build runs in stages whose results lie in `<output>/.work` until the corpus is whole: shards of the logs are cleaned
+in parallel, threads are joined out of core, and stretches of threads become dialogues in parallel. Every stage can be
+killed and goes on where it stopped. The outputs depend neither on the number of workers nor on the order of the posts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from interloq.data import threads
+from interloq.data.clean import Cleaning
+from interloq.data.corpus import sources
+from interloq.data.corpus.facts import corpus_facts, part_facts, summed
+from interloq.data.corpus.files import SUFFIXES, assemble, lock, pack, put_json
+from interloq.data.corpus.settings import Settings
+from interloq.data.corpus.shard import clean_shard, done
+from interloq.data.corpus.shards import BLOCK, Logs, Shard
+from interloq.data.corpus.walk import KINDS, Stretch, walk_stretch
+from interloq.data.corpus.workers import cores, work
+from interloq.data.jsonl import SCHEMA
+from interloq.data.split import PARTS, shown
+from interloq.data.threads import Tables
+from interloq.errors import InputError, InterloqError
+from interloq.signature import fingerprint
+from interloq.version import __version__
+
+Progress = Callable[[str, float], None]  # what is being done, and which share of it is done
+MEMORY = "2GB"
+BAD_LINES = "posts.rejected.jsonl"
+
+
+def build(
+    inputs: Sequence[str | Path],
+    output: str | Path,
+    settings: Settings | None = None,
+    *,
+    workers: int = 0,
+    memory: str = MEMORY,
+    block: int = BLOCK,
+    fresh: bool = False,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Build a corpus in a folder, or go on with it; returns what `corpus.json` holds.
+
+    `workers` is the number of processes (0: one a core), `memory` the limit of the joins, `block` the bytes of a log
+    that a worker takes at a time. `fresh` throws an earlier build in the folder away.
+    """
+    threads.checked_memory(memory)
+    threads.duckdb_version()
+    job = _Job(inputs, Path(output), (settings or Settings()).checked(), workers or cores(), memory, block, strict)
+    job.progress = progress or (lambda _, __: None)
+    if fresh:
+        job.clear()
+    known = job.finished()
+    if known is not None:
+        return known
+    job.begin()
+    with lock(job.work / "lock"):
+        facts = job.run()
+    shutil.rmtree(job.work)
+    return facts
+
+
+class _Job:
+    """One build."""
+
+    progress: Progress
+
+    def __init__(
+        self,
+        inputs: Sequence[str | Path],
+        output: Path,
+        settings: Settings,
+        workers: int,
+        memory: str,
+        block: int,
+        strict: bool,
+    ) -> None:
+        self.inputs, self.output, self.settings = list(inputs), output, settings
+        self.workers, self.memory, self.block, self.strict = workers, memory, block, strict
+        self.work = output / ".work"
+        self.size = sources.total_size(self.inputs)
+        self.logs = self._logs()
+
+    def _logs(self) -> Logs:
+        return Logs(self.inputs, self.settings.format, dict(self.settings.fields), self.block)
+
+    # ---- beginning and ending
+
+    def clear(self) -> None:
+        """Remove an earlier build, whole or not, and nothing else."""
+        if self._facts() is None and not self.work.exists():
+            return
+        for part in (*PARTS, ""):
+            for name in (f"{kind}{suffix}" for kind in KINDS for suffix in SUFFIXES.values()):
+                (self.output / part / name).unlink(missing_ok=True)
+            if part and (self.output / part).is_dir() and not any((self.output / part).iterdir()):
+                (self.output / part).rmdir()
+        for name in (BAD_LINES, "corpus.json"):
+            (self.output / name).unlink(missing_ok=True)
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    def finished(self) -> dict[str, Any] | None:
+        """The facts of a corpus that was built here from the same logs in the same way."""
+        facts = self._facts()
+        if facts is None:
+            return None
+        if facts["settings"] == self.settings.plain():
+            logs = self._logs()
+            for _ in logs.shards():
+                pass
+            if facts["signature"] == self.settings.signature(_source(logs)):
+                return facts
+        what = "the folder holds a corpus of other logs or other options"
+        raise InputError(what, cure="choose another folder, or add --fresh to replace it", where=str(self.output))
+
+    def begin(self) -> None:
+        """Make the folder of the unfinished build, or make sure that the one there is this one."""
+        plan = {
+            "settings": self.settings.plain(),
+            "inputs": [str(path) for path in self.inputs],
+            "block": self.block,
+            "version": __version__,
+            "duckdb": threads.duckdb_version(),
+        }
+        path = self.work / "plan.json"
+        if path.exists():
+            if orjson.loads(path.read_bytes()) != orjson.loads(orjson.dumps(plan)):
+                what = "an unfinished build with other logs or other options is in the folder"
+                raise InputError(what, cure="repeat it as it was, or add --fresh", where=str(self.output))
+            return
+        if self.output.exists() and not self.output.is_dir():
+            raise InputError(f"{self.output} is a file", cure="name a folder")
+        if self.output.exists() and any(self.output.iterdir()) and not self.work.exists():
+            what = "the folder is not empty and holds no corpus"
+            raise InputError(what, cure="choose another folder", where=str(self.output))
+        try:
+            (self.work / "posts").mkdir(parents=True, exist_ok=True)
+            (self.work / "parts").mkdir(exist_ok=True)
+            put_json(path, plan)
+        except OSError as error:
+            raise InputError(f"cannot write {self.output}: {error.strerror}", cure="choose another folder") from error
+
+    def _facts(self) -> dict[str, Any] | None:
+        path = self.output / "corpus.json"
+        return orjson.loads(path.read_bytes()) if path.exists() else None
+
+    # ---- the stages
+
+    def run(self) -> dict[str, Any]:
+        cleaned = self._clean()
+        tables = Tables(self.work / "posts", self.work / "tables", memory=self.memory, threads=self.workers)
+        with contextlib.closing(tables), _memory_named():
+            at = self._join(tables)
+            stretches = [Stretch(i, *chunk) for i, chunk in enumerate(threads.chunks(tables))]
+            found = threads.counts(tables, self.settings.examples)
+            users = threads.users_by_part(tables)
+        self._walk(stretches)
+        source = _source(self.logs)
+        names, parts = self._assemble(stretches, bool(at), source, users)
+        facts = corpus_facts(self.settings, self.logs, source, cleaned, found, parts)
+        facts["split"] = shown(at)
+        facts["files"] = [*names, *self._bad_lines(cleaned), "corpus.json"]
+        put_json(self.output / "corpus.json", facts)
+        return facts
+
+    def _clean(self) -> list[dict[str, Any]]:
+        """Clean all shards that are not done; returns the counts of all."""
+        folder = self.work / "posts"
+        numbers: list[int] = []
+
+        def tasks() -> Iterator[tuple[Shard, Cleaning, Path, int, bool]]:
+            for shard in self.logs.shards():
+                numbers.append(shard.number)
+                known = done(folder, shard.number)
+                if known is None:
+                    yield shard, self.settings.cleaning, folder, self.settings.examples, self.strict
+                elif known["digest"] != shard.digest:
+                    names = ", ".join(sorted({piece.name for piece in shard.pieces}))
+                    cure = "put the logs back as they were, or add --fresh to begin again"
+                    raise InputError("the logs have changed since this build began", cure=cure, where=names)
+
+        blocks = -(-self.size // self.block) if self.size else self.workers
+        for read in work(clean_shard, tasks(), min(self.workers, blocks)):
+            self.progress("cleaning posts", min(1.0, read / self.size) if self.size else 0.0)
+        counts = [done(folder, number) for number in numbers]
+        if not any(count and count["kept"] for count in counts):
+            raise self._nothing_left([count for count in counts if count])
+        return [count for count in counts if count]
+
+    def _nothing_left(self, counts: Sequence[dict[str, Any]]) -> InputError:
+        total = summed(counts, "dropped")
+        bad = sum(count["rejected"] for count in counts)
+        reasons = [f"{n} {reason}" for reason, n in total.most_common()] + ([f"{bad} bad lines"] if bad else [])
+        cure = f"dropped: {', '.join(reasons)}" if reasons else "check that the files hold posts"
+        return InputError("no post is left after cleaning", cure=cure, where=str(self.inputs[0]))
+
+    def _join(self, tables: Tables) -> tuple[int, ...]:
+        self.progress("joining threads", 0.0)
+        threads.keep_posts(tables, self.settings.joining, self.settings.bots)
+        self.progress("joining threads", 0.4)
+        threads.link(tables, self.settings.joining)
+        self.progress("joining threads", 0.7)
+        at = threads.join_threads(tables, self.settings.joining, self.settings.split)
+        self.progress("joining threads", 1.0)
+        return at
+
+    def _walk(self, stretches: Sequence[Stretch]) -> None:
+        folder, ordered = self.work / "parts", self.work / "tables" / "ordered.parquet"
+        left = [stretch for stretch in stretches if not stretch.path(folder, "json").exists()]
+        options = (ordered, folder, self.settings.shape, self.settings.compression)
+        posts = sum(stretch.end - stretch.first for stretch in left)
+        walked = 0
+        for count in work(walk_stretch, ((stretch, *options) for stretch in left), min(self.workers, len(left))):
+            walked += count
+            self.progress("writing dialogues", walked / posts)
+
+    # ---- outputs
+
+    def _assemble(
+        self, stretches: Sequence[Stretch], by_time: bool, source: str, users: Mapping[int, int]
+    ) -> tuple[list[str], dict[str, Any]]:
+        """Write the files of every part; returns their names and the counts of the parts."""
+        folder, compression = self.work / "parts", self.settings.compression
+        names: list[str] = []
+        parts: dict[str, Any] = {}
+        for number, part in enumerate(PARTS if by_time else ("all",)):
+            own = [stretch for stretch in stretches if stretch.part == number]
+            for kind in KINDS:
+                name = f"{part}/{kind}{SUFFIXES[compression]}" if by_time else f"{kind}{SUFFIXES[compression]}"
+                header = {"kind": "pairs" if kind == "groups" else kind, "schema": SCHEMA, "part": part, "holds": kind}
+                first = orjson.dumps({**header, "signature": self.settings.signature(source)}) + b"\n"
+                pieces = [stretch.path(folder, kind) for stretch in own]
+                assemble(self.output / name, pack(first, compression), pieces)
+                names.append(name)
+            total = Counter[str]()
+            for stretch in own:
+                total.update(orjson.loads(stretch.path(folder, "json").read_bytes()))
+            parts[part] = part_facts(total, users.get(number, 0))
+        return names, parts
+
+    def _bad_lines(self, cleaned: Sequence[dict[str, Any]]) -> list[str]:
+        """Gather the bad lines of all shards in one file; an old one goes."""
+        if not any(count["rejected"] for count in cleaned):
+            (self.output / BAD_LINES).unlink(missing_ok=True)
+            return []
+        assemble(self.output / BAD_LINES, b"", sorted((self.work / "posts").glob("*.rejected")))
+        return [BAD_LINES]
+
+
+def _source(logs: Logs) -> str:
+    """One name for the content of the logs, whatever their order and names."""
+    return fingerprint(*sorted(logs.fingerprints.values()))
+
+
+@contextlib.contextmanager
+def _memory_named() -> Iterator[None]:
+    """Says what to do when the joins do not get on with their memory or their disk."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
+        first = str(error).splitlines()[0]
+        cure = "give more with --memory, or make room on the disk; then run it again: it goes on where it stopped"
+        raise InterloqError(f"the joins ran out of memory or disk: {first}; {cure}") from error

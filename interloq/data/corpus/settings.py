@@ -1,0 +1,57 @@
+"""Everything that the content of a corpus depends on."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
+
+import orjson
+
+from interloq.data.clean import Cleaning
+from interloq.data.dialogues import Shape
+from interloq.data.langid import detector, plain_code, versions
+from interloq.data.posts import check_format
+from interloq.data.split import Split
+from interloq.data.threads import Bots, Joining
+from interloq.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options of every stage."""
+
+    cleaning: Cleaning = field(default_factory=Cleaning)
+    bots: Bots = field(default_factory=Bots)
+    joining: Joining = field(default_factory=Joining)
+    shape: Shape = field(default_factory=Shape)
+    split: Split = field(default_factory=Split)
+    format: str = "auto"
+    fields: tuple[tuple[str, str], ...] = ()  # field of a post → the log's own name for it
+    examples: int = 5  # of the posts that each filter drops
+    compression: Literal["zst", "gz", "none"] = "zst"
+
+    def signature(self, source: str) -> str:
+        """All options by group, the content of the logs, the detectors and the version."""
+        groups = []
+        for name in ("cleaning", "bots", "joining", "shape", "split"):
+            group = getattr(self, name)
+            values = (f"{f.name}={getattr(group, f.name)!r}" for f in fields(group))
+            groups.append(f"{name}({','.join(values)})")
+        detectors = versions(self.cleaning.detectors) if self.cleaning.lang else {}
+        facts = [f"source:{source}", *(f"{name}:{number}" for name, number in detectors.items())]
+        return "|".join([f"corpus({','.join(groups)})", *facts, f"version:{__version__}"])
+
+    def plain(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        values: dict[str, Any] = orjson.loads(orjson.dumps(asdict(self)))
+        return values
+
+    def checked(self) -> Settings:
+        """Settings that can be run here: what is missing is said before hours of work."""
+        check_format(self.format)
+        cleaning = self.cleaning
+        if cleaning.lang:
+            cleaning = replace(cleaning, lang=plain_code(cleaning.lang))
+            for name in cleaning.detectors:
+                detector(name, cleaning.lang)
+        return replace(self, cleaning=replace(cleaning, need_time=self.split.by_time))

@@ -1,0 +1,199 @@
+"""Cleaning one shard: raw lines in, a table of kept posts out, with counts and examples of what was dropped.
+
+The table and the bad lines are written first and the counts last, each under a name of its own until it is whole: where
+the counts are, the shard is done.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import gc
+import heapq
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from interloq.data import scan
+from interloq.data.clean import NO_TIME, Cleaning, Columns, RawPost, bare, reason_of_post, replied_to
+from interloq.data.corpus.files import put
+from interloq.data.corpus.shards import Shard
+from interloq.data.langid import of_language
+from interloq.data.posts import read_batches
+from interloq.errors import InputError
+
+SHOWN = 200  # characters of an example's text
+KEPT_OF_LINE = 2**16  # bytes of a bad line
+COLUMNS = ("id", "who", "text", "time", "reply_to", "normal", "bare")
+
+
+@dataclass
+class Cleaned:
+    """The kept posts of a shard as columns, and what became of the others."""
+
+    columns: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in COLUMNS})
+    read: Counter[str] = field(default_factory=Counter)  # posts by file
+    dropped: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
+    rejected: list[bytes] = field(default_factory=list)
+    shown: int = 5  # examples of each reason
+
+
+def done(folder: Path, number: int) -> dict[str, Any] | None:
+    """The counts of a finished shard."""
+    path = folder / f"{number:06}.json"
+    return orjson.loads(path.read_bytes()) if path.exists() else None
+
+
+def clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, strict: bool) -> int:
+    """Clean a shard and write it; returns the bytes of input that are read by now."""
+    with _uncollected():
+        return _clean_shard(shard, cleaning, folder, examples, strict)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector of cycles: a shard makes hundreds of thousands of objects and no cycle."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, strict: bool) -> int:
+    cleaned = Cleaned(shown=examples)
+    for piece in shard.pieces:
+
+        def reject(number: int, line: bytes, error: InputError, name: str = piece.name) -> None:
+            if strict:
+                raise InputError(error.what, cure=error.cure, where=f"{name}:{number}")
+            cleaned.rejected.append(_rejected(f"{name}:{number}", line, error))
+
+        for posts in read_batches(piece, reject):
+            cleaned.read[piece.name] += len(posts.id)
+            _add(posts, cleaning, cleaned)
+    _write(shard, cleaned, folder)
+    return shard.read
+
+
+def _add(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
+    """Clean a batch; of every post the first reason to drop it counts."""
+    posts = _without(posts, _reasons(posts, cleaning), posts.text, cleaned)
+    before = posts.text
+    texts, reasons = scan.judged_texts(before, cleaning)
+    posts = _without(posts._replace(text=texts), reasons, before, cleaned)
+    if cleaning.lang:
+        spoken = of_language(posts.text, posts.lang, cleaning.lang, cleaning.detectors)
+        posts = _without(posts, ["" if yes else "language" for yes in spoken], posts.text, cleaned)
+    _keep(posts, cleaning, cleaned)
+
+
+def _reasons(posts: Columns, cleaning: Cleaning) -> list[str]:
+    """`reason_of_post` of every post; nothing to look at where all have a user and a time and no special shape."""
+    if all(posts.user) and not any(posts.shape) and not (cleaning.need_time and NO_TIME in posts.time):
+        return []
+    return [reason_of_post(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)]
+
+
+def _without(posts: Columns, reasons: Sequence[str], texts: Sequence[str], cleaned: Cleaned) -> Columns:
+    """The posts without a reason to be dropped; the others are counted, and a few shown with their own texts."""
+    if not any(reasons):
+        return posts
+    for reason, count in Counter(reasons).items():
+        if reason:
+            cleaned.dropped[reason] += count
+            rows = (row for row, why in enumerate(reasons) if why == reason)
+            found = [(posts.id[row], posts.user[row], texts[row]) for row in rows]
+            known = cleaned.examples.get(reason, [])
+            cleaned.examples[reason] = heapq.nsmallest(cleaned.shown, [*known, *found])
+    return posts.where([not reason for reason in reasons])
+
+
+def _keep(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
+    """Add clean posts to the columns; a text of signs alone stands for itself where texts are compared."""
+    normal = [short or text for short, text in zip(scan.normalised_texts(posts.text), posts.text, strict=True)]
+    columns = cleaned.columns
+    columns["id"] += posts.id
+    columns["who"] += posts.user
+    columns["text"] += posts.text
+    columns["time"] += posts.time
+    if cleaning.quotes == "reply":
+        posts = posts._replace(reply_to=[replied_to(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)])
+    columns["reply_to"] += posts.reply_to
+    columns["normal"] += normal
+    columns["bare"] += [text if text.isalpha() else bare(text) for text in normal]
+
+
+def _rejected(where: str, line: bytes, error: InputError) -> bytes:
+    """A line of the file of bad lines, as `jsonl.py` writes them; a very long line is cut."""
+    record: dict[str, Any] = {"where": where, "what": error.what, "cure": error.cure}
+    try:
+        record["line"] = line[:KEPT_OF_LINE].decode("utf-8", "strict" if len(line) <= KEPT_OF_LINE else "ignore")
+    except UnicodeDecodeError:
+        record["base64"] = base64.b64encode(line[:KEPT_OF_LINE]).decode()
+    if len(line) > KEPT_OF_LINE:
+        record["cut_to"] = KEPT_OF_LINE
+    return orjson.dumps(record) + b"\n"
+
+
+def _write(shard: Shard, cleaned: Cleaned, folder: Path) -> None:
+    _write_table(shard.number, cleaned.columns, folder / f"{shard.number:06}.parquet")
+    if cleaned.rejected:
+        put(folder / f"{shard.number:06}.rejected", b"".join(cleaned.rejected))
+    counts = {
+        "digest": shard.digest,
+        "read": dict(sorted(cleaned.read.items())),
+        "kept": len(cleaned.columns["id"]),
+        "rejected": len(cleaned.rejected),
+        "dropped": dict(sorted(cleaned.dropped.items())),
+        "examples": {reason: list(_shown(found)) for reason, found in sorted(cleaned.examples.items())},
+    }
+    put(folder / f"{shard.number:06}.json", orjson.dumps(counts))
+
+
+def _shown(examples: Sequence[tuple[str, str, str]]) -> Iterator[dict[str, str]]:
+    for id, user, text in examples:
+        yield {"id": id, "user": user, "text": cut(text)}
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+def _write_table(number: int, columns: dict[str, list[Any]], path: Path) -> None:
+    """Texts that are only ever compared are kept as 64-bit hashes."""
+    count = len(columns["id"])
+    arrays = {name: np.array(values, dtype=np.int64 if name == "time" else object) for name, values in columns.items()}
+    arrays["place"] = np.arange(number << 32, (number << 32) + count)  # names a post wherever only a number will do
+    connection = _connection()
+    connection.register("arrays", arrays)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    connection.sql(_TABLE).write_parquet(str(part), compression="snappy")
+    connection.unregister("arrays")
+    part.replace(path)
+
+
+_TABLE = """
+SELECT place, id::VARCHAR AS id, who::VARCHAR AS who, text::VARCHAR AS text,
+    nullif(time, (-9223372036854775808)::BIGINT) AS time, reply_to::VARCHAR AS reply_to,
+    hash(normal::VARCHAR) AS text_key, hash(bare::VARCHAR) AS bare_key
+FROM arrays
+"""
+
+
+@cache
+def _connection() -> Any:
+    """One a process, because opening one takes longer than writing a thousand posts."""
+    import duckdb
+
+    return duckdb.connect(config={"threads": 1})

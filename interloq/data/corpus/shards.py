@@ -1,0 +1,183 @@
+"""Cutting logs into shards: whole lines, a few megabytes each, at places that depend on the files alone."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO
+
+from interloq.data import files
+from interloq.data.corpus.sources import Source, damage_named, opened
+from interloq.data.files import plain_suffix
+from interloq.data.logs import Piece, Reject
+from interloq.data.logs.posts import choose_fields
+from interloq.data.posts import WHOLE, check_format, guess_format, is_list, names_in, read_piece
+from interloq.data.times import iso
+from interloq.errors import InputError
+from interloq.records import Post
+
+BLOCK = 4 * 2**20
+HEAD = 2**18  # what is looked at to tell a file's format
+MAX_WHOLE = 512 * 2**20
+MAX_ROW = 2**20  # no honest cell of a table is longer
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """What one worker cleans at a time."""
+
+    number: int
+    pieces: tuple[Piece, ...]
+    read: int  # bytes of the input on disk that have been read up to its end
+    digest: str  # names all content up to its end, so that a changed input is noticed
+
+
+@dataclass
+class Logs:
+    """The inputs of a build: iterate for their shards; `fingerprints` and `passed_over` fill up on the way."""
+
+    inputs: Sequence[str | Path]
+    format: str = "auto"
+    fields: Mapping[str, str] = field(default_factory=dict)
+    block: int = BLOCK
+    fingerprints: dict[str, str] = field(default_factory=dict)
+    passed_over: list[str] = field(default_factory=list)
+
+    def shards(self) -> Iterator[Shard]:
+        """The shards; small files share one."""
+        pieces: list[Piece] = []
+        number = size = read = 0
+        self._finished, self._current = hashlib.sha256(), hashlib.sha256()
+        for source in opened(self.inputs):
+            for piece in self._pieces(source):
+                pieces.append(piece)
+                size += len(piece.data)
+                read = source.tell()
+                if 2 * size >= self.block:  # a piece ends at a line end, a little before the block does
+                    yield Shard(number, tuple(pieces), read, self._digest())
+                    pieces, number, size = [], number + 1, 0
+        if pieces:
+            yield Shard(number, tuple(pieces), read, self._digest())
+
+    def _pieces(self, source: Source) -> Iterator[Piece]:
+        with damage_named(source.name):
+            head = _first_bytes(source.stream)
+        plan = self._plan(source, head)
+        if plan is None:
+            self.passed_over.append(source.name)
+            return
+        self._current = hashlib.sha256(plan.links)
+        with damage_named(source.name):
+            for piece in _cut(plan, head, source.stream, self.block):
+                self._current.update(piece.data)
+                yield piece
+        self.fingerprints[source.name] = self._current.hexdigest()[:16]
+        self._finished.update(self._current.digest())
+
+    def _digest(self) -> str:
+        """Names the files that are finished and what was read of the current one."""
+        hashed = self._finished.copy()
+        hashed.update(self._current.digest())
+        return hashed.hexdigest()[:16]
+
+    def _plan(self, source: Source, head: bytes) -> Piece | None:
+        """A piece without data that says how to read the file; None where it holds no posts."""
+        suffix = plain_suffix(source.name)
+        format = self.format
+        if format == "auto":
+            format = guess_format(head, suffix)
+            format = "posts" if format and format != "table" and self.fields else format  # named fields are of no other
+        elif format == "posts" and suffix in (".csv", ".tsv"):
+            format = "table"
+        if not format:
+            if not source.named or not head.strip():
+                return None
+            cure = "name its format with --format; docs/corpus.md lists them"
+            raise InputError("cannot tell what kind of log this is", cure=cure, where=source.name)
+        whole = format in WHOLE or (format != "table" and is_list(head))
+        plan = Piece(source.name, format, b"", links=source.links, whole=whole)
+        if format == "posts":
+            return replace(plan, fields=choose_fields(names_in(head), self.fields, source.name))
+        return _of_table(plan, head, suffix, self.fields) if format == "table" else plan
+
+
+def read_posts(
+    inputs: Sequence[str | Path], *, format: str = "auto", fields: Mapping[str, str] | None = None, reject: Reject
+) -> Iterator[Post]:
+    """The posts of logs as records, uncleaned; bad lines go to `reject`."""
+    for shard in Logs(inputs, check_format(format), fields or {}).shards():
+        for piece in shard.pieces:
+            for raw in read_piece(piece, reject):
+                yield Post(raw.id, raw.user, raw.text, iso(raw.time), raw.reply_to, raw.lang)
+
+
+def _first_bytes(stream: IO[bytes]) -> bytes:
+    """The head of a file, or all of a shorter one; a pipe gives as much as it has at a time."""
+    head = b""
+    while len(head) < HEAD and (more := stream.read(HEAD - len(head))):
+        head += more
+    return head
+
+
+def _of_table(plan: Piece, head: bytes, suffix: str, fields: Mapping[str, str]) -> Piece:
+    delimiter = "\t" if suffix == ".tsv" else ","
+    first = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+    columns = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
+    chosen = choose_fields(columns, fields, f"{plan.name}:1")
+    return replace(plan, columns=tuple(columns), delimiter=delimiter, fields=chosen)
+
+
+def _cut(plan: Piece, head: bytes, stream: IO[bytes], block: int) -> Iterator[Piece]:
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    if plan.whole:
+        data = head + stream.read(MAX_WHOLE + 1)
+        if len(data) > MAX_WHOLE:
+            cure = "split it, or write it as one post a line"
+            raise InputError(f"the file is larger than {MAX_WHOLE >> 20} MiB", cure=cure, where=plan.name)
+        yield replace(plan, data=data)
+    elif plan.format == "table":
+        _, _, rest = head.partition(b"\n")
+        if not rest:  # the line of column names alone, or one so long that no row follows it here
+            rest = stream.read(block)
+        yield from _lines(replace(plan, first_line=2), rest, stream, block, _end_of_rows)
+    else:
+        yield from _lines(plan, head, stream, block, lambda data: data.rfind(b"\n") + 1)
+
+
+def _lines(plan: Piece, rest: bytes, stream: IO[bytes], block: int, end: Callable[[bytes], int]) -> Iterator[Piece]:
+    """Pieces of whole lines, about a block each; `end` says where the last whole line of some data ends."""
+    number = plan.first_line
+    while data := rest + (stream.read(block - len(rest)) if len(rest) < block else b""):
+        at = end(data[:block])
+        while not at and len(data) <= files.MAX_LINE and (more := stream.read(block)):
+            data += more
+            at = end(data)
+        if not at and len(data) > files.MAX_LINE:
+            yield replace(plan, data=data[: files.MAX_LINE], first_line=number, overlong=True)
+            rest, number = _after_line(stream), number + 1
+            continue
+        at = at or len(data)
+        yield replace(plan, data=data[:at], first_line=number)
+        number += data.count(b"\n", 0, at)
+        rest = data[at:]
+
+
+def _after_line(stream: IO[bytes]) -> bytes:
+    """What follows the next line end; the line itself is passed over piece by piece."""
+    while more := stream.read(BLOCK):
+        at = more.find(b"\n")
+        if at >= 0:
+            return more[at + 1 :]
+    return b""
+
+
+def _end_of_rows(data: bytes) -> int:
+    """The end of the last whole row: a line end inside quotes ends none, unless a quote was never closed."""
+    at = len(data)
+    while (at := data.rfind(b"\n", 0, at)) >= 0:
+        if data.count(b'"', 0, at) % 2 == 0:
+            return at + 1
+    return data.rfind(b"\n") + 1 if len(data) > MAX_ROW else 0

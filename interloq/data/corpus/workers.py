@@ -1,0 +1,63 @@
+"""Worker processes that are safe to interrupt: Ctrl-C lets what runs end, and no worker outlives its parent."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from interloq.errors import InterloqError
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def work(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], workers: int) -> Iterator[Any]:
+    """The result of every task as it comes; no more tasks are taken ahead than keep the workers busy."""
+    if workers <= 1:
+        for task in tasks:
+            yield function(*task)
+        return
+    context = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
+    try:
+        yield from _ahead(pool, function, tasks, 2 * workers)
+    except BrokenProcessPool as error:
+        cure = "run it again: it goes on where it stopped; with fewer --workers it takes less memory"
+        raise InterloqError(f"a worker process was killed; {cure}") from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _ahead(
+    pool: ProcessPoolExecutor, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], most: int
+) -> Iterator[Any]:
+    running: set[Future[Any]] = set()
+    for task in tasks:
+        running.add(pool.submit(function, *task))
+        if len(running) >= most:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
+    while running:
+        done, running = wait(running, return_when=FIRST_COMPLETED)
+        yield from (future.result() for future in done)
+
+
+def _begin() -> None:
+    """Set a worker up: Ctrl-C is the parent's affair, and when the parent is gone there is nobody to work for."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

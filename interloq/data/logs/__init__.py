@@ -1,0 +1,120 @@
+"""Readers of logs, one format a file. A reader turns a piece of a file into raw posts and sets bad lines aside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+import orjson
+
+from interloq.errors import InputError
+
+Reject = Callable[[int, bytes, InputError], None]  # line number, the line, what is wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Whole lines of a file, or a whole file; `first_line` is the number of the first."""
+
+    name: str  # the file, as messages say it
+    format: str
+    data: bytes
+    first_line: int = 1
+    columns: tuple[str, ...] = ()  # of a table
+    delimiter: str = ","
+    fields: Mapping[str, str] = field(default_factory=dict)  # field of a post → the log's own name for it
+    links: bytes = b""  # IRC: the annotation that says which line answers which
+    whole: bool = False
+    overlong: bool = False  # the data is the beginning of one line that is too long
+
+
+def stem(name: str) -> str:
+    """What a file gives to the ids of its posts where they have none: its folder and its name without suffixes."""
+    path = PurePath(name)
+    return "/".join(
+        [*path.parts[-2:-1], re.split(r"\.(?:txt|log|ascii|raw|json|jsonl|csv|tsv)\b", path.name)[0]]
+    ).lstrip("/")
+
+
+def objects(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
+    """The JSON objects of a piece: one a line, or in a whole file the members of one list."""
+    if piece.whole:
+        yield from _members(piece, reject)
+        return
+    for number, line in enumerate(piece.data.split(b"\n"), piece.first_line):
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            if line.strip():
+                reject(number, line, _bad_json(line, error))
+            continue
+        if value.__class__ is not dict:
+            reject(number, line, _no_object(value))
+        elif "schema" in value and "kind" in value:
+            _check_header(value, f"{piece.name}:{number}")
+        else:
+            yield number, line, value
+
+
+def document(piece: Piece) -> Any:
+    """The one JSON value of a whole file."""
+    try:
+        return orjson.loads(piece.data)
+    except orjson.JSONDecodeError as error:
+        bad = _bad_json(piece.data, error)
+        raise InputError(bad.what, cure="export the chat again", where=f"{piece.name}:{error.lineno}") from error
+
+
+def text_lines(piece: Piece, reject: Reject) -> Iterator[tuple[int, str]]:
+    """Numbered lines of UTF-8 text."""
+    for number, line in enumerate(piece.data.removesuffix(b"\n").split(b"\n"), piece.first_line):
+        try:
+            yield number, line.decode("utf-8").rstrip("\r")
+        except UnicodeDecodeError as error:
+            reject(number, line, not_utf8(error))
+
+
+def not_utf8(error: UnicodeDecodeError) -> InputError:
+    return InputError(f"byte {error.start + 1} is not valid UTF-8", cure="save the file as UTF-8")
+
+
+def as_text(value: Any, name: str) -> str:
+    """A text, or a number as text; nothing is empty."""
+    if value.__class__ is str:
+        return str(value)
+    if value is None:
+        return ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise InputError(f"{name} must be text, got {value!r:.60}", cure="mend its type")
+
+
+def _members(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
+    for number, value in enumerate(document(piece), 1):
+        if isinstance(value, dict):
+            yield number, orjson.dumps(value), value
+        else:
+            reject(number, orjson.dumps(value), _no_object(value))
+
+
+def _bad_json(line: bytes, error: orjson.JSONDecodeError) -> InputError:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError as bad:
+        return not_utf8(bad)
+    cure = "write each post as one whole JSON object on one line"
+    if b"NaN" in line or b"Infinity" in line:
+        cure = "JSON has no NaN and no infinity: leave the field out"
+    return InputError(f"not valid JSON ({error.msg} at column {error.colno})", cure=cure)
+
+
+def _no_object(value: Any) -> InputError:
+    return InputError(f"expected a JSON object, got {type(value).__name__}", cure="write one post on a line")
+
+
+def _check_header(value: Mapping[str, Any], where: str) -> None:
+    if value["kind"] != "posts":
+        raise InputError(f"the file holds {value['kind']}, expected posts", cure="name another file", where=where)

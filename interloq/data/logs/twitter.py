@@ -1,0 +1,93 @@
+"""Posts of X (formerly Twitter): objects of the interface's versions 1.1 and 2, and whole answers of version 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from interloq.data.clean import NO_TIME, RawPost
+from interloq.data.logs import Piece, Reject, as_text, objects
+from interloq.data.times import microseconds
+from interloq.errors import InputError
+
+NOTICES = ("delete", "limit", "scrub_geo", "status_withheld", "user_withheld", "disconnect", "warning")
+
+
+def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    for number, line, value in objects(piece, reject):
+        try:
+            yield from _posts(value)
+        except InputError as error:
+            reject(number, line, error)
+
+
+def is_twitter(value: Mapping[str, Any]) -> bool:
+    """Whether an object looks like one of these."""
+    if isinstance(value.get("data"), list | dict) and ("meta" in value or "includes" in value):
+        return True
+    newer = "author_id" in value and "text" in value
+    return newer or ("created_at" in value and ("id_str" in value or "in_reply_to_status_id" in value))
+
+
+def _posts(value: Mapping[str, Any]) -> Iterator[RawPost]:
+    data = value.get("data")
+    if isinstance(data, list):
+        for inner in data:
+            yield _version_2(inner)
+    elif isinstance(data, dict):
+        yield _version_2(data)
+    elif "author_id" in value or "referenced_tweets" in value:
+        yield _version_2(value)
+    elif any(name in value for name in NOTICES) and "text" not in value:
+        yield RawPost("", "", "", NO_TIME, shape="notice")
+    else:
+        yield _version_1(value)
+
+
+def _version_1(value: Mapping[str, Any]) -> RawPost:
+    user = value.get("user")
+    return RawPost(
+        _required(value, "id_str", "id"),
+        as_text(_first(user, "id_str", "id", "screen_name"), "user") if isinstance(user, dict) else "",
+        _full_text(value),
+        microseconds(value.get("created_at")),
+        as_text(_first(value, "in_reply_to_status_id_str", "in_reply_to_status_id"), "in_reply_to_status_id"),
+        as_text(value.get("lang"), "lang"),
+        "retweet" if "retweeted_status" in value else "quote" if value.get("is_quote_status") else "",
+        as_text(_first(value, "quoted_status_id_str", "quoted_status_id"), "quoted_status_id"),
+    )
+
+
+def _version_2(value: Any) -> RawPost:
+    if not isinstance(value, dict):
+        raise InputError(f"expected a post, got {value!r:.60}", cure="write the interface's own objects")
+    references = value.get("referenced_tweets") or []
+    ids = {entry.get("type"): as_text(entry.get("id"), "id") for entry in references if isinstance(entry, dict)}
+    return RawPost(
+        _required(value, "id"),
+        as_text(value.get("author_id"), "author_id"),
+        _full_text(value),
+        microseconds(value.get("created_at")),
+        ids.get("replied_to", ""),
+        as_text(value.get("lang"), "lang"),
+        "retweet" if "retweeted" in ids else "quote" if "quoted" in ids else "",
+        ids.get("quoted", ""),
+    )
+
+
+def _full_text(value: Mapping[str, Any]) -> str:
+    """The whole text; the old field is cut at 140 characters."""
+    longer = value.get("extended_tweet") or value.get("note_tweet")
+    found = _first(longer, "full_text", "text") if isinstance(longer, dict) else None
+    return as_text(found if found is not None else _first(value, "full_text", "text"), "text")
+
+
+def _first(value: Mapping[str, Any], *names: str) -> Any:
+    return next((value[name] for name in names if value.get(name) is not None), None)
+
+
+def _required(value: Mapping[str, Any], *names: str) -> str:
+    id = as_text(_first(value, *names), "id")
+    if not id:
+        raise InputError("id is missing", cure="write the interface's own objects, one on a line")
+    return id

@@ -1,0 +1,77 @@
+"""Every text of a file, whatever it holds: records of any kind, or plain text with one text a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from interloq.data.files import lines, plain_suffix
+from interloq.data.jsonl import Rejected, read
+from interloq.errors import InputError
+from interloq.records import Dialogue, Pair, Post, Sample
+
+TEXT = "text"
+KINDS = (TEXT, "pairs", "dialogues", "samples", "posts")
+_TELLING = {"utterance": "pairs", "turns": "dialogues", "response": "samples", "text": "posts"}
+
+
+def file_texts(
+    path: str | Path,
+    *,
+    kind: str | None = None,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+) -> Iterator[str]:
+    """The texts of a file one by one, empty ones left out; `kind` is seen from the file where it is not given."""
+    kind = kind or kind_of(path)
+    if kind == TEXT:
+        found = _lines(path)
+    else:
+        records = read(path, kind=kind, strict=strict, on_reject=on_reject)
+        found = (text for record in records for text in texts_of(record))
+    return (text for text in found if text.strip())
+
+
+def kind_of(path: str | Path) -> str:
+    """What a file holds: its header says it, or the fields of its first record; a pipe is taken for plain text."""
+    if plain_suffix(path) in (".csv", ".tsv"):
+        return "samples"
+    for _, line in () if str(path) == "-" else lines(path):
+        value = _first(line)
+        if isinstance(value, dict):
+            return str(value.get("kind") or next((k for field, k in _TELLING.items() if field in value), "samples"))
+        if line.strip():
+            break
+    return TEXT
+
+
+def _first(line: bytes) -> Any:
+    try:
+        return orjson.loads(line) if line.lstrip().startswith(b"{") else None
+    except orjson.JSONDecodeError:
+        return None
+
+
+def texts_of(record: Sample | Dialogue | Pair | Post) -> Iterator[str]:
+    if isinstance(record, Sample):
+        yield from (turn.text for turn in record.context)
+        yield record.response
+        yield from (reference.text for reference in record.references)
+    elif isinstance(record, Dialogue):
+        yield from (turn.text for turn in record.turns)
+    elif isinstance(record, Pair):
+        yield from (record.utterance, record.response)
+    else:
+        yield record.text
+
+
+def _lines(path: str | Path) -> Iterator[str]:
+    for number, line in lines(path):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            what = f"byte {error.start + 1} is not valid UTF-8"
+            raise InputError(what, cure="save the file as UTF-8", where=f"{path}:{number}") from error

@@ -1,0 +1,1 @@
+"""Networks and vectors behind small seams, shared by everything above."""

@@ -1,0 +1,307 @@
+"""GloVe: Pennington, Socher, Manning 2014, "GloVe: Global Vectors for Word Representation".
+
+Loss: ½ Σ f(X_ij) · (w_i · w̃_j + b_i + b̃_j − log X_ij)² over all pairs with X_ij > 0, where
+f(x) = min(1, (x / x_max)^alpha); minimised by AdaGrad, one entry at a time in random order. A word's vector is w + w̃.
+
+Like the authors' program: start values (u − ½) / (dimensions + 1), u uniform in [0, 1); squared gradients start at 1
+and include the learning rate; components of a gradient are cut at ±clip. The program of 2014 takes the learning rate
+for biases too, later releases take 1 there; `bias_rate` does either. Unlike it: float32 instead of float64, and an
+order of entries that lets threads work without meeting (shuffle.py), so one seed gives one result with any number of
+threads.
+
+Training is a chain of stages in `<folder>/work`; each ends with a small JSON file. Run again, it goes on after the last
+one that was finished.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from interloq.data.files import replacing
+from interloq.data.tokenize import Tokenizer
+from interloq.errors import InputError, MissingDependencyError
+from interloq.models import cooccur, shuffle
+from interloq.models.corpus import Corpus, write_corpus
+from interloq.models.parameters import Parameters
+from interloq.models.vectors import WordVectors
+from interloq.registry import Component, component, full_spec
+from interloq.signature import fingerprint
+from interloq.signature import signature as signed
+
+Floats = NDArray[np.float32]
+Step = Callable[[int], None]
+Progress = Callable[[str, int | None], AbstractContextManager[Step]]
+RARE = 100  # the rarest words, whose mean stands for unknown ones
+UNKNOWN = "<unk>"
+JOB, CURVE, CHECKPOINT, STATE = "job.json", "learning_curve.json", "checkpoint", "state.json"
+
+
+@dataclass(frozen=True)
+class Glove(Component):
+    """All that decides what is learned; threads, memory and device do not belong to it."""
+
+    dimensions: int = 300
+    window: int = 15
+    x_max: float = 100.0
+    alpha: float = 0.75
+    epochs: int = 25
+    learning_rate: float = 0.05
+    bias_rate: float | None = None  # None: the learning rate
+    clip: float = 100.0
+    min_count: int = 5
+    max_vocabulary: int = 400_000
+    keep_duplicates: bool = False
+    seed: int = 0
+    tokenizer: Tokenizer = component("tokenizer", "13a(lowercase=True)")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("dimensions", "window", "x_max", "epochs", "learning_rate", "clip", "min_count", "max_vocabulary"):
+            if getattr(self, name) <= 0:
+                raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
+        for name, value in (("alpha", self.alpha), ("seed", self.seed), ("bias_rate", self.bias_rate or 0)):
+            if value < 0:
+                raise InputError(f"{name} must not be below 0, got {value}")
+
+    def targets(self, values: Floats) -> tuple[Floats, Floats]:
+        """log X and f(X)."""
+        weights = np.minimum(np.float32(1), (values / np.float32(self.x_max)) ** np.float32(self.alpha))
+        return np.log(values), weights
+
+    def rates(self) -> tuple[np.float32, np.float32, np.float32]:
+        """Learning rate of vectors and of biases, and the clip."""
+        bias_rate = self.learning_rate if self.bias_rate is None else self.bias_rate
+        return np.float32(self.learning_rate), np.float32(bias_rate), np.float32(self.clip)
+
+
+class Engine(Protocol):
+    device: str
+
+    def epoch(self, chunks: Iterator[shuffle.Chunk], rng: np.random.Generator, step: Step) -> float: ...
+
+    def parameters(self) -> Parameters: ...
+
+
+def silent(label: str, total: int | None = None) -> AbstractContextManager[Step]:  # noqa: ARG001
+    return nullcontext(lambda _: None)
+
+
+def train(
+    texts: Iterable[str],
+    folder: str | Path,
+    settings: Glove,
+    *,
+    source: str = "",
+    device: str = "cpu",
+    threads: int = 0,
+    memory: float = 4.0,
+    progress: Progress = silent,
+    say: Callable[[str], None] = lambda _: None,
+) -> WordVectors:
+    """Train on texts and save to `folder`; a job that was cut short goes on where it was.
+
+    `source` names the texts: a folder with a job on other texts, or other settings, is refused. `memory` is in GB.
+    `device` is "cpu" (numba), "cuda" or "torch" (torch on the CPU).
+    """
+    if threads < 0 or memory <= 0:
+        raise InputError(f"threads must not be below 0 and memory be above 0, got {threads} and {memory}")
+    folder, job = Path(folder), fingerprint(full_spec(settings), settings.tokenizer.signature(), source)
+    if _claim(folder, job):
+        say(f"{folder} is trained already")
+        return WordVectors.load(folder)
+    work = folder / "work"
+    corpus = Corpus.load(work) or _tokenised(texts, work, settings, progress)
+    say(
+        f"{corpus.tokens} tokens in {corpus.texts} texts ({corpus.duplicates} repeated texts left out); "
+        f"{len(corpus.words)} of {corpus.distinct} words kept"
+    )
+    chunks = shuffle.Chunks.load(work) or _shuffled(corpus, work, settings, memory, progress)
+    say(f"{chunks.entries} pairs of words to train on")
+    parameters, curve = _epochs(chunks, corpus, work, settings, _engine(device, threads), progress, say)
+    return _save(folder, corpus, settings, parameters, curve, job=job, source=source)
+
+
+# ---- stages ----------------------------------------------------------------------------------------------------------
+
+
+def _claim(folder: Path, job: str) -> bool:
+    """Whether this very job is done; a folder that holds anything else is refused."""
+    done, work = folder / "vectors.json", folder / "work"
+    if done.exists() or Corpus.load(work):  # a job that has not even read its texts is nobody's
+        marker = done if done.exists() else work / JOB
+        if orjson.loads(marker.read_bytes()).get("job") != job:
+            raise InputError(
+                f"{folder} holds a job with other settings or other texts",
+                cure="give the same options and files to go on; or choose another folder, or remove this one",
+            )
+        return done.exists()
+    if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {work.name}):
+        raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
+    _write_json(work / JOB, {"job": job})
+    return False
+
+
+def _tokenised(texts: Iterable[str], work: Path, settings: Glove, progress: Progress) -> Corpus:
+    with progress("reading texts", None) as step:
+        return write_corpus(
+            texts,
+            work,
+            settings.tokenizer,
+            min_count=settings.min_count,
+            max_vocabulary=settings.max_vocabulary,
+            keep_duplicates=settings.keep_duplicates,
+            step=step,
+        )
+
+
+def _shuffled(corpus: Corpus, work: Path, settings: Glove, memory: float, progress: Progress) -> shuffle.Chunks:
+    counted = cooccur.Cooccurrence.load(work)
+    if counted is None:
+        with progress("counting pairs (tokens)", sum(corpus.counts)) as step:
+            counted = cooccur.count(
+                corpus.parts(cooccur.PART),
+                work,
+                words=len(corpus.words),
+                window=settings.window,
+                memory=memory * 1e9,
+                step=step,
+            )
+    if not counted.entries:
+        raise InputError("no two words of the vocabulary share a text", cure="give longer texts or lower --min-count")
+    with progress("shuffling pairs", 2 * counted.full_entries) as step:
+        chunks = shuffle.shuffle(counted, work, seed=settings.seed, step=step)
+    for name in (cooccur.KEYS, cooccur.SUMS):  # no longer needed, and large
+        (work / name).unlink()
+    return chunks
+
+
+def _engine(device: str, threads: int) -> Callable[[Glove, Parameters, shuffle.Chunks], Engine]:
+    """Imported only here: numba and torch are heavy, and either will do."""
+    try:
+        if device == "cpu":
+            from interloq.models.glove_numba import NumbaEngine
+
+            return lambda settings, parameters, _: NumbaEngine(settings, parameters, threads=threads)
+        from interloq.models.glove_torch import TorchEngine
+    except ImportError as error:
+        package = "numba" if device == "cpu" else "torch"
+        raise MissingDependencyError(f"training vectors on device {device!r}", package, "vectors") from error
+    name = "cpu" if device == "torch" else device
+    return lambda settings, parameters, chunks: TorchEngine(settings, parameters, chunks, device=name)
+
+
+def _epochs(
+    chunks: shuffle.Chunks,
+    corpus: Corpus,
+    work: Path,
+    settings: Glove,
+    engine_for: Callable[[Glove, Parameters, shuffle.Chunks], Engine],
+    progress: Progress,
+    say: Callable[[str], None],
+) -> tuple[Parameters, list[dict[str, Any]]]:
+    parameters, curve = _checkpoint(work) or (_start(corpus, settings), [])
+    if curve:
+        say(f"going on after epoch {len(curve)}")
+    if len(curve) == settings.epochs:
+        return parameters, curve
+    engine = engine_for(settings, parameters, chunks)
+    for epoch in range(len(curve) + 1, settings.epochs + 1):
+        start, rng = time.monotonic(), np.random.default_rng([settings.seed, 3, epoch])
+        with progress(f"epoch {epoch} of {settings.epochs}", chunks.entries) as step:
+            loss = engine.epoch(_ahead(chunks, rng), rng, step) / chunks.entries
+        if not np.isfinite(loss):
+            raise InputError(f"training diverged: the loss of epoch {epoch} is {loss}", cure="lower --learning-rate")
+        curve.append({"epoch": epoch, "loss": loss, "seconds": time.monotonic() - start, "device": engine.device})
+        _save_checkpoint(work, engine.parameters(), curve)
+        say(_progress_line(curve, settings.epochs))
+    return engine.parameters(), curve
+
+
+def _start(corpus: Corpus, settings: Glove) -> Parameters:
+    return Parameters.start(len(corpus.words), settings.dimensions, seed=settings.seed)
+
+
+def _ahead(chunks: shuffle.Chunks, rng: np.random.Generator) -> Iterator[shuffle.Chunk]:
+    """Chunks in random order; the next one is read while this one is used."""
+    order = [int(number) for number in rng.permutation(chunks.chunks)]
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        waiting = pool.submit(chunks.chunk, order[0])
+        for number in [*order[1:], None]:
+            chunk = waiting.result()
+            if number is not None:
+                waiting = pool.submit(chunks.chunk, number)
+            yield chunk
+
+
+def _progress_line(curve: list[dict[str, Any]], epochs: int) -> str:
+    last = curve[-1]
+    left = sum(e["seconds"] for e in curve) / len(curve) * (epochs - len(curve))
+    return f"epoch {len(curve)} of {epochs}: loss {last['loss']:.6f}, {last['seconds']:.1f} s, about {_time(left)} left"
+
+
+def _time(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
+# ---- what is kept ----------------------------------------------------------------------------------------------------
+
+
+def _checkpoint(work: Path) -> tuple[Parameters, list[dict[str, Any]]] | None:
+    """The newest whole checkpoint; one that was cut short has no state file."""
+    states = sorted(work.glob(f"{CHECKPOINT}-*/{STATE}"))
+    if not states:
+        return None
+    return Parameters.load(states[-1].parent), orjson.loads(states[-1].read_bytes())["epochs"]
+
+
+def _save_checkpoint(work: Path, parameters: Parameters, curve: list[dict[str, Any]]) -> None:
+    target = work / f"{CHECKPOINT}-{len(curve):05}"
+    parameters.save(target)
+    _write_json(target / STATE, {"epochs": curve})
+    for other in work.glob(f"{CHECKPOINT}-*"):
+        if other != target:
+            shutil.rmtree(other)
+
+
+def _save(
+    folder: Path,
+    corpus: Corpus,
+    settings: Glove,
+    parameters: Parameters,
+    curve: list[dict[str, Any]],
+    *,
+    job: str,
+    source: str,
+) -> WordVectors:
+    """The vectors with `<unk>` last; then the working files go."""
+    summed = parameters.vectors[0] + parameters.vectors[1]
+    words = corpus.words
+    if UNKNOWN not in words:
+        words = [*words, UNKNOWN]
+        summed = np.concatenate([summed, summed[-RARE:].mean(axis=0, keepdims=True)])
+    devices = "+".join(dict.fromkeys(e["device"] for e in curve))
+    described = signed(settings, source=source, device=devices)
+    facts = {"texts": corpus.texts, "tokens": corpus.tokens, "words": len(corpus.words), "loss": curve[-1]["loss"]}
+    _write_json(folder / CURVE, {"signature": described, "epochs": curve})
+    vectors = WordVectors.of(words, summed, tokenizer=settings.tokenizer, origin=described)
+    vectors.save(folder, notes={"job": job, "corpus": facts})
+    shutil.rmtree(folder / "work")
+    return WordVectors.load(folder)
+
+
+def _write_json(path: Path, value: Any) -> None:
+    with replacing(path) as file:
+        file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

@@ -1,0 +1,46 @@
+"""The tokenizer a model was made with: written down with it, and the only one that may be used with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from interloq.data.tokenize import Tokenizer
+from interloq.errors import InputError
+from interloq.registry import create, spec
+
+
+def as_tokenizer(given: Tokenizer | str | None) -> Tokenizer | None:
+    return create(given, kind="tokenizer") if isinstance(given, str) else given
+
+
+def described(tokenizer: Tokenizer | None) -> dict[str, str] | None:
+    """What is written down."""
+    return {"spec": spec(tokenizer), "signature": tokenizer.signature()} if tokenizer else None
+
+
+def agreed(recorded: Mapping[str, str] | None, given: Tokenizer | None) -> Tokenizer:
+    """The recorded tokenizer, or the given one where none is recorded or it is the same."""
+    if recorded and given and not _same(given, recorded):
+        raise InputError(
+            f"the vectors belong to tokenizer {recorded['signature']}, got {given.signature()}",
+            cure=f"use {recorded['spec']}, or train vectors with the other tokenizer",
+        )
+    if given:
+        return given
+    if not recorded:
+        raise InputError(
+            "these vectors do not say how texts are split into words",
+            cure="give tokenizer=…, or record it: interloq train vectors --from FILE --tokenizer SPEC -o FOLDER",
+        )
+    tokenizer: Tokenizer = create(recorded["spec"], kind="tokenizer")
+    if not _same(tokenizer, recorded):
+        what = f"the tokenizer {recorded['spec']} is not what it was: {tokenizer.signature()}"
+        raise InputError(what, cure=f"restore {recorded['signature']}")
+    return tokenizer
+
+
+def _same(tokenizer: Tokenizer, recorded: Mapping[str, str]) -> bool:
+    """Releases of a tokenizer's library are not other tokenizers."""
+    release = re.compile(r"-(sacrebleu|sentencepiece)-[\d.]+")
+    return release.sub("", tokenizer.signature()) == release.sub("", recorded["signature"])

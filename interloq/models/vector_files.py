@@ -1,0 +1,215 @@
+"""Word vectors as other programs write them: GloVe text, word2vec text and binary, fastText `.vec`; also .gz .xz .zst.
+
+Text is one word a line with its numbers, with or without a first line `words dimensions`. Binary is that line, then
+each word, a space and its float32 numbers. What is wrong with a file is said with its line (in a binary file, with the
+number of the word).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.files import damage, lines, open_bytes, plain_suffix
+from interloq.errors import InputError
+
+Block = tuple[list[str], NDArray[np.float32]]
+ROWS = 2048  # words a block
+FASTTEXT = (793712314).to_bytes(4, "little")  # how fastText's own .bin begins
+PIECE = 2**20
+LONGEST_WORD = 2**16
+
+
+def blocks(path: str | Path) -> Iterator[Block]:
+    """The words and vectors of a file, some thousand at a time."""
+    try:
+        yield from _blocks(path)
+    except damage() as error:
+        raise InputError(f"{path} is damaged or cut off: {error}", cure="copy it again") from error
+
+
+def _blocks(path: str | Path) -> Iterator[Block]:
+    _refuse_fasttext(path)
+    header = _header(path)
+    found = _binary(path, header) if header and header.binary else _text(path, header)
+    seen: dict[str, int] = {}
+    for words, vectors, first in found:
+        _check(words, vectors, first, seen, path)
+        yield words, vectors
+    if header and len(seen) != header.words:
+        what = f"the first line promises {header.words} words, the file holds {len(seen)}"
+        raise InputError(what, cure="copy the file again, or mend its first line", where=f"{path}:1")
+    if not seen:
+        raise InputError("the file holds no vectors", cure="name another file", where=str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    words: int
+    dimensions: int
+    binary: bool
+
+
+def _refuse_fasttext(path: str | Path) -> None:
+    with open_bytes(path) as stream:
+        if stream.read(4) == FASTTEXT:
+            raise InputError(
+                f"{path} is a fastText model, not a file of word vectors",
+                cure="give its .vec file; `fasttext print-word-vectors` writes one",
+            )
+
+
+def _header(path: str | Path) -> _Header | None:
+    """The first line if it is two whole numbers. A zero byte soon after it tells binary from text."""
+    with open_bytes(path) as stream:
+        fields = stream.readline(200).split()
+        if len(fields) != 2 or not all(field.isdigit() for field in fields):
+            if plain_suffix(path) == ".bin":
+                what = "the file does not begin with a line `words dimensions`"
+                raise InputError(what, cure="give word2vec's binary form, or text", where=f"{path}:1")
+            return None
+        words, dimensions = int(fields[0]), int(fields[1])
+        binary = plain_suffix(path) == ".bin" or b"\0" in stream.read(4096)
+    if not words or not dimensions:
+        raise InputError(f"the first line promises {words} words of {dimensions} numbers", where=f"{path}:1")
+    return _Header(words, dimensions, binary)
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+
+def _text(path: str | Path, header: _Header | None) -> Iterator[tuple[list[str], NDArray[np.float32], int]]:
+    words: list[str] = []
+    rows: list[list[float]] = []
+    dimensions = header.dimensions if header else 0
+    first = 2 if header else 1
+    for number, line in lines(path):
+        if number < first:
+            continue
+        line = line.rstrip(b" ")  # fastText ends lines with a space
+        dimensions = dimensions or line.count(b" ")
+        word, row = _parsed(line, dimensions, f"{path}:{number}")
+        words.append(word)
+        rows.append(row)
+        if len(rows) == ROWS:
+            yield words, _array(rows), number - ROWS + 1
+            words, rows = [], []
+    if rows:
+        yield words, _array(rows), number - len(rows) + 1
+
+
+def _array(rows: list[list[float]]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # a number too large for float32 is refused as infinite
+        return np.array(rows, dtype=np.float32)
+
+
+def _parsed(line: bytes, dimensions: int, where: str) -> tuple[str, list[float]]:
+    """A line's word and numbers. Some published words hold a space, so numbers are taken from the right."""
+    word, *fields = line.rsplit(b" ", dimensions)
+    count = line.count(b" ")
+    # a space belongs to the word, unless what stands before the numbers is itself a number
+    if count < dimensions or dimensions < 1 or (count > dimensions and _is_number(word.rsplit(b" ", 1)[-1])):
+        what = f"{count} numbers, expected {dimensions}" if dimensions else "no numbers after the word"
+        raise InputError(what, cure="write a word and its numbers with single spaces", where=where)
+    try:
+        row = [float(field) for field in fields]
+    except ValueError as error:
+        raise InputError(f"not a number: {str(error).split(': ')[-1]:.60}", cure="mend the line", where=where) from None
+    return _decoded(word, where), row
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+# ---- binary ----------------------------------------------------------------------------------------------------------
+
+
+def _binary(path: str | Path, header: _Header) -> Iterator[tuple[list[str], NDArray[np.float32], int]]:
+    with open_bytes(path) as stream:
+        stream.readline(200)
+        pieces = _Pieces(stream)
+        for first in range(0, header.words, ROWS):
+            count = min(ROWS, header.words - first)
+            found = [_entry(pieces, header, f"{path}:{first + i + 1}") for i in range(count)]
+            vectors = np.frombuffer(b"".join(row for _, row in found), dtype="<f4").reshape(count, header.dimensions)
+            yield [word for word, _ in found], vectors.astype(np.float32), first + 1
+        if pieces.rest().strip():
+            what = f"the first line promises {header.words} words, the file holds more"
+            raise InputError(what, cure="copy the file again", where=f"{path}:1")
+
+
+def _entry(pieces: _Pieces, header: _Header, where: str) -> tuple[str, bytes]:
+    word = pieces.until_space(where).lstrip(b"\n")  # some programs end each vector with a line break
+    return _decoded(word, where), pieces.exactly(4 * header.dimensions, where)
+
+
+class _Pieces:
+    """A stream read in pieces and handed out in words and numbers."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._held, self._place = stream, b"", 0
+
+    def until_space(self, where: str) -> bytes:
+        while (end := self._held.find(b" ", self._place)) < 0:
+            if len(self._held) - self._place > LONGEST_WORD or not self._more():
+                raise _cut_off(where)
+        found = self._held[self._place : end]
+        self._place = end + 1
+        return found
+
+    def exactly(self, size: int, where: str) -> bytes:
+        while len(self._held) - self._place < size:
+            if not self._more():
+                raise _cut_off(where)
+        self._place += size
+        return self._held[self._place - size : self._place]
+
+    def rest(self) -> bytes:
+        self._more()
+        return self._held[self._place :]
+
+    def _more(self) -> bool:
+        piece = self._stream.read(PIECE)
+        self._held, self._place = self._held[self._place :] + piece, 0
+        return bool(piece)
+
+
+def _cut_off(where: str) -> InputError:
+    return InputError("the file ends inside a vector, or is no binary vector file", cure="copy it again", where=where)
+
+
+# ---- both ------------------------------------------------------------------------------------------------------------
+
+
+def _check(words: list[str], vectors: NDArray[np.float32], first: int, seen: dict[str, int], path: str | Path) -> None:
+    """Every word once and not empty, every number finite; `first` is the line of the first word."""
+    for number, word in enumerate(words, start=first):
+        if not word:
+            raise InputError("the word is empty", cure="remove the line", where=f"{path}:{number}")
+        if (other := seen.setdefault(word, number)) != number:
+            what = f"the word {word!r:.60} stands in line {other} too"
+            raise InputError(what, cure="remove one of the lines", where=f"{path}:{number}")
+    bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if len(bad):
+        row = vectors[bad[0]]
+        value = next(float(x) for x in row if not math.isfinite(x))
+        what = f"the vector of {words[bad[0]]!r:.60} holds {value}"
+        raise InputError(what, cure="remove the line", where=f"{path}:{first + int(bad[0])}")
+
+
+def _decoded(word: bytes, where: str) -> str:
+    try:
+        return word.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{word!r:.60} is not valid UTF-8", cure="save the file as UTF-8", where=where) from error

@@ -1,0 +1,96 @@
+"""Words by number and numbers by word, on disk and opened without reading: 400,000 words take milliseconds.
+
+Words lie end to end in one file. To find one, its 64-bit hash is looked up in a sorted array of hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+LETTERS, ENDS, HASHES, ORDER = "words.utf8", "word_ends.npy", "word_hashes.npy", "word_order.npy"
+
+
+class WordTable(Sequence[str]):
+    """A read-only list of distinct words that also finds a word's place."""
+
+    def __init__(
+        self,
+        letters: NDArray[np.uint8],
+        ends: NDArray[np.int64],
+        hashes: NDArray[np.uint64],
+        order: NDArray[np.int32],
+    ) -> None:
+        # plain views: a memory-mapped array is slow to take single numbers from
+        self.letters, self.ends, self.hashes, self.order = (np.asarray(a) for a in (letters, ends, hashes, order))
+        self._view = self.letters.data
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> WordTable:
+        encoded = [_encoded(word) for word in words]
+        ends = np.concatenate([[0], np.cumsum([len(word) for word in encoded], dtype=np.int64)])
+        hashes = np.array([_hash(word) for word in encoded], dtype=np.uint64)
+        order = np.argsort(hashes, kind="stable").astype(np.int32)
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), ends, hashes[order], order)
+
+    @classmethod
+    def load(cls, folder: Path) -> WordTable:
+        letters = np.memmap(folder / LETTERS, dtype=np.uint8, mode="r")
+        arrays = (np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (ENDS, HASHES, ORDER))
+        return cls(letters, *arrays)
+
+    def save(self, folder: Path) -> None:
+        self.letters.tofile(folder / LETTERS)
+        for name, array in ((ENDS, self.ends), (HASHES, self.hashes), (ORDER, self.order)):
+            np.save(folder / name, array, allow_pickle=False)
+
+    def find(self, word: str) -> int:
+        """The place of a word, -1 where there is none."""
+        encoded = _encoded(word)
+        wanted = np.uint64(_hash(encoded))
+        place = int(np.searchsorted(self.hashes, wanted))
+        while place < len(self.hashes) and self.hashes[place] == wanted:  # more than once only if two words clash
+            number = int(self.order[place])
+            if self._bytes(number) == encoded:
+                return number
+            place += 1
+        return -1
+
+    def _bytes(self, number: int) -> bytes:
+        return bytes(self._view[self.ends[number] : self.ends[number + 1]])
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> str: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[str]: ...
+    def __getitem__(self, number: int | slice) -> str | list[str]:
+        if isinstance(number, slice):
+            return [self[i] for i in range(*number.indices(len(self)))]
+        if not -len(self) <= number < len(self):
+            raise IndexError(number)
+        return self._bytes(number % len(self)).decode("utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        letters, ends = self.letters.tobytes(), self.ends.tolist()
+        for start, end in pairwise(ends):
+            yield letters[start:end].decode("utf-8", "surrogatepass")
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.find(word) >= 0
+
+
+def _encoded(word: str) -> bytes:
+    return word.encode("utf-8", "surrogatepass")
+
+
+def _hash(word: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")

@@ -1,0 +1,1 @@
+"""Finding replies in logs that could answer a given utterance."""

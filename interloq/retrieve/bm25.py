@@ -1,0 +1,48 @@
+"""BM25 (Robertson et al., 1995) over utterances, or over utterances and responses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+
+from interloq.data.numbering import Numbering
+from interloq.data.tokenize import Tokenizer
+from interloq.errors import SpecError
+from interloq.registry import Component, component
+from interloq.retrieve.retriever import Target, Words
+
+
+@dataclass(frozen=True)
+class Bm25(Component):
+    target: Target = "utterance"
+    k1: float = 1.2
+    b: float = 0.75
+    alpha: float = 0.5  # of target 'both': sim_u · (alpha · sim_r + (1 − alpha) · epsilon)
+    epsilon: float = 0.1
+    tokenizer: Tokenizer = component("tokenizer", "13a(lowercase=True)")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k1 < 0 or not 0 <= self.b <= 1:
+            raise SpecError(f"bm25: k1 must not be negative and b lie in [0, 1], got k1={self.k1}, b={self.b}")
+
+    def encode(self, texts: Sequence[str]) -> Words:
+        numbering = Numbering(self.tokenizer)
+        numbered = numbering.texts(texts)
+        hashes = np.array([term(token) for token in numbering.vocabulary()], dtype=np.uint64)
+        owner = np.repeat(np.arange(len(texts), dtype=np.int64), numbered.lengths)
+        keys, counts = np.unique(owner * max(len(hashes), 1) + numbered.tokens, return_counts=True)
+        owner, token = np.divmod(keys, max(len(hashes), 1))
+        ends = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(texts)))])
+        return Words(hashes[token], counts.astype(np.int32), ends)
+
+    def built_with(self) -> str:
+        return self.tokenizer.signature()
+
+
+def term(token: str) -> int:
+    """A word as a number that is the same on every machine."""
+    return int.from_bytes(blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -1,0 +1,65 @@
+"""Cosine of sentence vectors: averaged word vectors (`vectors`), or a sentence encoder (`encoder`).
+
+With word vectors as υBLEU's code has it: each word vector is scaled to length 1, then they are averaged; an unknown
+word takes the vector of `<unk>`. `encoder` names a folder with a transformer, or an installed package that carries one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from interloq.errors import SpecError
+from interloq.registry import Component
+from interloq.retrieve.retriever import Floats, Target
+
+
+@dataclass(frozen=True)
+class Dense(Component):
+    vectors: str = ""
+    encoder: str = ""
+    target: Target = "utterance"
+    alpha: float = 0.5  # of target 'both': sim_u · (alpha · sim_r + (1 − alpha) · epsilon)
+    epsilon: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if bool(self.vectors) == bool(self.encoder):
+            raise SpecError("dense needs one of vectors='FOLDER' (word vectors) and encoder='FOLDER or PACKAGE'")
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Unit vectors; a text without any known word has a zero vector and is found by nothing."""
+        distinct = list(dict.fromkeys(texts))
+        place = {text: i for i, text in enumerate(distinct)}
+        rows = np.nan_to_num(self._model().sentences(distinct), nan=0.0)
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rows / np.where(norms > 0, norms, 1)
+        return np.asarray(rows[[place[text] for text in texts]], dtype=np.float32)
+
+    def built_with(self) -> str:
+        return str(self._model().signature())
+
+    def _model(self) -> Any:
+        return _word_vectors(self.vectors) if self.vectors else _encoder(self.encoder)
+
+
+@lru_cache(maxsize=4)
+def _word_vectors(path: str) -> Any:
+    from interloq.models.vectors import WordVectors
+
+    return WordVectors.load(path)
+
+
+@lru_cache(maxsize=2)
+def _encoder(name: str) -> Any:
+    if name.startswith("fake"):
+        from interloq.models.fake import FakeEncoder
+
+        return FakeEncoder(int(name.removeprefix("fake") or 64))
+    from interloq.models.sentences import SentenceEncoder
+
+    return SentenceEncoder(name)

@@ -1,0 +1,51 @@
+"""Maximal marginal relevance (Carbonell and Goldstein, 1998): of near replies, those that are not alike.
+
+The next reply is the one with the largest (1 − d) · relevance − d · (largest similarity to a reply chosen already).
+d = 0 keeps the order of relevance; d = 1 looks at novelty alone, after the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.retrieve.retriever import Encoded, Words
+
+Array = NDArray[np.float64]
+
+
+def diversified(scores: Sequence[float], replies: Encoded, k: int, *, diversity: float) -> list[int]:
+    """Places of the k chosen replies. Scores count relative to the best, so BM25 and cosine mean the same."""
+    relevance = np.asarray(scores, dtype=float)
+    return mmr(relevance / relevance.max(initial=1e-12), similarities(replies), k, diversity=diversity)
+
+
+def mmr(relevance: Array, similarity: Array, k: int, *, diversity: float) -> list[int]:
+    """Places of the k chosen, in the order in which they were chosen; of equals the earlier."""
+    chosen: list[int] = []
+    nearest = np.zeros(len(relevance))
+    left = np.ones(len(relevance), dtype=bool)
+    while len(chosen) < k and left.any():
+        gain = np.where(left, (1 - diversity) * relevance - diversity * nearest, -np.inf)
+        # before the first there is nothing to be unlike, so it is the most relevant one even where d is 1
+        place = int(np.argmax(gain if chosen else np.where(left, relevance, -np.inf)))
+        chosen.append(place)
+        left[place] = False
+        nearest = np.maximum(nearest, similarity[place]) if len(chosen) > 1 else similarity[place].copy()
+    return chosen
+
+
+def similarities(replies: Encoded) -> Array:
+    """Every reply with every other: cosine of vectors (unlike is 0, not less), or Jaccard similarity of words."""
+    if not isinstance(replies, Words):
+        return np.asarray(np.maximum(replies @ replies.T, 0), dtype=float)
+    _, columns = np.unique(replies.terms, return_inverse=True)
+    rows = np.repeat(np.arange(len(replies)), np.diff(replies.ends))
+    holds = np.zeros((len(replies), int(columns.max(initial=-1)) + 1))
+    holds[rows, columns] = 1
+    shared = holds @ holds.T
+    sizes = np.diag(shared)
+    union = sizes[:, None] + sizes - shared
+    return np.asarray(shared / np.where(union > 0, union, 1))

@@ -1,0 +1,247 @@
+"""Extending references with replies from logs (Galley et al., 2015; Tsuta et al., 2020 and 2023).
+
+To the references that a sample has come its utterance itself (the parrot) and the replies of the k pairs nearest to it.
+Copies of the test item among these are left out (`leaks.py`) and repeated replies are merged; further pairs make up for
+what falls away. All weights are 1: rating the replies is a step of its own.
+
+`layout='code'` is the order and cut of υBLEU's program: parrot, gold, retrieved, of these the first k.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Literal, Protocol
+
+from interloq.errors import InputError
+from interloq.records import Reference, Sample
+from interloq.retrieve.diversity import diversified
+from interloq.retrieve.leaks import Guard, guard, is_original, normalised, originals
+from interloq.retrieve.retriever import Encoded, Hit, Query
+
+Layout = Literal["paper", "code"]
+BATCH = 1_024  # samples at a time
+AT_FIRST = 4  # times as many pairs are looked at as are wanted, so that few queries have to be searched again
+CANDIDATES = 5  # times k: among how many pairs diversity chooses
+KEPT = 2**18  # hits that are remembered: samples of several systems share contexts, often far apart in a file
+
+
+class Encoder(Protocol):
+    """Of a retriever, all that is needed here."""
+
+    def encode(self, texts: Sequence[str]) -> Encoded: ...
+
+
+class Searchable(Protocol):
+    """What pairs are looked for in: an `Index`, or anything that finds pairs."""
+
+    @property
+    def retriever(self) -> Encoder: ...
+
+    def search(self, queries: Sequence[Query], k: int = 15) -> list[list[Hit]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came back for one sample, and what was dropped, by reason."""
+
+    hits: tuple[Hit, ...] = ()
+    dropped: Counter[str] = field(default_factory=Counter)
+    searched: bool = True
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts over samples; pass one to `extend` and read it afterwards."""
+
+    samples: int = 0
+    retrieved: int = 0
+    fewer: int = 0  # samples for which the index had fewer than k usable replies
+    without_context: int = 0
+    without_gold: int = 0
+    own: int = 0  # samples with the very reply that is judged among the retrieved ones
+    dropped: Counter[str] = field(default_factory=Counter)  # reason → pairs
+    affected: Counter[str] = field(default_factory=Counter)  # reason → samples
+
+    def add(self, sample: Sample, found: Found, k: int) -> None:
+        self.samples += 1
+        self.retrieved += len(found.hits)
+        self.fewer += len(found.hits) < k
+        self.without_context += not found.searched
+        self.without_gold += not originals(sample)
+        own = normalised(sample.response)
+        self.own += any(normalised(hit.pair.response) == own for hit in found.hits)
+        self.dropped.update(found.dropped)
+        self.affected.update(list(found.dropped))
+
+    def facts(self) -> dict[str, Any]:
+        """The counts as they stand in headers and JSON."""
+        counts = {name: getattr(self, name) for name in ("samples", "retrieved", "fewer", "without_context")}
+        counts |= {"without_gold": self.without_gold, "own": self.own}
+        dropped = {r: {"pairs": n, "samples": self.affected[r]} for r, n in sorted(self.dropped.items())}
+        return counts | {"dropped": dropped}
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    k: int
+    parrot: bool
+    gold: bool
+    layout: Layout
+    diversity: float
+
+    def wanted(self) -> int:
+        return self.k * CANDIDATES if self.diversity else self.k
+
+
+def extend(
+    samples: Iterable[Sample],
+    index: Searchable,
+    *,
+    k: int = 15,
+    parrot: bool = True,
+    gold: bool = True,
+    turns: int = 1,
+    layout: Layout = "paper",
+    diversity: float = 0.0,
+    near: float = 0.0,
+    own: bool = True,
+    excluded: Set[str] = frozenset(),
+    tally: Tally | None = None,
+    progress: Callable[[int], None] | None = None,
+    batch: int = BATCH,
+) -> Iterator[Sample]:
+    """Samples with further references, in their order.
+
+    `turns` counts the last turns that are searched for, joined. `near` drops replies that similar to a gold reply.
+    `own=False` drops the reply that is judged: then samples of one context may have different references.
+    """
+    _check(k=k, turns=turns, batch=batch, diversity=diversity, near=near, layout=layout)
+    options = _Options(k, parrot, gold, layout, diversity)
+    frozen = frozenset(excluded)
+
+    def question(sample: Sample) -> tuple[Query, Guard]:
+        return query(sample, turns=turns), guard(sample, excluded=frozen, near=near, own=not own)
+
+    return _extended(samples, _Searches(index), options, question, tally or Tally(), progress, batch)
+
+
+def _check(*, k: int, turns: int, batch: int, diversity: float, near: float, layout: str) -> None:
+    for name, value in (("k", k), ("turns", turns), ("batch", batch)):
+        if value < 1:
+            raise InputError(f"{name} must be at least 1, got {value}")
+    for name, share in (("diversity", diversity), ("near", near)):
+        if not 0 <= share <= 1:
+            raise InputError(f"{name} must be from 0 (off) to 1, got {share}")
+    if layout not in ("paper", "code"):
+        raise InputError(f"unknown layout {layout!r}", cure="layout is paper or code")
+
+
+def query(sample: Sample, *, turns: int = 1) -> Query:
+    """The last turns of the context, and the first gold reply for retrievers that compare replies too."""
+    golds = originals(sample)
+    first = next((reference for reference in golds if reference.source == "gold"), golds[0] if golds else None)
+    return Query(" ".join(turn.text for turn in sample.context[-turns:]).strip(), first.text if first else "")
+
+
+def utterance(sample: Sample) -> str:
+    return sample.context[-1].text.strip() if sample.context else ""
+
+
+def _extended(
+    samples: Iterable[Sample],
+    searches: _Searches,
+    options: _Options,
+    question: Callable[[Sample], tuple[Query, Guard]],
+    tally: Tally,
+    progress: Callable[[int], None] | None,
+    batch: int,
+) -> Iterator[Sample]:
+    iterator = iter(samples)
+    while chunk := list(islice(iterator, batch)):
+        started = [_seen(sample, options) for sample in chunk]
+        found = searches.found([question(sample) for sample in chunk], started, options)
+        for sample, each in zip(chunk, found, strict=True):
+            tally.add(sample, each, options.k)
+            yield replace(sample, references=_references(sample, each.hits, options))
+        if progress:
+            progress(len(chunk))
+
+
+def _seen(sample: Sample, options: _Options) -> frozenset[str]:
+    """Texts that need not come back once more: what earlier searches found, and the parrot."""
+    texts = [reference.text for reference in sample.references if not is_original(reference)]
+    return frozenset(normalised(text) for text in [*texts, *([utterance(sample)] if options.parrot else [])])
+
+
+def _references(sample: Sample, hits: Sequence[Hit], options: _Options) -> tuple[Reference, ...]:
+    before = [reference for reference in sample.references if options.gold or not is_original(reference)]
+    parrot = [Reference(utterance(sample), source="parrot")] if options.parrot and utterance(sample) else []
+    if any(normalised(reference.text) == normalised(utterance(sample)) for reference in before):
+        parrot = []
+    retrieved = [Reference(hit.pair.response, source=f"retrieved:{hit.pair.id}") for hit in hits]
+    if options.layout == "code":
+        return tuple([*parrot, *before, *retrieved][: options.k])
+    return (*before, *parrot, *retrieved)
+
+
+class _Searches:
+    """Searches that remember: a query that many samples share is searched once."""
+
+    def __init__(self, index: Searchable) -> None:
+        self.index = index
+        self.known: OrderedDict[tuple[Query, int], list[Hit]] = OrderedDict()
+
+    def found(
+        self, questions: Sequence[tuple[Query, Guard]], seen: Sequence[frozenset[str]], options: _Options
+    ) -> list[Found]:
+        """For each question the hits that may be used; further pairs are fetched until there are enough."""
+        wanted, n = options.wanted(), options.wanted() * AT_FIRST
+        done = {i: Found(searched=False) for i, (query, _) in enumerate(questions) if not query.utterance}
+        while left := [i for i in range(len(questions)) if i not in done]:
+            self._search([questions[i][0] for i in left], n)
+            for i in left:
+                hits = self.known[questions[i][0], n]
+                found = _usable(hits, questions[i][1], seen[i], wanted)
+                if len(found.hits) == wanted or len(hits) < n:
+                    done[i] = self._chosen(found, options)
+            n *= AT_FIRST
+        self._forget()
+        return [done[i] for i in range(len(questions))]
+
+    def _search(self, queries: Sequence[Query], n: int) -> None:
+        # kept by n, so that no sample's result depends on what others with the same query needed
+        new = [query for query in dict.fromkeys(queries) if (query, n) not in self.known]
+        for query, hits in zip(new, self.index.search(new, n) if new else [], strict=True):
+            self.known[query, n] = hits
+
+    def _chosen(self, found: Found, options: _Options) -> Found:
+        if not options.diversity or not found.hits:
+            return found
+        replies = self.index.retriever.encode([hit.pair.response for hit in found.hits])
+        places = diversified([hit.score for hit in found.hits], replies, options.k, diversity=options.diversity)
+        return replace(found, hits=tuple(found.hits[place] for place in places))
+
+    def _forget(self) -> None:
+        held = sum(map(len, self.known.values()))
+        while held > KEPT:
+            held -= len(self.known.popitem(last=False)[1])
+
+
+def _usable(hits: Sequence[Hit], guard: Guard, seen: frozenset[str], wanted: int) -> Found:
+    """The nearest hits that are no copies of the test item and repeat no reply."""
+    taken: list[Hit] = []
+    dropped, texts = Counter[str](), set(seen)
+    for hit in hits:
+        if len(taken) == wanted:
+            break
+        text = normalised(hit.pair.response)
+        reason = guard.reason(hit.pair) or ("" if text else "empty") or ("repeated" if text in texts else "")
+        if reason:
+            dropped[reason] += 1
+        else:
+            taken.append(hit)
+            texts.add(text)
+    return Found(tuple(taken), dropped)

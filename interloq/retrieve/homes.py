@@ -1,0 +1,85 @@
+"""A home from one string: a folder's path, `qdrant://host:6333/collection` or `postgresql://host/database#table`.
+
+Another package adds a scheme of its own with an entry point of the group `interloq.homes`: its name is the scheme, its
+value `module:Class`. The class takes `(address, retriever=None)`, has `create` like the classes here, and a `manifest`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from interloq.errors import InputError, MissingDependencyError
+from interloq.registry import create
+from interloq.retrieve.retriever import Home, Retriever
+
+SCHEMES = {
+    "postgres": "interloq.retrieve.postgres:Postgres",
+    "postgresql": "interloq.retrieve.postgres:Postgres",
+    "qdrant": "interloq.retrieve.qdrant:Qdrant",
+    "qdrants": "interloq.retrieve.qdrant:Qdrant",
+}
+NEEDED = {"psycopg": ("psycopg[binary]", "postgres"), "httpx": ("httpx", "qdrant")}
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+
+def create_home(
+    address: str | Path,
+    retriever: Retriever,
+    *,
+    expected: int = 0,
+    exact_up_to: int | None = None,
+    recall: float = 0.95,
+) -> Home:
+    """A new home, or the one that is there if it was made alike; `exact_up_to` None is the home's own default."""
+    exact = {} if exact_up_to is None else {"exact_up_to": exact_up_to}
+    home = _server(address)
+    if home is not None:
+        return home.create(str(address), retriever, recall=recall, **exact)  # type: ignore[no-any-return]
+    from interloq.retrieve.embedded import Embedded
+
+    return Embedded.create(address, retriever, expected=expected, recall=recall, **exact)
+
+
+def open_home(address: str | Path) -> tuple[Home, Retriever]:
+    """A home that exists, and the retriever it was built with."""
+    home = _server(address)
+    if home is None:
+        from interloq.retrieve.embedded import Embedded
+
+        home = Embedded
+    opened = home(address)
+    retriever: Retriever = create(opened.manifest.retriever, kind="retriever")
+    return home(address, retriever), retriever
+
+
+def _server(address: str | Path) -> Any:
+    """The class that an address with a scheme names; None for a folder."""
+    match = _SCHEME.match(address) if isinstance(address, str) else None
+    if match is None:
+        return None
+    scheme = match[1].lower()
+    known = _schemes()
+    if scheme not in known:
+        raise InputError(
+            f"unknown home {scheme}://",
+            cure=f"name a folder, or begin with one of {', '.join(f'{name}://' for name in sorted(known))}",
+        )
+    module, _, name = known[scheme].partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        package, extra = NEEDED.get(str(error.name).split(".")[0], ("", ""))
+        if not package:
+            raise
+        raise MissingDependencyError(f"the home {scheme}://", package, extra) from error
+
+
+@cache
+def _schemes() -> dict[str, str]:
+    """scheme → "module:Class", with what other installed packages add."""
+    return {entry.name: entry.value for entry in entry_points(group="interloq.homes")} | SCHEMES

@@ -1,0 +1,358 @@
+"""Pairs in a PostgreSQL table, for those who have a server at hand: vectors with the extension pgvector, or words.
+
+`<table>` holds a row a pair: its position, the pair as JSON, a vector for each field. Words have a table of their own
+(`<table>_words`), a row for each word of each text; the database computes BM25 from it, exactly as a folder does. What
+is known of the index is the one row of `<table>_interloq`, changed in the transaction that adds a batch: a batch is in
+whole or not at all, and one client adds at a time.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import Any, LiteralString
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import numpy as np
+import orjson
+import psycopg
+from psycopg import errors, sql
+
+from interloq.errors import InputError
+from interloq.records import Pair
+from interloq.registry import create
+from interloq.retrieve.postgres_sql import (
+    BEST,
+    BM25,
+    GIVEN,
+    MAKE,
+    NEAREST,
+    SCORES,
+    as_binary,
+    as_json,
+    as_table,
+    as_text,
+)
+from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Retriever, Words, fields
+from interloq.retrieve.servers import (
+    N_PROBES,
+    NEIGHBOURS,
+    Manifest,
+    as_probes,
+    check,
+    check_source,
+    choose_effort,
+    new_manifest,
+    read_manifest,
+    read_options,
+)
+
+EXACT_UP_TO = 20_000
+MOST_DIMENSIONS = 2_000  # that pgvector indexes
+MOST_LISTS = 16_384
+EFFORT = {"ivfflat": "ivfflat.probes", "hnsw": "hnsw.ef_search"}
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Options that are fixed when the table is made."""
+
+    index: str = "ivfflat"  # or hnsw: longer to build, quicker to search
+
+
+class Postgres:
+    """The home for those who run PostgreSQL already."""
+
+    def __init__(self, address: str, retriever: Retriever | None = None) -> None:
+        self._connect(address)
+        check(self._refresh(), retriever, self._given, self.where)
+
+    @classmethod
+    def create(
+        cls, address: str, retriever: Retriever, *, exact_up_to: int = EXACT_UP_TO, recall: float = 0.95
+    ) -> Postgres:
+        """A new, empty index; an index that is there already is opened, if it was made alike."""
+        home = cls.__new__(cls)
+        home._connect(address)
+        if home._read() is None:
+            home._make(new_manifest(retriever, Made(), home._given, exact_up_to=exact_up_to, recall=recall))
+        return cls(address, retriever)
+
+    def _connect(self, address: str) -> None:
+        self._dsn, self._table, options, self.where = _split(address)
+        table = self._table
+        self._names = {
+            "table": sql.Identifier(*table),
+            "words": sql.Identifier(*table[:-1], f"{table[-1]}_words"),
+            "notes": sql.Identifier(*table[:-1], f"{table[-1]}_interloq"),
+        }
+        (self._given,) = read_options(options, Made, where=self.where)
+        if self._given.get("index", "hnsw") not in EFFORT:
+            raise InputError(f"option index must be ivfflat or hnsw, got {self._given['index']!r}", where=self.where)
+        self._connection: psycopg.Connection | None = None
+
+    # ---- the database ------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _transaction(self, *, cure: str = "") -> Iterator[psycopg.Connection]:
+        """All that happens inside is kept together or not at all; what the database says is said in one line."""
+        try:
+            connection = self._connected()
+            with connection.transaction():
+                yield connection
+        except errors.LockNotAvailable:
+            raise InputError("another client is adding", cure="wait until it has finished", where=self.where) from None
+        except psycopg.OperationalError as error:
+            cure = "start the server, then run the same again: it goes on where it stopped"
+            raise InputError(f"no answer: {_line(error)}", cure=cure, where=self.where) from error
+        except psycopg.Error as error:
+            raise InputError(f"PostgreSQL said: {_line(error)}", cure=cure, where=self.where) from error
+
+    def _connected(self) -> psycopg.Connection:
+        if self._connection is None or self._connection.closed:
+            try:
+                self._connection = psycopg.connect(self._dsn, autocommit=True)
+            except psycopg.ProgrammingError:  # its text may repeat a part of the password
+                raise InputError("cannot read the address", cure="write signs in it as %XX", where=self.where) from None
+            weakref.finalize(self, self._connection.close)
+        return self._connection
+
+    def _sql(self, text: LiteralString, **identifiers: str) -> sql.Composed:
+        return sql.SQL(text).format(**self._names, **{key: sql.Identifier(name) for key, name in identifiers.items()})
+
+    def _read(self) -> Manifest | None:
+        with self._transaction() as connection:
+            name = self._names["notes"].as_string(connection)
+            if connection.execute("SELECT to_regclass(%s)", [name]).fetchone() == (None,):
+                return None
+            found = connection.execute(self._sql("SELECT manifest FROM {notes}")).fetchone()
+        return read_manifest(found[0], self.where) if found else None
+
+    def _refresh(self) -> Manifest:
+        manifest = self._read()
+        if manifest is None:
+            raise InputError("no index there", cure="make one: interloq index build PAIRS -o ADDRESS", where=self.where)
+        self.manifest = manifest
+        return manifest
+
+    def _lock(self, connection: psycopg.Connection) -> Manifest:
+        """The manifest as it is now; nobody else changes it before this transaction ends."""
+        found = connection.execute(self._sql("SELECT manifest FROM {notes} FOR UPDATE NOWAIT")).fetchone()
+        if found is None:
+            raise InputError("the index is gone", cure="build it again", where=self.where)
+        return read_manifest(found[0], self.where)
+
+    def _write(self, connection: psycopg.Connection, manifest: Manifest) -> None:
+        connection.execute(self._sql("UPDATE {notes} SET manifest = %s"), [as_json(asdict(manifest))])
+
+    def _make(self, manifest: Manifest) -> None:
+        if manifest.dimensions > MOST_DIMENSIONS:
+            what = f"pgvector indexes {MOST_DIMENSIONS} dimensions, got {manifest.dimensions}"
+            raise InputError(what, cure="use another home", where=self.where)
+        if manifest.dimensions:
+            with self._transaction(cure="install pgvector, and let who may run CREATE EXTENSION vector") as connection:
+                connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        with self._transaction(cure="name a new table") as connection:
+            connection.execute(self._sql(MAKE))
+            connection.execute(self._sql("INSERT INTO {notes} VALUES (0, %s)"), [as_json(asdict(manifest))])
+            for key in _fields(manifest):
+                column = sql.SQL("vector({})").format(manifest.dimensions)
+                connection.execute(self._sql("ALTER TABLE {table} ADD {field} ", field=key) + column)
+
+    # ---- adding ------------------------------------------------------------------------------------------------------
+
+    def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
+        with self._transaction() as connection:
+            manifest = self._lock(connection)
+            check_source(manifest, source, consumed - len(pairs))
+            words = {key: values for key, values in encoded.items() if isinstance(values, Words)}
+            vectors = {key: values for key, values in encoded.items() if not isinstance(values, Words)}
+            self._copy_pairs(connection, manifest.pairs, pairs, vectors)
+            for key, values in words.items():
+                self._copy_words(connection, manifest.pairs, key, values)
+            manifest = replace(
+                manifest,
+                pairs=manifest.pairs + len(pairs),
+                sources={**manifest.sources, source: consumed},
+                words={key: manifest.words.get(key, 0) + int(values.counts.sum()) for key, values in words.items()},
+            )
+            self._write(connection, manifest)
+        self.manifest = manifest
+
+    def _copy_pairs(
+        self, connection: psycopg.Connection, first: int, pairs: Sequence[Pair], vectors: Mapping[Field, Floats]
+    ) -> None:
+        columns = sql.SQL(", ").join(sql.Identifier(name) for name in ("id", "pair", *vectors))
+        copy_from = self._sql("COPY {table} (") + columns + sql.SQL(") FROM STDIN (FORMAT BINARY)")
+        rows = [as_binary(values) for values in vectors.values()]
+        with connection.cursor().copy(copy_from) as copy:
+            copy.set_types(["int8", "bytea", *["bytea"] * len(rows)])  # bytes as they are
+            for i, pair in enumerate(pairs):
+                copy.write_row((first + i, orjson.dumps(asdict(pair)), *(row[i] for row in rows)))
+
+    def _copy_words(self, connection: psycopg.Connection, first: int, key: Field, words: Words) -> None:
+        each = np.diff(words.ends)
+        owners = np.repeat(np.arange(first, first + len(words)), each).tolist()
+        lengths = np.repeat(words.lengths, each).tolist()
+        numbers, counts = words.terms.view(np.int64).tolist(), words.counts.tolist()
+        with connection.cursor().copy(self._sql("COPY {words} FROM STDIN (FORMAT BINARY)")) as copy:
+            copy.set_types(["text", "int8", "int8", "int4", "int4"])
+            for word, pair, n, length in zip(numbers, owners, counts, lengths, strict=True):
+                copy.write_row((key, word, pair, n, length))
+
+    # ---- finishing ---------------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Build what makes a search quick; choose how much of it a search visits, and measure what that finds."""
+        with self._transaction() as connection:
+            manifest = self._lock(connection)
+            if manifest.indexed == manifest.pairs:
+                return
+            if not manifest.dimensions:
+                manifest = self._index_words(connection, manifest)
+            elif manifest.pairs > manifest.exact_up_to:
+                manifest = self._index_vectors(connection, manifest)
+            self._write(connection, manifest)
+        self.manifest = manifest
+
+    def _index_words(self, connection: psycopg.Connection, manifest: Manifest) -> Manifest:
+        if not manifest.indexed:
+            connection.execute(self._sql("CREATE INDEX ON {words} (field, word) INCLUDE (pair, n, length)"))
+        connection.execute(self._sql("ANALYZE {words}"))
+        return replace(manifest, indexed=manifest.pairs)
+
+    def _index_vectors(self, connection: psycopg.Connection, manifest: Manifest) -> Manifest:
+        """Lists go stale when what they were made from is less than half of what they hold."""
+        if manifest.pairs > 2 * manifest.indexed:
+            for key in _fields(manifest):
+                self._index_field(connection, key, manifest)
+            manifest = replace(manifest, indexed=manifest.pairs)
+        effort, recall = self._measured(connection, manifest)
+        return replace(manifest, effort=effort, recall=recall)
+
+    def _index_field(self, connection: psycopg.Connection, key: Field, manifest: Manifest) -> None:
+        method, lists = manifest.options["index"], _lists(manifest.pairs)
+        megabytes = 256 + lists * 50 * 4 * manifest.dimensions // 10**6  # pgvector takes 50 samples a list
+        _set(connection, "maintenance_work_mem", f"{megabytes}MB")
+        name = f"{self._table[-1]}_{key}_{method}"
+        connection.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(*self._table[:-1], name)))
+        how = sql.SQL("WITH (lists = {})").format(lists) if method == "ivfflat" else sql.SQL("")
+        made: LiteralString = "CREATE INDEX {name} ON {table} USING {method} ({field} vector_ip_ops) "
+        connection.execute(self._sql(made, name=name, method=method, field=key) + how)
+
+    def _measured(self, connection: psycopg.Connection, manifest: Manifest) -> tuple[int, float]:
+        """The least effort that finds what exact search finds, and how much of it."""
+        step = max(1, manifest.pairs // N_PROBES)
+        rows = connection.execute(
+            self._sql("SELECT utterance::text FROM {table} WHERE id %% %s = 0 ORDER BY id LIMIT %s"), [step, N_PROBES]
+        )
+        probes = as_probes(np.array([orjson.loads(row[0]) for row in rows], dtype=np.float32))
+
+        def at(effort: int) -> Floats:
+            search = replace(manifest, effort=effort)
+            return self._near(connection, search, "utterance", probes, NEIGHBOURS + 1)[1]
+
+        _set(connection, "enable_indexscan", "off")
+        truth = at(0)
+        _set(connection, "enable_indexscan", "on")
+        most = 1_000 if manifest.options["index"] == "hnsw" else _lists(manifest.pairs)
+        efforts = [2**i for i in range(4 if most == 1_000 else 0, math.ceil(math.log2(most)))]
+        return choose_effort([*efforts, most], at, truth, manifest.wanted_recall)
+
+    # ---- searching ---------------------------------------------------------------------------------------------------
+
+    def nearest(self, field: Field, queries: Encoded, k: int) -> tuple[Ids, Floats]:
+        with self._transaction() as connection:
+            if not isinstance(queries, Words):
+                return self._near(connection, self.manifest, field, queries, k)
+            found = connection.execute(self._sql(BM25 + BEST), self._bm25(field, queries) | {"k": k}).fetchall()
+        return as_table(found, len(queries), k)
+
+    def _near(
+        self, connection: psycopg.Connection, manifest: Manifest, field: Field, queries: Floats, k: int
+    ) -> tuple[Ids, Floats]:
+        if manifest.effort:
+            method = manifest.options["index"]
+            _set(connection, EFFORT[method], str(manifest.effort))
+            _set(connection, f"{method}.iterative_scan", "relaxed_order")  # on until k are found
+        params = {"vectors": as_text(queries), "k": k}
+        return as_table(connection.execute(self._sql(NEAREST, field=field), params).fetchall(), len(queries), k)
+
+    def scores(self, field: Field, queries: Encoded, ids: Ids) -> Floats:
+        """0 where no word is shared, -inf for a vector that is not there."""
+        rows, columns = np.nonzero(ids != NOTHING)
+        wanted = {"rows": (rows + 1).tolist(), "ids": ids[rows, columns].tolist()}
+        with self._transaction() as connection:
+            if isinstance(queries, Words):
+                found = connection.execute(self._sql(BM25 + GIVEN), self._bm25(field, queries) | wanted).fetchall()
+            else:
+                params = {"vectors": as_text(queries)} | wanted
+                found = connection.execute(self._sql(SCORES, field=field), params).fetchall()
+        known = {(row - 1, id): score for row, id, score in found}
+        nothing = 0.0 if isinstance(queries, Words) else -math.inf
+        values = [[known.get((row, id), nothing) for id in listed] for row, listed in enumerate(ids.tolist())]
+        return np.array(values, dtype=np.float32).reshape(ids.shape)
+
+    def _bm25(self, field: Field, queries: Words) -> dict[str, Any]:
+        retriever = create(self.manifest.retriever, kind="retriever")
+        return {
+            "query": (np.repeat(np.arange(len(queries)), np.diff(queries.ends)) + 1).tolist(),
+            "word": queries.terms.view(np.int64).tolist(),
+            "n": queries.counts.tolist(),
+            "field": field,
+            "pairs": len(self),
+            "mean": max(self.manifest.words.get(field, 0), 1) / max(len(self), 1),
+            "k1": retriever.k1,
+            "b": retriever.b,
+        }
+
+    def pairs(self, ids: Sequence[int]) -> list[Pair]:
+        with self._transaction() as connection:
+            rows = connection.execute(self._sql("SELECT id, pair FROM {table} WHERE id = ANY(%s)"), [list(ids)])
+            found = {id: Pair(**values) for id, values in rows}
+        return [found[id] for id in ids]
+
+    def sources(self) -> dict[str, int]:
+        return dict(self._refresh().sources)  # others may have added
+
+    def __len__(self) -> int:
+        return self.manifest.pairs
+
+
+def _split(address: str) -> tuple[str, tuple[str, ...], str, str]:
+    """The server's own address, the table, our options, and all of it without a password."""
+    parts = urlsplit(address)
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    table = parts.fragment or dict(query).get("table", "")
+    if not re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]{0,39}\.)?[A-Za-z_][A-Za-z0-9_]{0,39}", table):
+        raise InputError(
+            f"a table is named with letters, digits and '_', 40 at most, got {table!r}",
+            cure="write postgresql://host/database#table or …#schema.table",
+        )
+    ours = [(name, value) for name, value in query if name in Made.__dataclass_fields__]
+    theirs = [(name, value) for name, value in query if name not in Made.__dataclass_fields__ and name != "table"]
+    dsn = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(theirs), ""))
+    where = f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}#{table}"
+    return dsn, tuple(table.split(".")), urlencode(ours), where
+
+
+def _fields(manifest: Manifest) -> tuple[Field, ...]:
+    """The fields that have a column of vectors."""
+    return fields(create(manifest.retriever, kind="retriever").target) if manifest.dimensions else ()
+
+
+def _lists(n: int) -> int:
+    return min(MOST_LISTS, max(1, round(2 * math.sqrt(n))))
+
+
+def _set(connection: psycopg.Connection, name: str, value: str) -> None:
+    """For this transaction only."""
+    connection.execute("SELECT set_config(%s, %s, true)", [name, value])
+
+
+def _line(error: psycopg.Error) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

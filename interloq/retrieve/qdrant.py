@@ -1,0 +1,257 @@
+"""Pairs in a Qdrant collection, on one node or spread over many.
+
+A pair is a point: its id is the pair's position, its payload the pair, and each field that counts is a named vector:
+a unit vector (`dense`), or a sparse vector of BM25's word weights (`bm25`), which the server multiplies with idf.
+
+What is known of the index is one point of a second collection, `<collection>_interloq`. It says how many pairs are in,
+and is written after they are: a load that is cut off anywhere leaves only points past the end, which count for nothing
+and are removed before the load goes on.
+
+BM25 differs from a folder's in three ways. A word is 32 bits of its hash: among a million different words, one in
+4,300 shares its number with another. The mean length of a text is fixed when the first batch arrives. And in
+idf = log(1 + (N − df + ½) / (df + ½)), N and df are each shard's own, with N the texts that hold a word at all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from interloq.errors import InputError
+from interloq.records import Pair
+from interloq.registry import create
+from interloq.retrieve.qdrant_collection import EXACT, INDEXING_FROM, NEVER, Collection, Made, Manner
+from interloq.retrieve.qdrant_nodes import Address, Nodes
+from interloq.retrieve.qdrant_points import Ranking
+from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Retriever, Words, best, fields
+from interloq.retrieve.servers import (
+    N_PROBES,
+    NEIGHBOURS,
+    Manifest,
+    as_probes,
+    check,
+    check_source,
+    choose_effort,
+    new_manifest,
+    read_manifest,
+    read_options,
+)
+
+EXACT_UP_TO = 20_000
+EFFORTS = (16, 32, 64, 128, 256, 512, 1024)
+COMMIT_EVERY = 1.0  # seconds
+WATCHED = 5.0  # seconds in which a writer that lives shows it
+LAG = 10.0  # seconds for which a load waits at a time while the server merges
+MOST_STRAYS = 2**16  # points past the end that a search looks behind
+
+
+class Qdrant:
+    """The home for logs that outgrow one machine."""
+
+    def __init__(
+        self,
+        address: str,
+        retriever: Retriever | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.progress = progress  # is told how many vectors are indexed, of how many
+        self._connect(address)
+        self._refresh()
+        check(self.manifest, retriever, self._given, self.where)
+
+    @classmethod
+    def create(
+        cls, address: str, retriever: Retriever, *, exact_up_to: int = EXACT_UP_TO, recall: float = 0.95
+    ) -> Qdrant:
+        """A new, empty index; an index that is there already is opened, if it was made alike."""
+        home = cls.__new__(cls)
+        home._connect(address)
+        manifest = home._read()
+        if manifest is None:
+            name = home._points.name
+            if home._points.exists():
+                raise InputError(f"{name} exists and is no index", cure="name a new collection", where=home.where)
+            manifest = new_manifest(retriever, Made(), home._given, exact_up_to=exact_up_to, recall=recall)
+            home._notes.make((), 0, Made(**manifest.options), shards=1)
+            home._write(manifest)
+        check(manifest, retriever, home._given, home.where)
+        if not manifest.pairs:  # made only now, so that a first attempt may be cut off anywhere
+            made = Made(**manifest.options)
+            home._points.make(fields(retriever.target), manifest.dimensions, made, shards=made.shards)
+        return cls(address, retriever)
+
+    def _connect(self, address: str) -> None:
+        read = Address.read(address)
+        self.where = str(read)
+        self._given, manner = read_options(read.query, Made, Manner, where=self.where)
+        self._manner = Manner(**manner)
+        nodes = Nodes(read, self._manner.patience)
+        self._points = Collection(read.collection, nodes, self._manner)
+        self._notes = Collection(f"{read.collection}_interloq", nodes, self._manner)
+        self._me, self._writing = uuid4().hex, False
+
+    # ---- the manifest ------------------------------------------------------------------------------------------------
+
+    def _read(self) -> Manifest | None:
+        found = self._notes.payloads([0]) if self._notes.exists() else {}
+        return read_manifest(found[0], self.where) if found else None
+
+    def _refresh(self) -> Manifest:
+        manifest = self._read()
+        if manifest is None:
+            raise InputError("no index there", cure="make one: interloq index build PAIRS -o ADDRESS", where=self.where)
+        self.manifest = manifest
+        return manifest
+
+    def _write(self, manifest: Manifest) -> None:
+        self._notes.note(asdict(manifest))
+        self.manifest = manifest
+
+    def _commit(self, **changes: Any) -> None:
+        """Write what changed, unless somebody else writes here now."""
+        now = self._refresh()
+        if now.writer not in ("", self._me):
+            raise InputError("another client has begun to add", cure="let one client add at a time", where=self.where)
+        self._write(replace(now, beat=now.beat + 1, **changes))
+
+    # ---- adding ------------------------------------------------------------------------------------------------------
+
+    def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
+        """Store a batch; every second or so, what the server has acknowledged is counted as in."""
+        before = consumed - len(pairs)
+        try:
+            self._begin(encoded)
+            check_source(self.manifest, source, before)
+            first, last_commit = len(self), time.monotonic()
+            for done in self._points.store(first, pairs, encoded, self._ranking()):
+                if done == len(pairs) or time.monotonic() - last_commit > COMMIT_EVERY:
+                    self._commit(pairs=first + done, sources={**self.manifest.sources, source: before + done})
+                    self._points.breathe(LAG)
+                    last_commit = time.monotonic()
+        except InputError as error:
+            raise InputError(
+                f"{error.what}; {self.manifest.sources.get(source, 0)} pairs of the source are in",
+                cure=f"{error.cure or 'look at the server'}, then run the same again: it goes on where it stopped",
+                where=self.where,
+            ) from error
+        self._writing = True
+
+    def _begin(self, encoded: Mapping[Field, Encoded]) -> None:
+        """Become the one who writes; remove what a load that was cut off left past the end."""
+        self._take()
+        self._commit(words={**_mean_lengths(encoded, self.manifest.options), **self.manifest.words})
+        if not self._writing:
+            self._points.remove_from(len(self))
+            self._points.index_from(NEVER)
+        self._writing = False  # until all of this batch is in
+
+    def _take(self) -> None:
+        """Become the one who writes, but not beside a client that lives; one that was killed shows no sign of life."""
+        manifest = self._refresh()
+        if manifest.writer not in ("", self._me):
+            if not self._writing:
+                time.sleep(WATCHED)
+            if self._writing or self._refresh().beat != manifest.beat:
+                raise InputError("another client is adding", cure="wait until it has finished", where=self.where)
+        self._write(replace(self.manifest, writer=self._me, beat=self.manifest.beat + 1))
+
+    def _ranking(self) -> Ranking | None:
+        if self.manifest.dimensions:
+            return None
+        retriever = create(self.manifest.retriever, kind="retriever")
+        return Ranking(retriever.k1, retriever.b, self.manifest.words)
+
+    # ---- finishing ---------------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Let the server index what is in, wait for it, choose how much of the graph a search visits."""
+        manifest = self._refresh()
+        if not manifest.writer and manifest.pairs in (0, manifest.indexed):
+            return
+        self._take()
+        changes: dict[str, Any] = {}
+        if not manifest.dimensions or manifest.pairs > manifest.exact_up_to:
+            self._points.index_from(INDEXING_FROM)
+            self._wait_until_green()
+            changes["indexed"] = manifest.pairs
+            if manifest.dimensions:
+                changes["effort"], changes["recall"] = self._measured()
+        self._commit(writer="", **changes)
+        self._writing = False
+
+    def _wait_until_green(self) -> None:
+        stop, quiet = time.monotonic() + self._manner.wait, 0
+        n_fields = len(fields(create(self.manifest.retriever, kind="retriever").target))
+        while quiet < 3:  # the server needs a moment to see that there is work
+            status, indexed = self._points.state()
+            quiet, total = quiet + 1 if status == "green" else 0, len(self) * n_fields
+            if self.progress:
+                self.progress(indexed, total)
+            if time.monotonic() > stop:
+                raise InputError(
+                    f"all pairs are in, {indexed} of {total} vectors are indexed after {self._manner.wait} s",
+                    cure="run the same again to go on waiting, with a larger wait= in the address",
+                    where=self.where,
+                )
+            time.sleep(0.3)
+
+    def _measured(self) -> tuple[int, float]:
+        """The least effort that finds what exact search finds, and how much of it."""
+        ids = np.unique(np.linspace(0, len(self) - 1, N_PROBES, dtype=np.int64)).tolist()
+        probes = as_probes(self._points.vectors(ids, "utterance"))
+        _, truth = self._points.nearest("utterance", probes, NEIGHBOURS + 1, EXACT)
+
+        def at(effort: int) -> Floats:
+            return self._points.nearest("utterance", probes, NEIGHBOURS + 1, {"hnsw_ef": effort})[1]
+
+        return choose_effort(EFFORTS, at, truth, self.manifest.wanted_recall)
+
+    # ---- searching ---------------------------------------------------------------------------------------------------
+
+    def nearest(self, field: Field, queries: Encoded, k: int) -> tuple[Ids, Floats]:
+        wanted, params = k, {"hnsw_ef": self.manifest.effort} if self.manifest.effort else EXACT
+        ids, scores = self._points.nearest(field, queries, wanted, params)
+        if (ids >= len(self)).any():  # somebody is adding, or was cut off
+            self._refresh()
+            while (past := (ids >= len(self)).sum(axis=1).max()) > wanted - k and wanted < MOST_STRAYS:
+                wanted = max(2 * wanted, k + int(past))
+                ids, scores = self._points.nearest(field, queries, wanted, params)
+            scores[ids >= len(self)] = -np.inf
+            ids[ids >= len(self)] = NOTHING
+        return best(ids, scores, k)
+
+    def scores(self, field: Field, queries: Encoded, ids: Ids) -> Floats:
+        """0 where no word is shared, -inf for a vector that is not there."""
+        nothing = 0.0 if isinstance(queries, Words) else -np.inf
+        found = self._points.scores(field, queries, np.where(ids < len(self), ids, NOTHING))
+        rows = [[known.get(id, nothing) for id in row] for known, row in zip(found, ids.tolist(), strict=True)]
+        return np.array(rows, dtype=np.float32).reshape(ids.shape)
+
+    def pairs(self, ids: Sequence[int]) -> list[Pair]:
+        found = self._points.payloads(ids)
+        lost = [id for id in ids if id not in found]
+        if lost:
+            raise InputError(f"pair {lost[0]} is not in the collection", cure="build it again", where=self.where)
+        return [Pair(**found[id]) for id in ids]
+
+    def sources(self) -> dict[str, int]:
+        return dict(self._refresh().sources)  # others may have added
+
+    def __len__(self) -> int:
+        return self.manifest.pairs
+
+
+def _mean_lengths(encoded: Mapping[Field, Encoded], options: Mapping[str, Any]) -> dict[str, float]:
+    """Of each field that has words: as given in the address, or as the batch has it."""
+    measured = {
+        key: options[f"{key}_length"] or float(values.lengths.mean())
+        for key, values in encoded.items()
+        if isinstance(values, Words)
+    }
+    return {key: length for key, length in measured.items() if length > 0}

@@ -1,0 +1,110 @@
+"""Two public logs as corpora: what every filter drops, and the threads, dialogues, pairs and groups that are left.
+
+`reddit_posts` is 9,037 posts of Change My View in Interloq's own form: texts are Markdown, and many first posts are not
+in the sample, so a reply to a missing post may begin a thread. `ubuntu_irc` is 173 logs of #ubuntu whose lines were
+linked to the lines that they answer (Kummerfeld et al., 2019). The rest is as `interloq corpus build` does it by
+itself.
+
+    python recipes/corpus_statistics.py --data FOLDER      # or INTERLOQ_DATA=FOLDER; --json; -o keeps the corpora
+
+Every figure comes from the run. The exit code is 2 where data are missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from interloq import InterloqError
+from interloq.data.archives import ARCHIVES
+from interloq.data.clean import Cleaning
+from interloq.data.corpus.build import build
+from interloq.data.corpus.settings import Settings
+from interloq.data.dialogues import Shape
+from interloq.data.threads import Joining
+from interloq.errors import InputError
+
+LOGS: Mapping[str, tuple[tuple[str, ...], Settings]] = {
+    "reddit_posts": (
+        ("reddit_posts.jsonl.gz", "reddit_posts.jsonl"),
+        Settings(Cleaning(lang="en", markdown=True), joining=Joining(orphans=True), shape=Shape(pairs="all")),
+    ),
+    "ubuntu_irc": (
+        ("ubuntu_irc", *(f"ubuntu_irc{suffix}" for suffix in ARCHIVES)),
+        Settings(Cleaning(lang="en"), shape=Shape(pairs="all")),
+    ),
+}
+
+
+def find(folder: str | None, names: Sequence[str]) -> Path:
+    """The first of these names in the folder of the data."""
+    folder = folder or os.environ.get("INTERLOQ_DATA", "")
+    if not folder:
+        raise InputError("where are the data?", cure="add --data FOLDER, or set INTERLOQ_DATA")
+    found = next((Path(folder) / name for name in names if (Path(folder) / name).exists()), None)
+    if found is None:
+        raise InputError(f"none of {', '.join(names)} in {folder!r}", cure="put one of them there")
+    return found
+
+
+def statistics(facts: Mapping[str, Any]) -> dict[str, float | None]:
+    """The rows of the table."""
+    posts, parts = facts["posts"], facts["parts"]
+    turns = sum(part["turns"] for part in parts.values())
+    dialogues = sum(part["dialogues"] for part in parts.values())
+    characters = sum((part["characters_per_turn"] or 0) * part["turns"] for part in parts.values())
+    return {
+        "posts read": posts["read"],
+        "bad lines": posts["bad_lines"],
+        **{f"dropped: {reason}": found["count"] for reason, found in posts["dropped"].items()},
+        "posts kept": posts["kept"],
+        "users": posts["users"],
+        "replies": facts["replies"]["all"],
+        **{f"broken link: {reason}": count for reason, count in facts["replies"]["broken"].items()},
+        "threads dropped: begin with a reply": facts["threads"]["orphan"],
+        "threads dropped: cross a border": facts["threads"]["crosses"],
+        "threads kept": facts["threads"]["kept"],
+        **{f"{kind} ({name})": part[kind] for kind in ("dialogues", "pairs", "groups") for name, part in parts.items()},
+        "mean turns of a dialogue": round(turns / dialogues, 2) if dialogues else None,
+        "mean characters of a turn": round(characters / turns, 1) if turns else None,
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Statistics of two public logs as corpora.")
+    parser.add_argument("--data", metavar="FOLDER", help="holds reddit_posts and ubuntu_irc (default: $INTERLOQ_DATA)")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="keep the corpora here")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    args = parser.parse_args(argv)
+    try:
+        paths = {name: find(args.data, names) for name, (names, _) in LOGS.items()}
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(args.output or place)
+            facts = {name: build([path], folder / name, LOGS[name][1]) for name, path in paths.items()}
+    except InterloqError as error:
+        print(f"corpus_statistics: {error}", file=sys.stderr)
+        return 2
+    tables = {name: statistics(found) for name, found in facts.items()}
+    if args.json:
+        print(json.dumps({name: tables[name] | {"signature": facts[name]["signature"]} for name in tables}, indent=2))
+        return 0
+    print(f"{'':<40}" + "".join(f"{name:>16}" for name in tables))
+    for row in next(iter(tables.values())):
+        print(f"{row:<40}" + "".join(f"{_shown(table[row]):>16}" for table in tables.values()))
+    for name, found in facts.items():
+        print(f"{name}: {found['signature']}")
+    return 0
+
+
+def _shown(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:,}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,340 @@
+"""Whole builds: the same bytes whatever the workers, nothing lost after a kill, and memory that does not grow."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_posts import made_posts, write_posts
+
+from interloq.data.clean import Cleaning
+from interloq.data.corpus import build as building
+from interloq.data.corpus.build import build
+from interloq.data.corpus.settings import Settings
+from interloq.data.dialogues import Shape
+from interloq.data.jsonl import header, load, write
+from interloq.data.split import Split
+from interloq.data.threads import Joining
+from interloq.errors import InputError, InterloqError
+
+pytest.importorskip("duckdb")
+LOOSE = Settings(joining=Joining(orphans=True), shape=Shape(pairs="all"))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """About 3 MB of posts, with bad lines among them."""
+    path = write_posts(tmp_path_factory.mktemp("log") / "posts.jsonl", made_posts(20_000, users=2000))
+    lines = path.read_bytes().splitlines(keepends=True)
+    for place in (17, 9_000, 19_990):
+        lines.insert(place, b'{"id": "bad\n')
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(log: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    output = tmp_path_factory.mktemp("expected") / "corpus"
+    build([log], output, LOOSE, workers=1)
+    return contents(output)
+
+
+# ---- what comes out --------------------------------------------------------------------------------------------------
+
+
+def test_outputs_are_records_with_headers(expected: dict[str, bytes], tmp_path: Path) -> None:
+    assert {name.split("/")[0] for name in expected} == {"train", "dev", "test", "corpus.json", "posts.rejected.jsonl"}
+    facts = json.loads(expected["corpus.json"])
+    assert sorted(expected) == sorted(facts["files"])
+    for part, found in facts["parts"].items():
+        for kind, records in (("dialogues", "dialogues"), ("pairs", "pairs"), ("groups", "pairs")):
+            path = tmp_path / f"{part}-{kind}.jsonl.zst"
+            path.write_bytes(expected[f"{part}/{kind}.jsonl.zst"])
+            assert header(path)["signature"] == facts["signature"]
+            assert header(path)["kind"] == records
+            read = load(path, kind=records, strict=True)
+            assert len(read) == found["group_pairs" if kind == "groups" else kind]
+            write(tmp_path / "again.jsonl", read, kind=records)  # our own lines are what `jsonl.py` writes
+            again = (tmp_path / "again.jsonl").read_bytes().split(b"\n", 1)[1]
+            path.with_suffix("").write_bytes(b"")
+            assert _unpacked(path).split(b"\n", 1)[1] == again
+
+
+def _unpacked(path: Path) -> bytes:
+    from interloq.data.files import open_bytes
+
+    with open_bytes(path) as stream:
+        return stream.read()
+
+
+def test_every_post_is_accounted_for(expected: dict[str, bytes]) -> None:
+    facts = json.loads(expected["corpus.json"])
+    posts = facts["posts"]
+    single = sum(found["count"] for reason, found in posts["dropped"].items() if reason != "seen_earlier")
+    assert posts["read"] == 20_000
+    assert posts["bad_lines"] == 3
+    assert posts["kept"] + single == posts["read"]
+    in_threads = sum(facts["thread_posts"].values())
+    alone = posts["kept"] - in_threads
+    assert facts["unanswered"] <= alone
+    assert sum(part["posts"] for part in facts["parts"].values()) == facts["thread_posts"]["kept"]
+    rejected = [json.loads(line) for line in expected["posts.rejected.jsonl"].splitlines()]
+    assert [int(line["where"].rsplit(":", 1)[1]) for line in rejected] == [18, 9_001, 19_991]
+    assert all(line["line"] == '{"id": "bad' and "not valid JSON" in line["what"] for line in rejected)
+
+
+def test_examples_of_what_each_filter_drops(tmp_path: Path) -> None:
+    posts = made_posts(50)
+    posts += [{"id": f"s{i}", "user": "ann", "text": "hm" * i, "time": 1_500_000_000} for i in range(3)]
+    posts += [{"id": f"j{i}", "user": "ann", "text": f"これは日本語{i}です", "time": 1_500_000_000} for i in range(9)]
+    log = write_posts(tmp_path / "posts.jsonl", posts)
+    settings = Settings(Cleaning(scripts=("Latin",)), examples=3)
+    dropped = build([log], tmp_path / "corpus", settings, workers=1)["posts"]["dropped"]
+    assert (dropped["empty"]["count"], dropped["short"]["count"], dropped["script"]["count"]) == (1, 2, 9)
+    assert [example["id"] for example in dropped["script"]["examples"]] == ["j0", "j1", "j2"]
+    assert dropped["short"]["examples"][0] == {"id": "s1", "user": "ann", "text": "hm"}
+
+
+# ---- determinism -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("workers", "block"), [(3, 2**18), (2, 2**16), (1, 2**19)])
+def test_workers_and_cuts_change_no_byte(
+    log: Path, expected: dict[str, bytes], tmp_path: Path, workers: int, block: int
+) -> None:
+    build([log], tmp_path / "corpus", LOOSE, workers=workers, block=block)
+    assert contents(tmp_path / "corpus") == expected
+
+
+def test_the_order_of_posts_and_files_changes_no_record(log: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
+    lines = log.read_bytes().splitlines(keepends=True)
+    (tmp_path / "one.jsonl").write_bytes(b"".join(reversed(lines[8000:])))
+    with gzip.open(tmp_path / "two.jsonl.gz", "wb") as file:
+        file.write(b"".join(lines[:8000]))
+    build([tmp_path / "two.jsonl.gz", tmp_path / "one.jsonl"], tmp_path / "corpus", LOOSE, workers=1)
+    found = contents(tmp_path / "corpus")
+    for name in expected:
+        if name.endswith(".zst"):
+            (tmp_path / "a.zst").write_bytes(expected[name])
+            (tmp_path / "b.zst").write_bytes(found[name])
+            assert _unpacked(tmp_path / "a.zst").split(b"\n", 1)[1] == _unpacked(tmp_path / "b.zst").split(b"\n", 1)[1]
+
+
+@pytest.mark.parametrize(("compression", "suffix"), [("gz", ".jsonl.gz"), ("none", ".jsonl")])
+def test_other_compressions_hold_the_same(
+    log: Path, expected: dict[str, bytes], tmp_path: Path, compression: Any, suffix: str
+) -> None:
+    build([log], tmp_path / "corpus", Settings(joining=LOOSE.joining, shape=LOOSE.shape, compression=compression))
+    (tmp_path / "pairs.jsonl.zst").write_bytes(expected["dev/pairs.jsonl.zst"])
+    assert _unpacked(tmp_path / f"corpus/dev/pairs{suffix}") == _unpacked(tmp_path / "pairs.jsonl.zst")
+
+
+# ---- going on --------------------------------------------------------------------------------------------------------
+
+
+def start(log: Path, output: Path, *, workers: int = 2) -> subprocess.Popen[bytes]:
+    program = (
+        "import sys; from interloq.data.corpus.build import build; from interloq.data.corpus.settings import *\n"
+        "if __name__ == '__main__':\n"
+        " build([sys.argv[1]], sys.argv[2], Settings(joining=Joining(orphans=True), shape=Shape(pairs='all')),"
+        f" workers={workers}, block=2**17)\n"
+    )
+    script = output.parent / "run.py"
+    script.write_text(program)
+    return subprocess.Popen([sys.executable, str(script), str(log), str(output)], start_new_session=True)
+
+
+def until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> bool:
+    """Wait for something in the folder of the build; False where it is over first."""
+    for _ in range(20_000):
+        if condition():
+            return True
+        if process.poll() is not None:
+            return False
+        time.sleep(0.003)
+    raise AssertionError("waited a minute in vain")
+
+
+def gone(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the process and the workers that it started are all over."""
+    for _ in range(2000):
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_killed_again_and_again_nothing_is_lost_and_nothing_twice(
+    log: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    output = tmp_path / "corpus"
+    work = output / ".work"
+    moments: list[Callable[[], bool]] = [
+        lambda: (work / "plan.json").exists(),
+        lambda: len(list((work / "posts").glob("*.json"))) >= 4,
+        lambda: len(list((work / "posts").glob("*.json"))) >= 12,
+        lambda: (work / "tables" / "kept.parquet").exists(),
+        lambda: (work / "tables" / "threads.parquet").exists(),
+        lambda: any((work / "parts").glob("*.json")),
+        lambda: (output / "train" / "dialogues.jsonl.zst").exists(),
+    ]
+    kills = 0
+    shards: dict[str, int] = {}
+    for moment in moments:
+        process = start(log, output)
+        if until(moment, process):
+            os.kill(process.pid, signal.SIGKILL)
+            kills += 1
+        process.wait()
+        assert gone(process), "a worker outlived its parent"
+        done = {path.name: path.stat().st_mtime_ns for path in (work / "posts").glob("*.json")}
+        assert shards.items() <= done.items(), "a finished shard was done again"
+        shards = done
+    assert kills >= 4
+    if work.exists():
+        assert start(log, output).wait() == 0
+    assert contents(output) == expected
+
+
+def test_an_interrupt_is_safe(log: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
+    output = tmp_path / "corpus"
+    process = start(log, output)
+    assert until(lambda: any((output / ".work/posts").glob("*.json")), process)
+    process.send_signal(signal.SIGINT)
+    assert process.wait() != 0
+    assert gone(process)
+    assert not (output / "corpus.json").exists()
+    assert start(log, output).wait() == 0
+    assert contents(output) == expected
+
+
+def stopped(monkeypatch: pytest.MonkeyPatch, log: Path, output: Path) -> None:
+    """A build that stops after cleaning."""
+    with monkeypatch.context() as patch:
+        patch.setattr(building._Job, "_join", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            build([log], output, LOOSE, workers=1, block=2**18)
+
+
+def test_a_changed_log_is_refused_with_the_cure(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = tmp_path / "posts.jsonl"
+    copy.write_bytes(log.read_bytes())
+    stopped(monkeypatch, copy, tmp_path / "corpus")
+    copy.write_bytes(log.read_bytes().replace(b"rain", b"snow", 1))
+    with pytest.raises(InputError, match=r"the logs have changed since this build began; put the logs back .* --fresh"):
+        build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**18)
+    facts = build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**18, fresh=True)
+    assert facts["posts"]["read"] == 20_000
+
+
+def test_other_options_are_refused_with_the_cure(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped(monkeypatch, log, tmp_path / "corpus")
+    with pytest.raises(InputError, match=r"an unfinished build with other logs or other options .*--fresh"):
+        build([log], tmp_path / "corpus", Settings(), workers=1, block=2**18)
+
+
+def test_a_finished_corpus_is_left_alone(log: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
+    build([log], tmp_path / "corpus", LOOSE, workers=1)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "corpus").rglob("*")}
+    facts = build([log], tmp_path / "corpus", LOOSE, workers=2)
+    assert facts == json.loads(expected["corpus.json"])
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "corpus").rglob("*")} == before
+    with pytest.raises(InputError, match="the folder holds a corpus of other logs or other options"):
+        build([log], tmp_path / "corpus", Settings(), workers=1)
+    build([log], tmp_path / "corpus", Settings(split=Split(())), workers=1, fresh=True)
+    left = {str(path.relative_to(tmp_path / "corpus")) for path in (tmp_path / "corpus").rglob("*")}
+    assert left == {f"{k}.jsonl.zst" for k in ("dialogues", "pairs", "groups")} | {
+        "corpus.json",
+        "posts.rejected.jsonl",
+    }
+
+
+def test_a_folder_of_something_else_is_left_alone(log: Path, tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "thesis.txt").write_text("all of it")
+    for fresh in (False, True):
+        with pytest.raises(InputError, match="the folder is not empty and holds no corpus; choose another folder"):
+            build([log], tmp_path / "corpus", LOOSE, workers=1, fresh=fresh)
+    assert (tmp_path / "corpus" / "thesis.txt").read_text() == "all of it"
+
+
+def test_two_builds_in_one_folder(log: Path, tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    (tmp_path / "corpus/.work/posts").mkdir(parents=True)
+    with (tmp_path / "corpus/.work/lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another build is running in this folder"):
+            build([log], tmp_path / "corpus", LOOSE, workers=1)
+
+
+# ---- what cannot be built --------------------------------------------------------------------------------------------
+
+
+def test_nothing_left_says_why(tmp_path: Path) -> None:
+    log = write_posts(tmp_path / "posts.jsonl", [{"id": "1", "user": "ann", "text": "hm", "time": 5}])
+    with pytest.raises(InputError, match="no post is left after cleaning; dropped: 1 short"):
+        build([log], tmp_path / "corpus", workers=1)
+
+
+def test_strict_stops_at_the_first_bad_line(log: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"posts\.jsonl:18: not valid JSON"):
+        build([log], tmp_path / "corpus", LOOSE, workers=1, strict=True)
+
+
+def test_a_killed_worker_is_named(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "clean_shard", _die)
+    with pytest.raises(InterloqError, match="a worker process was killed; run it again"):
+        build([log], tmp_path / "corpus", LOOSE, workers=2, block=2**18)
+
+
+def _die(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("memory", ["much", "-3"])
+def test_a_limit_that_is_none(log: Path, tmp_path: Path, memory: str) -> None:
+    with pytest.raises(InputError, match="as a limit of memory"):
+        build([log], tmp_path / "corpus", LOOSE, workers=1, memory=memory)
+
+
+# ---- memory ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="peak memory of a process cannot be read here")
+def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
+    """Twice the posts take hardly more memory, in the parent or in a worker."""
+    peaks = []
+    for thousands in (200, 400):
+        log = tmp_path / f"{thousands}.jsonl"
+        with log.open("w") as file:
+            for i in range(thousands * 1000):
+                post = {"id": str(i), "user": f"u{i % 20_011}", "time": 1_400_000_000 + i}
+                text = f"words {i * 7919 % 100_003} of a post that nobody else has written {i}"
+                file.write(json.dumps(post | {"text": text, "reply_to": str(i - i % 5) if i % 5 else ""}) + "\n")
+        process = _limited(log, tmp_path / f"corpus{thousands}")
+        _, status, usage = os.wait4(process.pid, 0)
+        assert status == 0
+        process.returncode = 0
+        peaks.append(usage.ru_maxrss / 1024)
+    assert peaks[1] < peaks[0] * 1.25, peaks
+
+
+def _limited(log: Path, output: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "interloq.cli", "corpus", "build", str(log), "-o", str(output)]
+    return subprocess.Popen([*command, "--workers", "2", "--memory", "150MB", "--quiet"], stdout=subprocess.DEVNULL)

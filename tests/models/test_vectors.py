@@ -1,0 +1,202 @@
+"""Word vectors in Python and as a folder: lookup, neighbours, sentences."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from interloq import create
+from interloq.errors import InputError
+from interloq.models import vectors as module
+from interloq.models.vectors import Coverage, WordVectors
+from interloq.models.word_table import WordTable
+
+WORDS = ["the", "cat", "sat", "Ünïcödé", "猫", "<unk>"]
+
+
+@pytest.fixture
+def some() -> WordVectors:
+    matrix = np.random.default_rng(0).standard_normal((len(WORDS), 5)).astype(np.float32)
+    return WordVectors.of(WORDS, matrix, tokenizer="whitespace")
+
+
+def literal_mean(vectors: WordVectors, text: str, unknown: str) -> NDArray[np.float64]:
+    """METHODS: unit word vectors, averaged; what stands for an unknown word is scaled like the others."""
+    words = [vectors.words[i] for i in range(len(vectors))]
+    rows = []
+    known = 0
+    for token in text.split():
+        if token in words:
+            row: Any = vectors.matrix[words.index(token)]
+            known += 1
+        elif unknown == "unk" and ("<unk>" in words or "unk" in words):
+            row = vectors.matrix[words.index("<unk>" if "<unk>" in words else "unk")]
+        elif unknown == "mean":
+            row = np.mean(vectors.matrix.astype(np.float64), axis=0)
+        else:
+            continue
+        rows.append(np.asarray(row, dtype=np.float64) / np.linalg.norm(row))
+    return np.mean(rows, axis=0) if known else np.full(vectors.dimensions, np.nan)
+
+
+@given(
+    texts=st.lists(st.lists(st.sampled_from([*WORDS, "dog", "x y", ""]), max_size=8).map(" ".join), max_size=12),
+    unknown=st.sampled_from(["unk", "skip", "mean"]),
+    stands=st.sampled_from(["<unk>", "unk", "other"]),
+)
+@settings(max_examples=150, deadline=None)
+def test_sentences_are_those_of_a_literal_loop(texts: list[str], unknown: Any, stands: str) -> None:
+    words = [stands if word == "<unk>" else word for word in WORDS]
+    matrix = np.random.default_rng(1).standard_normal((len(words), 4)).astype(np.float32)
+    vectors = WordVectors.of(words, matrix, tokenizer="whitespace")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BATCH", 3)
+        found = vectors.sentences(texts, unknown=unknown)
+        unit = vectors.sentences(texts, unknown=unknown, normalise=True)
+    assert found.shape == (len(texts), 4)
+    assert found.dtype == np.float32
+    for text, row, scaled in zip(texts, found, unit, strict=True):
+        expected = literal_mean(vectors, text, unknown)
+        np.testing.assert_allclose(row, expected, atol=1e-5)
+        np.testing.assert_allclose(scaled, expected / np.linalg.norm(expected), atol=1e-4)
+
+
+def test_texts_without_a_known_word_are_nan_and_counted(some: WordVectors) -> None:
+    texts = ["the dog", "dog", "", "sat the cat"]
+    rows = some.sentences(texts)
+    assert np.isnan(rows).all(axis=1).tolist() == [False, True, True, False]
+    assert some.coverage(texts) == Coverage(texts=4, unknown_texts=2, tokens=6, unknown_tokens=2)
+    assert some.sentences([]).shape == (0, 5)
+
+
+def test_a_vector_of_zeros_is_no_direction() -> None:
+    vectors = WordVectors.of(["zero", "one"], np.array([[0, 0], [3, 4]], dtype=np.float32), tokenizer="whitespace")
+    np.testing.assert_allclose(vectors.sentences(["zero one"]), [[0.3, 0.4]])
+    assert np.isnan(vectors.sentences(["zero"], normalise=True)).all()
+    assert vectors.nearest("one") == []
+
+
+def test_unknown_choice_is_checked(some: WordVectors) -> None:
+    with pytest.raises(InputError, match="unknown must be one of unk, skip, mean, got 'zero'"):
+        some.sentences(["the"], unknown="zero")  # type: ignore[arg-type]
+
+
+def test_nearest_is_brute_force_cosine(some: WordVectors) -> None:
+    unit = some.matrix / np.linalg.norm(some.matrix, axis=1, keepdims=True)
+    cosines = {word: float(unit[i] @ unit[1]) for i, word in enumerate(WORDS) if word not in ("cat", "<unk>")}
+    best = sorted(cosines, key=lambda word: -cosines[word])
+    assert [word for word, _ in some.nearest("cat", 3)] == best[:3]
+    assert dict(some.nearest("cat", 99)) == pytest.approx(cosines, abs=1e-6)
+
+
+def test_lookup(some: WordVectors) -> None:
+    assert "猫" in some
+    assert "dog" not in some
+    assert list(some.words) == WORDS
+    assert some.words[1:3] == ["cat", "sat"]
+    np.testing.assert_array_equal(some.vector("Ünïcödé"), some.matrix[3])
+    with pytest.raises(InputError, match="no vector for 'dog'"):
+        some.vector("dog")
+
+
+def test_a_saved_folder_is_the_same(some: WordVectors, tmp_path: Path) -> None:
+    some.save(tmp_path / "v", notes={"made": "by a test"})
+    opened = WordVectors.load(tmp_path / "v")
+    assert isinstance(opened.matrix, np.memmap)
+    assert list(opened.words) == WORDS
+    np.testing.assert_array_equal(opened.matrix, some.matrix)
+    np.testing.assert_array_equal(opened.sentences(["the 猫"]), some.sentences(["the 猫"]))
+    assert opened.signature() == some.signature()
+    assert "tokenizer:whitespace(lowercase=False)|" in some.signature()
+    assert opened.facts["made"] == "by a test"
+    assert opened.facts["unknown"] == "<unk>"
+
+
+def test_the_signature_tells_vectors_apart(some: WordVectors) -> None:
+    other = some.matrix.copy()
+    other[2, 3] += 1e-3
+    assert WordVectors.of(WORDS, other, tokenizer="whitespace").signature() != some.signature()
+    assert WordVectors.of([*WORDS[:-1], "x"], some.matrix, tokenizer="whitespace").signature() != some.signature()
+
+
+def test_another_tokenizer_is_refused(some: WordVectors, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"belong to tokenizer whitespace\(lowercase=False\), got 13a\(.*use whitespace, "
+    ):
+        some.sentences(["the"], "13a")
+    np.testing.assert_array_equal(some.sentences(["the"], create("whitespace")), some.sentences(["the"]))
+    without = WordVectors.of(WORDS, some.matrix)
+    with pytest.raises(InputError, match="do not say how texts are split into words; give tokenizer"):
+        without.sentences(["the"])
+    np.testing.assert_array_equal(without.sentences(["the"], "whitespace"), some.sentences(["the"]))
+
+
+def test_a_new_release_of_the_tokenizers_library_is_no_other_tokenizer(some: WordVectors, tmp_path: Path) -> None:
+    WordVectors.of(WORDS, some.matrix, tokenizer="13a").save(tmp_path / "v")
+    facts = json.loads((tmp_path / "v" / "vectors.json").read_text())
+    assert "-sacrebleu-" in facts["tokenizer"]["signature"]
+    facts["tokenizer"]["signature"] = "13a(lowercase=False)-sacrebleu-9.9"
+    (tmp_path / "v" / "vectors.json").write_text(json.dumps(facts))
+    assert np.isfinite(WordVectors.load(tmp_path / "v").sentences(["the cat"])).all()
+    facts["tokenizer"]["signature"] = "13a(lowercase=True)-sacrebleu-9.9"
+    (tmp_path / "v" / "vectors.json").write_text(json.dumps(facts))
+    with pytest.raises(InputError, match="is not what it was"):
+        WordVectors.load(tmp_path / "v").sentences(["the cat"])
+
+
+def test_bad_folders(some: WordVectors, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no word vectors; name a folder made by `interloq train vectors`"):
+        WordVectors.load(tmp_path)
+    some.save(tmp_path / "v")
+    np.save(tmp_path / "v" / "vectors.npy", some.matrix[:-1])
+    with pytest.raises(InputError, match="is damaged"):
+        WordVectors.load(tmp_path / "v")
+    some.save(tmp_path / "v")
+    (tmp_path / "v" / "vectors.json").write_text("{")
+    with pytest.raises(InputError, match="holds no word vectors"):
+        WordVectors.load(tmp_path / "v")
+    (tmp_path / "v" / "vectors.json").write_text('{"schema": 99}')
+    with pytest.raises(InputError, match="schema 99 is not 1"):
+        WordVectors.load(tmp_path / "v")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(["a"], "1 words for an array"), (["a", "a"], "distinct"), (["a", ""], "empty")]
+)
+def test_words_are_checked(words: list[str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        WordVectors.of(words, np.ones((2, 3), dtype=np.float32))
+
+
+@given(st.lists(st.text(min_size=1, max_size=6), unique=True, max_size=40), st.lists(st.text(max_size=6), max_size=20))
+@settings(deadline=None)
+def test_the_table_finds_every_word_and_no_other(words: list[str], others: list[str]) -> None:
+    table = WordTable.of(words)
+    assert list(table) == words
+    assert [table.find(word) for word in words] == list(range(len(words)))
+    assert all((table.find(word) >= 0) == (word in words) for word in others)
+
+
+def test_words_whose_hashes_clash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interloq.models.word_table._hash", lambda word: len(word))
+    table = WordTable.of(["ab", "cd", "e", "fg"])
+    assert [table.find(word) for word in ("ab", "cd", "e", "fg", "hi", "j", "klm")] == [0, 1, 2, 3, -1, -1, -1]
+
+
+def test_opening_400_000_words_takes_no_time(tmp_path: Path) -> None:
+    words = [f"w{i}" for i in range(400_000)]
+    WordVectors.of(words, np.ones((400_000, 4), dtype=np.float32), tokenizer="whitespace").save(tmp_path / "v")
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        assert WordVectors.load(tmp_path / "v").words.find("w399999") == 399_999
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.25

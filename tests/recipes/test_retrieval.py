@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import importlib
+import json
+import lzma
+import random
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from published_layouts import GUPTA, grade_item, packed, write_grade, write_gupta
+from scipy import stats
+
+from interloq import Sample, evaluate, load
+from interloq.models.glove import Glove
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+WORDS = ["i", "see", "you", "there", "then", "good", "bye", "day", "rain", "dog"]
+COPY = ["we met at the lake .", "which lake was it ?", "the deep one in the hills ."]
+FORMS = {
+    "BM25, utterance": "bm25",
+    "GloVe, utterance": "dense(vectors='{glove}')",
+    "encoder, utterance": "dense(encoder='fake32')",
+}
+
+
+@pytest.fixture
+def recipe(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The recipe with fewer forms, small vectors and a fake encoder."""
+    monkeypatch.syspath_prepend(RECIPES)
+    module = importlib.import_module("retrieval")
+    monkeypatch.setattr(module, "FORMS", FORMS)
+    monkeypatch.setattr(module, "CLAIMS", (("GloVe, utterance", "BM25, utterance"),))
+    monkeypatch.setattr(module, "GLOVE", Glove(dimensions=8, epochs=2, min_count=1))
+    monkeypatch.setattr(module, "ENCODER_SEGMENT", 20)
+    return module
+
+
+def text(draw: random.Random) -> str:
+    return " ".join(draw.choices(WORDS, k=draw.randint(3, 8)))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """24 and 20 rated replies, a pool of 60 dialogues and 80 pairs; the first test dialogue stands in the pool."""
+    draw, folder = random.Random(5), tmp_path / "data"
+    items = [grade_item(i, "dailydialog", "AB"[i % 2], text(draw), [draw.randint(1, 5)] * 3) for i in range(24)]
+    items = [item | {"Context": f"{text(draw)}|||{text(draw)}", "Reference": text(draw)} for item in items]
+    items[0] |= {"Context": "|||".join(COPY[:2]), "Reference": COPY[2]}
+    write_grade(folder / "grade", items, "{Reference}")
+    replies = [
+        GUPTA | {"context_id": f"{i}_0", "model": model, "response": text(draw), "context": f"{text(draw)} ?"}
+        for i in range(10)
+        for model in ("a", "b")
+    ]
+    replies = [reply | {"human_average_rating": f"{draw.uniform(1, 5):.2f}"} for reply in replies]
+    packed(write_gupta(tmp_path / "made" / "multiref_dailydialog", replies)).rename(
+        folder / "multiref_dailydialog.tar.gz"
+    )
+    dialogues = [[text(draw) for _ in range(4)] for _ in range(59)] + [["hello", *COPY, "ah , that one ."]]
+    lines = [" __eou__ ".join(turns) + " __eou__\n" for turns in dialogues]
+    (folder / "dailydialog" / "train").mkdir(parents=True)
+    (folder / "dailydialog" / "train" / "dialogues_train.txt").write_text("".join(lines))
+    pairs = [{"thread": "t5", "utterance": text(draw), "response": text(draw), "forum": "x"} for _ in range(80)]
+    with lzma.open(folder / "reddit_pairs.jsonl.xz", "wt") as file:
+        file.writelines(json.dumps(pair) + "\n" for pair in pairs)
+    return folder
+
+
+@pytest.fixture
+def run(recipe: ModuleType, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    def printed(*options: str) -> Any:
+        arguments = ["--data", str(data), "--work", str(tmp_path / "work"), "--resamples", "50", "--json", *options]
+        assert recipe.main(arguments) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return printed
+
+
+@pytest.mark.parametrize(
+    ("raw", "cleaned"),
+    [
+        ("I ' ll go , it ' s late", "I'll go , it's late"),
+        ("i do n't know", "i don't know"),
+        ("Don’t", "Don't"),
+        ("we 've 'no' tea", "we've 'no' tea"),
+    ],
+)
+def test_clitics_become_one_word(recipe: ModuleType, raw: str, cleaned: str) -> None:
+    assert recipe.clean(raw) == cleaned
+
+
+def test_the_test_items_are_not_in_the_pool(run: Callable[..., Any], tmp_path: Path) -> None:
+    own, both = run()["pools"].values()
+    assert own["copied_dialogues"] == both["copied_dialogues"] == 1
+    assert own["dropped"]["dailydialog"]["id"] == 4
+    assert own["kept"] == {"dailydialog": 59 * 3}
+    assert both["kept"] == {"dailydialog": 59 * 3, "reddit": 80}
+    kept = load(tmp_path / "work" / "dailydialog_reddit.jsonl", kind="pairs")
+    assert not {pair.utterance for pair in kept} & {*COPY, "hello"}
+    assert {pair.thread for pair in kept if pair.id.startswith("reddit")} == {""}
+
+
+def test_figures_are_those_of_scipy(recipe: ModuleType, data: Path, run: Callable[..., Any]) -> None:
+    rows = {row["form"]: row for row in run()["tables"]["GRADE DailyDialog, pool DailyDialog"]["rows"]}
+    samples = recipe.test_sets(data)["GRADE DailyDialog"]
+    people = {s.id: sum(r.value for r in s.ratings) / len(s.ratings) for s in samples}
+    cases: dict[str, list[Sample]] = {"single reference": samples, "parrot": recipe.with_parrot(samples)}
+    for form, extended in cases.items():
+        scores = evaluate(recipe.METRIC, extended).by_sample
+        ours, theirs = [scores[id] for id in people], list(people.values())
+        assert rows[form]["spearman"] == pytest.approx(stats.spearmanr(ours, theirs).statistic)
+        assert rows[form]["pearson"] == pytest.approx(stats.pearsonr(ours, theirs).statistic)
+
+
+def test_every_form_has_a_row_and_every_claim_a_verdict(run: Callable[..., Any]) -> None:
+    printed = run()
+    rows = printed["tables"]["multi-reference DailyDialog, pool DailyDialog and reddit"]["rows"]
+    forms = [row["form"] for row in rows]
+    assert forms == ["single reference", "parrot", "parrot, 15 random replies", *FORMS, "references by people"]
+    by_form = {row["form"]: row for row in rows}
+    assert by_form["GloVe, utterance"]["published"] == [0.297, 0.338]
+    assert by_form["GloVe, utterance"]["counts"]["retrieved"] == 20 * 15
+    difference = by_form["GloVe, utterance"]["spearman"] - by_form["BM25, utterance"]["spearman"]
+    verdict = printed["tables"]["multi-reference DailyDialog, pool DailyDialog and reddit"]["verdicts"][0]
+    assert verdict["difference"] == pytest.approx(difference, abs=1e-9)
+
+
+def test_the_tables_are_printed(
+    recipe: ModuleType, data: Path, tmp_path: Path, run: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = run()["tables"]
+    assert recipe.main(["--data", str(data), "--work", str(tmp_path / "work"), "--resamples", "50"]) == 0
+    printed = capsys.readouterr().out
+    for title, table in tables.items():
+        assert title in printed
+        for row in table["rows"]:
+            value = float("nan") if row["spearman"] is None else row["spearman"]  # the same score for every reply
+            assert f"{row['form']:<31}{value:>10.3f}" in printed
+    verdicts = [verdict for table in tables.values() for verdict in table["verdicts"]]
+    assert printed.count(" NO") == sum(verdict["difference"] <= 0 for verdict in verdicts)
+
+
+def test_a_second_run_builds_nothing_and_says_the_same(run: Callable[..., Any], tmp_path: Path) -> None:
+    first = run()
+    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "work").rglob("segments/*")}
+    assert run() == first
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "work").rglob("segments/*")} == files
+
+
+def test_the_encoder_may_have_a_smaller_pool(run: Callable[..., Any], tmp_path: Path) -> None:
+    run("--limit", "50")
+    sizes = [
+        (path.parent.name, sum(json.loads(path.read_bytes())["sources"].values()))
+        for path in tmp_path.rglob("index.json")
+    ]
+    assert sorted(sizes) == [
+        ("BM25-utterance", 177),
+        ("BM25-utterance", 257),
+        ("GloVe-utterance", 177),
+        ("GloVe-utterance", 257),
+        ("encoder-utterance-50", 50),
+        ("encoder-utterance-50", 50),
+    ]
+
+
+def test_random_replies_are_shared_by_all_replies_to_a_context(recipe: ModuleType) -> None:
+    samples = [Sample(f"{c}/{s}", [f"context {c}"], s, ["gold"]) for c in range(3) for s in "ab"]
+    pairs = [recipe.Pair(str(i), "u", f"reply {i}") for i in range(50)]
+    found = {sample.id: [r.text for r in sample.references[1:]] for sample in recipe.drawn(samples, pairs)}
+    assert all(found[f"{c}/a"] == found[f"{c}/b"] for c in range(3))
+    assert found["0/a"] != found["1/a"]
+    assert len(set(found["0/a"])) == 15
+    turned = {sample.id: [r.text for r in sample.references[1:]] for sample in recipe.drawn(samples[::-1], pairs)}
+    assert turned == found
+
+
+def test_missing_data_are_said_in_one_line(
+    recipe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("INTERLOQ_DATA", raising=False)
+    for arguments, message in (([], "set INTERLOQ_DATA"), (["--data", str(tmp_path)], "no grade in")):
+        assert recipe.main(arguments) == 2
+        said = capsys.readouterr().err
+        assert message in said
+        assert said.count("\n") == 1

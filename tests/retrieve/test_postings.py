@@ -1,0 +1,114 @@
+"""BM25 over segments equals the formula over all texts."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interloq import SpecError, create
+from interloq.retrieve.bm25 import term
+from interloq.retrieve.postings import Postings, Segment, rank, score, search, store_impacts
+from interloq.retrieve.retriever import NOTHING, best
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f"]), max_size=12).map(" ".join)
+RETRIEVER = create("bm25(tokenizer='whitespace')")
+
+
+def literal(texts: list[str], query: str, k1: float, b: float) -> list[float]:
+    """The formula, one text and one word at a time."""
+    documents = [Counter(text.split()) for text in texts]
+    lengths = [len(text.split()) for text in texts]
+    mean = sum(lengths) / len(texts)
+    scores = []
+    for document, length in zip(documents, lengths, strict=True):
+        total = 0.0
+        for word in query.split():
+            df = sum(word in other for other in documents)
+            tf = document[word]
+            if tf:
+                idf = math.log(1 + (len(texts) - df + 0.5) / (df + 0.5))
+                total += idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean))
+        scores.append(total)
+    return scores
+
+
+def saved(folder: Path, texts: list[str], cuts: list[int]) -> list[Path]:
+    folders = []
+    for i, (start, stop) in enumerate(zip([0, *cuts], [*cuts, len(texts)], strict=True)):
+        part = folder / str(i)
+        part.mkdir(parents=True)
+        Postings.of(RETRIEVER.encode(texts[start:stop])).save(part)
+        folders.append(part)
+    return folders
+
+
+@settings(deadline=None, max_examples=60)
+@given(texts=st.lists(WORDS, min_size=2, max_size=12), query=WORDS, data=st.data())
+def test_scores_are_those_of_the_formula(
+    texts: list[str], query: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    cut = data.draw(st.integers(1, len(texts) - 1))
+    folders = saved(tmp_path_factory.mktemp("segments"), texts, [cut])
+    ranking = rank(folders, k1=1.2, b=0.75)
+    segments = [Segment(folder, ranking) for folder in folders]
+    expected = (
+        np.array(literal(texts, query, 1.2, 0.75)) if any(text.split() for text in texts) else np.zeros(len(texts))
+    )
+    words = RETRIEVER.encode([query])
+    given_ids = np.arange(len(texts))[None]
+    assert score(segments, words, ranking, given_ids)[0] == pytest.approx(expected, abs=1e-4)
+    ids, scores = best(*search(segments, words, ranking, len(texts)), len(texts))
+    found = {int(i): float(s) for i, s in zip(ids[0], scores[0], strict=True) if i != NOTHING}
+    assert found == pytest.approx({i: s for i, s in enumerate(expected) if s > 0}, abs=1e-4)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+def test_a_small_k_keeps_the_best_and_of_equals_the_earlier(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(list("abcdefgh"), size=6)) for _ in range(500)]
+    (folder,) = saved(tmp_path, texts, [])
+    ranking = rank([folder], k1=1.2, b=0.75)
+    words = RETRIEVER.encode(["a b c", "h g"])
+    segments = [Segment(folder, ranking)]
+    full = best(*search(segments, words, ranking, 500), 500)
+    for k in (1, 2, 7, 40):
+        few = best(*search(segments, words, ranking, k), k)
+        assert (few[0] == full[0][:, :k]).all()
+
+
+def test_stored_impacts_change_nothing_and_old_ones_go(tmp_path: Path) -> None:
+    folders = saved(tmp_path, ["a b", "b c c", "d"], [2])
+    words = RETRIEVER.encode(["b c"])
+    first = rank(folders[:1], k1=1.2, b=0.75)
+    store_impacts(folders[0], first)
+    both = rank(folders, k1=1.2, b=0.75)
+    computed = search([Segment(folder, both) for folder in folders], words, both, 3)
+    for folder in folders:
+        store_impacts(folder, both)
+        assert [path.name for path in folder.glob("impacts-*")] == [both.impacts_file]
+    stored = search([Segment(folder, both) for folder in folders], words, both, 3)
+    assert (computed[0] == stored[0]).all()
+    assert (computed[1] == stored[1]).all()
+
+
+def test_words_are_hashed_alike_everywhere() -> None:
+    assert term("hello") == int.from_bytes(bytes.fromhex("a7b6eda801e5347d"), "little")
+    assert term("日本") != term("日木")
+
+
+def test_encoding_counts_words() -> None:
+    words = RETRIEVER.encode(["b a b", "", "a"])
+    assert words.ends.tolist() == [0, 2, 2, 3]
+    assert words.lengths.tolist() == [3, 0, 1]
+    assert dict(zip(words.terms[:2].tolist(), words.counts[:2].tolist(), strict=True)) == {term("a"): 1, term("b"): 2}
+
+
+def test_constants_are_checked() -> None:
+    with pytest.raises(SpecError, match="k1 must not be negative"):
+        create("bm25(b=2)")
