@@ -33,17 +33,22 @@ _SLACK = re.compile(rb'"ts"\s*:\s*"\d+\.\d+"')
 
 
 def read_piece(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """The posts of a piece of a log."""
+    """The posts of a piece of a log; a whole file that cannot be read is set aside like a line."""
     if piece.overlong:
         what = f"the line is longer than {len(piece.data):,} bytes"
         reject(piece.first_line, piece.data, InputError(what, cure="put one post on a line"))
-        return iter(())
-    return READERS[piece.format](piece, reject)
+        return
+    try:
+        yield from READERS[piece.format](piece, reject)
+    except InputError as error:
+        if not piece.whole:
+            raise
+        reject(1, piece.data, error)
 
 
 def read_batches(piece: Piece, reject: Reject) -> Iterator[Columns]:
     """The posts of a piece, a few thousand at a time."""
-    if piece.format == "posts" and not piece.overlong:
+    if piece.format == "posts" and not piece.overlong and not piece.whole:
         yield from own.read_columns(piece, reject)
         return
     posts = read_piece(piece, reject)

@@ -292,6 +292,23 @@ def test_nothing_left_says_why(tmp_path: Path) -> None:
         build([log], tmp_path / "corpus", workers=1)
 
 
+def test_shards_of_which_nothing_is_left(tmp_path: Path) -> None:
+    posts = made_posts(300)
+    for post in posts[:200]:
+        post["text"] = "hm"
+    log = write_posts(tmp_path / "posts.jsonl", posts)
+    facts = build([log], tmp_path / "corpus", LOOSE, workers=1, block=4000)
+    assert (facts["posts"]["dropped"]["short"]["count"], facts["posts"]["kept"]) == (200, 100)
+
+
+def test_posts_that_nobody_answers(tmp_path: Path) -> None:
+    log = write_posts(tmp_path / "posts.jsonl", [post | {"reply_to": ""} for post in made_posts(50)])
+    facts = build([log], tmp_path / "corpus", workers=1)
+    assert facts["threads"]["kept"] == 0
+    assert facts["parts"]["test"]["turns_per_dialogue"] is None
+    assert facts["parts"]["train"]["pairs"] == 0
+
+
 def test_strict_stops_at_the_first_bad_line(log: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"posts\.jsonl:18: not valid JSON"):
         build([log], tmp_path / "corpus", LOOSE, workers=1, strict=True)

@@ -242,8 +242,7 @@ def test_irc_with_annotation(tmp_path: Path) -> None:
     posts = [post for post in read(log)[0] if not post.shape]
     assert [post.reply_to for post in posts] == ["", f"{name}:0", f"{name}:2", ""]
     (tmp_path / "2018-10-10.annotation.txt").write_text("0 zero -\n")
-    with pytest.raises(InputError, match="expected two line numbers, got '0 zero -'"):
-        read(log)
+    assert read(log) == ([], [(1, "expected two line numbers, got '0 zero -'")])
 
 
 def test_irc_with_dates_in_its_lines(tmp_path: Path) -> None:
@@ -398,13 +397,21 @@ def test_folders_and_archives_pass_over_what_is_no_log(tmp_path: Path) -> None:
     [
         ("a.txt", "just prose\n", "cannot tell what kind of log this is"),
         ("a.csv", "id,words\n1,2\n", "no field for the user of a post"),
-        ("result.json", '{"messages": [', "not valid JSON"),
     ],
 )
 def test_files_that_are_no_logs(tmp_path: Path, name: str, content: str, message: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=message):
-        read(tmp_path / name, format="telegram" if name == "result.json" else "auto")
+        read(tmp_path / name)
+
+
+def test_a_broken_export_is_set_aside_whole(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text('{"messages": [\n{"from_id"')
+    posts, rejects = read(tmp_path / "result.json", lines(tmp_path / "a.jsonl", OWN))
+    assert [post.id for post in posts] == ["2"]
+    assert [(number, what[:22]) for number, what in rejects] == [(1, "line 2: not valid JSON")]
+    (tmp_path / "result.json").write_text('{"about": 5}')
+    assert read(tmp_path / "result.json", format="telegram") == ([], [(1, "no 'messages' in it")])
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

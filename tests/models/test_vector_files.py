@@ -64,6 +64,8 @@ def test_words_with_spaces_as_in_the_largest_glove_file(tmp_path: Path) -> None:
     assert vectors.vector(". . .").tolist() == [3, 4]
 
 
+WITH_NAN = MATRIX[:2] * np.array([[1], [np.nan]], dtype=np.float32)
+
 BAD = {
     "few.txt": (b"a 1 2\nb 1\n", "few.txt:2: 1 numbers, expected 2; write a word and its numbers with single spaces"),
     "many.txt": (b"a 1 2\nb 1 2 3\n", "many.txt:2: 3 numbers, expected 2"),
@@ -85,7 +87,7 @@ BAD = {
     "cut_word.bin": (binary()[:68], "cut_word.bin:3: the file ends inside a vector"),
     "more.bin": (binary() + b"x", "more.bin:1: the first line promises 6 words, the file holds more"),
     "less.bin": (binary(count=7), "less.bin:7: the file ends inside a vector"),
-    "nan.bin": (binary(["a", "b"], MATRIX[:2] * np.array([[1], [np.nan]], np.float32)), "nan.bin:2: the vector of 'b' holds nan"),
+    "nan.bin": (binary(["a", "b"], WITH_NAN), "nan.bin:2: the vector of 'b' holds nan"),
     "twice.bin": (binary(["a", "a"], MATRIX[:2]), "twice.bin:2: the word 'a' stands in line 1 too"),
     "no_header.bin": (b"\x01\x02\x03\x04\x05", "no_header.bin:1: the file does not begin with a line"),
     "cc.en.300.bin": (b"\xba\x16\x4f\x2f" + bytes(50), "is a fastText model, not a file of word vectors; give its"),

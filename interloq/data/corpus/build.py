@@ -63,6 +63,7 @@ def build(
         job.clear()
     known = job.finished()
     if known is not None:
+        shutil.rmtree(job.work, ignore_errors=True)  # there where it was killed at the very end
         return known
     job.begin()
     with lock(job.work / "lock"):
@@ -101,6 +102,9 @@ class _Job:
         """Remove an earlier build, whole or not, and nothing else."""
         if self._facts() is None and not self.work.exists():
             return
+        if self.work.exists():
+            with lock(self.work / "lock"):
+                pass  # nobody is at work here
         for part in (*PARTS, ""):
             for name in (f"{kind}{suffix}" for kind in KINDS for suffix in SUFFIXES.values()):
                 (self.output / part / name).unlink(missing_ok=True)
@@ -201,7 +205,11 @@ class _Job:
     def _nothing_left(self, counts: Sequence[dict[str, Any]]) -> InputError:
         total = summed(counts, "dropped")
         bad = sum(count["rejected"] for count in counts)
-        reasons = [f"{n} {reason}" for reason, n in total.most_common()] + ([f"{bad} bad lines"] if bad else [])
+        reasons = [f"{n} {reason}" for reason, n in total.most_common()]
+        if bad:
+            file = min((self.work / "posts").glob("*.rejected"))
+            first = orjson.loads(file.read_bytes().split(b"\n", 1)[0])
+            reasons.append(f"{bad} bad lines, the first: {first['where']}: {first['what']}")
         cure = f"dropped: {', '.join(reasons)}" if reasons else "check that the files hold posts"
         return InputError("no post is left after cleaning", cure=cure, where=str(self.inputs[0]))
 

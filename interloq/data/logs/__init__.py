@@ -65,7 +65,7 @@ def document(piece: Piece) -> Any:
         return orjson.loads(piece.data)
     except orjson.JSONDecodeError as error:
         bad = _bad_json(piece.data, error)
-        raise InputError(bad.what, cure="export the chat again", where=f"{piece.name}:{error.lineno}") from error
+        raise InputError(f"line {error.lineno}: {bad.what}", cure="export the chat again") from error
 
 
 def text_lines(piece: Piece, reject: Reject) -> Iterator[tuple[int, str]]:

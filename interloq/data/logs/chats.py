@@ -140,7 +140,7 @@ def _posts(
 ) -> Iterator[RawPost]:
     """Posts of the messages of an export; a bad message is named by its number."""
     if not isinstance(values, list):
-        raise InputError("expected a list of messages", cure="name the file of one chat", where=piece.name)
+        raise InputError("expected a list of messages", cure="name the file of one chat")
     for number, value in enumerate(values, 1):
         try:
             if not isinstance(value, dict):
@@ -154,7 +154,7 @@ def _posts(
 
 def _messages(export: Any, piece: Piece) -> Any:
     if not isinstance(export, dict) or "messages" not in export:
-        raise InputError("no 'messages' in it", cure="name the file of one chat", where=piece.name)
+        raise InputError("no 'messages' in it", cure="name the file of one chat")
     return export["messages"]
 
 
