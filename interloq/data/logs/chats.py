@@ -41,7 +41,7 @@ def read_telegram(piece: Piece, reject: Reject) -> Iterator[RawPost]:
             shape="retweet" if "forwarded_from" in value else shape,  # type: ignore[arg-type]
         )
 
-    yield from _posts(_messages(export, piece), piece, reject, post)
+    yield from _posts(_messages(export), reject, post)
 
 
 def read_discord(piece: Piece, reject: Reject) -> Iterator[RawPost]:
@@ -58,7 +58,7 @@ def read_discord(piece: Piece, reject: Reject) -> Iterator[RawPost]:
             shape="" if value.get("type", "Default") in ("Default", "Reply") else "notice",
         )
 
-    yield from _posts(_messages(document(piece), piece), piece, reject, post)
+    yield from _posts(_messages(document(piece)), reject, post)
 
 
 def read_slack(piece: Piece, reject: Reject) -> Iterator[RawPost]:
@@ -77,7 +77,7 @@ def read_slack(piece: Piece, reject: Reject) -> Iterator[RawPost]:
             shape="" if value.get("subtype", "thread_broadcast") == "thread_broadcast" else "notice",
         )
 
-    yield from _posts(document(piece), piece, reject, post)
+    yield from _posts(document(piece), reject, post)
 
 
 def read_whatsapp(piece: Piece, reject: Reject) -> Iterator[RawPost]:
@@ -135,9 +135,7 @@ def _whatsapp_time(found: re.Match[str], month_first: bool) -> int:
     return microseconds(f"{year:04}-{month:02}-{day:02}T{hour:02}:{found['minute']}:{found['second'] or '00'}")
 
 
-def _posts(
-    values: Any, piece: Piece, reject: Reject, make: Callable[[Mapping[str, Any]], RawPost]
-) -> Iterator[RawPost]:
+def _posts(values: Any, reject: Reject, make: Callable[[Mapping[str, Any]], RawPost]) -> Iterator[RawPost]:
     """Posts of the messages of an export; a bad message is named by its number."""
     if not isinstance(values, list):
         raise InputError("expected a list of messages", cure="name the file of one chat")
@@ -152,7 +150,7 @@ def _posts(
         yield post
 
 
-def _messages(export: Any, piece: Piece) -> Any:
+def _messages(export: Any) -> Any:
     if not isinstance(export, dict) or "messages" not in export:
         raise InputError("no 'messages' in it", cure="name the file of one chat")
     return export["messages"]
