@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 from interloq import Rating, Reference, Sample
 
 pytest_plugins = ["server_fixtures"]
+# a shell starts jobs in the background deaf to Ctrl-C, and so their children; tests of interrupts need them to hear it
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def missing(component: str) -> None:

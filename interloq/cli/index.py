@@ -68,14 +68,14 @@ def _build(args: argparse.Namespace) -> int:
     index = create_index(
         args.output, args.retriever, expected=args.expected, exact_up_to=args.exact_up_to, recall=args.recall
     )
-    return _add_all(index, args.output, args)
+    return _add_all(index, args)
 
 
 def _add(args: argparse.Namespace) -> int:
     from interloq.retrieve.index import open_index
 
     _check_files(args)
-    return _add_all(open_index(args.index), args.index, args)
+    return _add_all(open_index(args.index), args)
 
 
 def _check_files(args: argparse.Namespace) -> None:
@@ -89,15 +89,15 @@ def _check_files(args: argparse.Namespace) -> None:
         raise InputError(f"--segment must be at least 1, got {args.segment}")
 
 
-def _add_all(index: Any, name: str, args: argparse.Namespace) -> int:
+def _add_all(index: Any, args: argparse.Namespace) -> int:
     guard = _Without(args.without, args.strict)
     files = [_add_file(index, path, guard, args) for path in args.pairs]
     if args.json:
-        print_json({"index": name, "pairs": len(index.home), "files": files})
+        print_json({"index": index.home.where, "pairs": len(index.home), "files": files})
         return 0
     for facts in files:
         print(_said(facts))
-    print(f"{name}: {len(index.home):,} pairs")
+    print(f"{index.home.where}: {len(index.home):,} pairs")
     return 0
 
 
@@ -208,7 +208,7 @@ def _info(args: argparse.Namespace) -> int:
     index = open_index(args.index)
     manifest = getattr(index.home, "manifest", None)
     facts: dict[str, Any] = {
-        "index": args.index,
+        "index": index.home.where,
         "pairs": len(index.home),
         "retriever": spec(index.retriever),
         "built_with": index.retriever.built_with(),
@@ -222,7 +222,7 @@ def _info(args: argparse.Namespace) -> int:
         print_json(facts)
         return 0
     recall, wanted, size = facts["recall"], facts["wanted_recall"], facts["bytes"]
-    print(f"{args.index}: {facts['pairs']:,} pairs" + (f", {size / 1e6:,.1f} MB" if size else ""))
+    print(f"{index.home.where}: {facts['pairs']:,} pairs" + (f", {size / 1e6:,.1f} MB" if size else ""))
     print(f"retriever: {facts['retriever']} ({facts['built_with']})")
     print(
         "search: exact"

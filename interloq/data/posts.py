@@ -48,7 +48,7 @@ def read_piece(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 def read_batches(piece: Piece, reject: Reject) -> Iterator[Columns]:
     """The posts of a piece, a few thousand at a time."""
-    if piece.format == "posts" and not piece.overlong and not piece.whole:
+    if piece.format == "posts" and not (piece.overlong or piece.whole):
         yield from own.read_columns(piece, reject)
         return
     posts = read_piece(piece, reject)

@@ -29,7 +29,7 @@ Keys = NDArray[np.uint64]
 Run = tuple[Keys, NDArray[Any]]  # sorted distinct keys, and the sum of each
 FREQUENT = 2048  # words whose pairs are summed in a table: most pairs, in 32 MiB
 PART = 1_000_000  # tokens taken at a time
-BLOCK = 4_000_000  # entries taken at a time when runs are merged
+SMALLEST = 1000  # keys held at a time, however little memory is allowed
 KEYS, SUMS, FACTS = "cooccurrence.u64", "cooccurrence.sums", "cooccurrence.json"
 
 
@@ -83,11 +83,12 @@ def count(
     for left_over in folder.glob("run-*"):
         left_over.unlink()
     weights, unit = distance_weights(window)
-    counter = _Counter(folder, words, weights, limit=max(1000, int(memory / 48)))
+    counter = _Counter(folder, words, weights, limit=max(SMALLEST, int(memory / 64)))
     for part in parts:
         counter.add(part)
         step(len(part.tokens))
-    entries, diagonal = _write_merged(folder, counter.runs(), words)
+    runs = counter.runs()
+    entries, diagonal = _write_merged(folder, runs, words, block=max(SMALLEST, int(memory / 96 / len(runs))))
     facts = Cooccurrence(folder, words, window, unit, entries, diagonal, bool(weights.dtype == np.int64))
     with replacing(folder / FACTS) as file:
         file.write(orjson.dumps({name: value for name, value in asdict(facts).items() if name != "folder"}))
@@ -180,11 +181,11 @@ def _open_run(folder: Path, number: int, dtype: np.dtype[Any]) -> Run:
     return np.memmap(paths[0], dtype=np.uint64, mode="r"), np.memmap(paths[1], dtype=dtype, mode="r")
 
 
-def _write_merged(folder: Path, runs: Sequence[Run], words: int) -> tuple[int, int]:
+def _write_merged(folder: Path, runs: Sequence[Run], words: int, *, block: int) -> tuple[int, int]:
     """Entries written, and how many of them lie on the diagonal, where a key is a · words + a."""
     entries, diagonal = 0, 0
     with (folder / KEYS).open("wb") as key_file, (folder / SUMS).open("wb") as sum_file:
-        for keys, sums in merged(runs, BLOCK):
+        for keys, sums in merged(runs, block):
             keys.tofile(key_file)
             sums.tofile(sum_file)
             entries += len(keys)

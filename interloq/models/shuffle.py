@@ -83,8 +83,9 @@ def _deal(counted: Cooccurrence, folder: Path, chunks: int, seed: int, step: Cal
     with ExitStack() as stack:
         files = [stack.enter_context(_bin(folder, number).open("wb")) for number in range(chunks)]
         for entries in _both_orders(counted):
-            target = rng.integers(chunks, size=len(entries))
-            _write_dealt(files, entries[np.argsort(target, kind="stable")], np.bincount(target, minlength=chunks))
+            target = rng.integers(chunks, size=len(entries), dtype=np.uint16)
+            dealt = _taken(entries, np.argsort(target, kind="stable"))
+            _write_dealt(files, dealt, np.bincount(target, minlength=chunks))
             per_word += np.bincount(entries["row"], minlength=counted.words)
             step(len(entries))
     return int(per_word.max())
@@ -106,14 +107,19 @@ def _write_dealt(files: Sequence[IO[bytes]], entries: NDArray[np.void], counts: 
 
 
 def _ordered(entries: NDArray[np.void], rng: np.random.Generator) -> Chunk:
-    entries = entries[rng.permutation(len(entries))]
     row_group, column_group = group_of(entries["row"]), group_of(entries["column"])
-    block = (column_group - row_group) % BLOCKS * BLOCKS + row_group
-    order = np.argsort(block.astype(np.int16), kind="stable")
+    block = ((column_group - row_group) % BLOCKS * BLOCKS + row_group).astype(np.int16)
+    shuffled = rng.permutation(len(entries))
+    entries = _taken(entries, shuffled[np.argsort(block[shuffled], kind="stable")])
     ends = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=BLOCKS**2))])
-    entries = entries[order]
     rows, columns, values = (np.ascontiguousarray(entries[name]) for name in ("row", "column", "value"))
     return Chunk(rows, columns, values, ends)
+
+
+def _taken(entries: NDArray[np.void], order: NDArray[np.int64]) -> NDArray[np.void]:
+    """Entries in another order; numpy does that ten times faster with rows of integers than with records."""
+    rows = entries.view(np.int32).reshape(-1, 3)
+    return np.take(rows, order, axis=0).view(ENTRY).reshape(-1)
 
 
 def _save(path: Path, chunk: Chunk) -> None:

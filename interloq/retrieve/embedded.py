@@ -95,6 +95,10 @@ class Embedded:
             )
         return cls(folder, retriever)
 
+    @property
+    def where(self) -> str:
+        return str(self.folder)
+
     def _check(self, retriever: Retriever) -> None:
         for name, own, given in (
             ("retriever", self.manifest.retriever, spec(retriever)),
@@ -235,7 +239,8 @@ class Embedded:
         return found
 
     def sources(self) -> dict[str, int]:
-        return dict(self.manifest.sources)
+        """Read anew: another process may have added some since this one opened the folder."""
+        return dict(_read(self.folder).sources)
 
     def __len__(self) -> int:
         return sum(segment["pairs"] for segment in self.manifest.segments)
@@ -286,7 +291,9 @@ class Embedded:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Remove what a killed process left behind: segments that the manifest does not name."""
+        """Remove what a killed process left behind: segments that the manifest does not name, half-written files."""
+        for half in self.folder.rglob(".*.part"):
+            half.unlink()
         named = {segment["name"] for segment in self.manifest.segments}
         for path in (self.folder / SEGMENTS).iterdir():
             if path.name not in named:

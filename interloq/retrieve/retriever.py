@@ -81,6 +81,10 @@ class Retriever(Protocol):
 class Home(Protocol):
     """Where pairs live. Ids are positions: the first pair ever added is 0."""
 
+    @property
+    def where(self) -> str:
+        """Its address as it may be shown: without a password."""
+
     def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
         """Store a batch whole or not at all; remember that `consumed` pairs of `source` are in."""
 

@@ -224,6 +224,20 @@ def test_an_interrupt_is_safe(log: Path, expected: dict[str, bytes], tmp_path: P
     assert contents(output) == expected
 
 
+def test_an_interrupt_of_the_joins(log: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
+    """DuckDB makes an error of its own out of Ctrl-C."""
+    process = start(log, tmp_path / "corpus", workers=1)
+    assert until((tmp_path / "corpus/.work/tables/again.parquet").exists, process)
+    process.send_signal(signal.SIGINT)
+    assert process.wait() in (-signal.SIGINT, 130, 0)  # 0 where the signal came too late
+    assert start(log, tmp_path / "corpus").wait() == 0
+    assert contents(tmp_path / "corpus") == expected
+    with pytest.raises(KeyboardInterrupt), building._troubles_named():
+        raise RuntimeError("Query interrupted")
+    with pytest.raises(RuntimeError, match="something else"), building._troubles_named():
+        raise RuntimeError("something else")
+
+
 def stopped(monkeypatch: pytest.MonkeyPatch, log: Path, output: Path) -> None:
     """A build that stops after cleaning."""
     with monkeypatch.context() as patch:

@@ -62,7 +62,7 @@ def counted(texts: Texts, folder: Path, *, window: int, n: int = 3, memory: floa
 def cramped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small limits, so that a small corpus meets table, runs and merging."""
     monkeypatch.setattr(cooccur, "FREQUENT", 3)
-    monkeypatch.setattr(cooccur, "BLOCK", 5)
+    monkeypatch.setattr(cooccur, "SMALLEST", 5)
 
 
 @given(
@@ -76,7 +76,7 @@ def test_counts_are_those_of_a_literal_loop(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cooccur, "FREQUENT", 3)
-        patch.setattr(cooccur, "BLOCK", 5)
+        patch.setattr(cooccur, "SMALLEST", 5)
         found = counted(texts, tmp_path_factory.mktemp("counts"), window=window, n=n)
     expected = literal(texts, window)
     assert found.keys() == expected.keys()

@@ -164,7 +164,7 @@ class _Job:
     def run(self) -> dict[str, Any]:
         cleaned = self._clean()
         tables = Tables(self.work / "posts", self.work / "tables", memory=self.memory, threads=self.workers)
-        with contextlib.closing(tables), _memory_named():
+        with contextlib.closing(tables), _troubles_named():
             at = self._join(tables)
             stretches = [Stretch(i, *chunk) for i, chunk in enumerate(threads.chunks(tables))]
             found = threads.counts(tables, self.settings.examples)
@@ -272,13 +272,15 @@ def _source(logs: Logs) -> str:
 
 
 @contextlib.contextmanager
-def _memory_named() -> Iterator[None]:
+def _troubles_named() -> Iterator[None]:
     """Says what to do when the joins do not get on with their memory or their disk."""
     import duckdb
 
     try:
         yield
-    except duckdb.InterruptException:
+    except (duckdb.InterruptException, RuntimeError) as error:  # the second is what Ctrl-C becomes in there
+        if isinstance(error, RuntimeError) and "interrupt" not in str(error).lower():
+            raise
         raise KeyboardInterrupt from None
     except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
         first = str(error).splitlines()[0]

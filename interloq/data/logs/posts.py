@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from dataclasses import replace
 from operator import itemgetter, methodcaller
 from typing import Any
+
+import orjson
 
 from interloq.data.clean import Columns, RawPost, columns_of
 from interloq.data.files import MAX_LINE
@@ -52,14 +54,22 @@ def read_columns(piece: Piece, reject: Reject) -> Iterator[Columns]:
     """The posts of JSON objects, a few thousand at a time."""
     plain_id = _plain_id(piece)
     make = _maker(piece.fields, stem(piece.name), plain_id)
-    found = objects(piece, reject)
-    while batch := list(islice(found, BATCH)):
-        columns = _at_once([value for _, _, value in batch], piece.fields, plain_id)
-        yield columns or columns_of(list(_one_by_one(batch, make, reject)))
+    if piece.whole:
+        yield columns_of(list(_one_by_one(piece, make, reject)))
+        return
+    lines = piece.data.removesuffix(b"\n").split(b"\n")
+    headed = b'"schema"' in piece.data  # perhaps a header
+    for start in range(0, len(lines), BATCH):
+        batch = lines[start : start + BATCH]
+        columns = None if headed else _at_once(batch, piece.fields, plain_id)
+        if columns is None:
+            part = replace(piece, data=b"\n".join(batch), first_line=piece.first_line + start)
+            columns = columns_of(list(_one_by_one(part, make, reject)))
+        yield columns
 
 
-def _one_by_one(batch: Sequence[tuple[int, bytes, dict[str, Any]]], make: Make, reject: Reject) -> Iterator[RawPost]:
-    for number, line, value in batch:
+def _one_by_one(piece: Piece, make: Make, reject: Reject) -> Iterator[RawPost]:
+    for number, line, value in objects(piece, reject):
         try:
             yield make(value, number)
         except InputError as error:
@@ -81,10 +91,16 @@ def read_table(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def _at_once(
-    values: Sequence[dict[str, Any]], fields: Mapping[str, str], plain_id: Callable[[str], str] | None
+    lines: Sequence[bytes], fields: Mapping[str, str], plain_id: Callable[[str], str] | None
 ) -> Columns | None:
-    """The posts of many records, part by part; None where one of them needs a closer look."""
+    """The posts of many lines, part by part; None where one of them needs a closer look."""
     if any("." in name for name in fields.values()) or "id" not in fields:
+        return None
+    try:
+        values = list(map(orjson.loads, lines))
+    except orjson.JSONDecodeError:
+        return None
+    if set(map(type, values)) != {dict}:
         return None
     names = [fields.get(part, "") for part in NAMES]
     try:
