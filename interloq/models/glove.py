@@ -120,7 +120,7 @@ def train(
     if _claim(folder, job):
         say(f"{folder} is trained already")
         return WordVectors.load(folder)
-    work = folder / "work"
+    work, engine_for = folder / "work", _engine(device, threads)
     corpus = Corpus.load(work) or _tokenised(texts, work, settings, progress)
     say(
         f"{corpus.tokens} tokens in {corpus.texts} texts ({corpus.duplicates} repeated texts left out); "
@@ -128,7 +128,7 @@ def train(
     )
     chunks = shuffle.Chunks.load(work) or _shuffled(corpus, work, settings, memory, progress)
     say(f"{chunks.entries} pairs of words to train on")
-    parameters, curve = _epochs(chunks, corpus, work, settings, _engine(device, threads), progress, say)
+    parameters, curve = _epochs(chunks, corpus, work, settings, engine_for, progress, say)
     return _save(folder, corpus, settings, parameters, curve, job=job, source=source)
 
 
@@ -187,18 +187,18 @@ def _shuffled(corpus: Corpus, work: Path, settings: Glove, memory: float, progre
 
 
 def _engine(device: str, threads: int) -> Callable[[Glove, Parameters, shuffle.Chunks], Engine]:
-    """Imported only here: numba and torch are heavy, and either will do."""
+    """Imported only here: numba and torch are heavy, and either will do. What is missing is said before any work."""
     try:
         if device == "cpu":
             from interloq.models.glove_numba import NumbaEngine
 
             return lambda settings, parameters, _: NumbaEngine(settings, parameters, threads=threads)
-        from interloq.models.glove_torch import TorchEngine
+        from interloq.models.glove_torch import TorchEngine, check
     except ImportError as error:
         package = "numba" if device == "cpu" else "torch"
         raise MissingDependencyError(f"training vectors on device {device!r}", package, "vectors") from error
-    name = "cpu" if device == "torch" else device
-    return lambda settings, parameters, chunks: TorchEngine(settings, parameters, chunks, device=name)
+    check(device)
+    return lambda settings, parameters, chunks: TorchEngine(settings, parameters, chunks, device=device)
 
 
 def _epochs(

@@ -23,13 +23,17 @@ LARGEST = 2**16  # entries in a batch
 Batch = tuple[Any, Any, Any, Any]  # rows, columns, logarithms, weights
 
 
+def check(device: str) -> None:
+    if device == "cuda" and not torch.cuda.is_available():
+        raise InputError("torch finds no CUDA device", cure="run without --device cuda")
+
+
 class TorchEngine:
     def __init__(self, settings: Glove, parameters: Parameters, chunks: Chunks, *, device: str) -> None:
-        if device == "cuda" and not torch.cuda.is_available():
-            raise InputError("torch finds no CUDA device", cure="run without --device cuda")
-        self.device = device
+        self.device = device  # for the signature
+        self._where = "cpu" if device == "torch" else device
         self._settings = settings
-        self._tensors = [torch.from_numpy(array).to(device) for array in parameters.arrays()]
+        self._tensors = [torch.from_numpy(array).to(self._where) for array in parameters.arrays()]
         self._batch = int(min(LARGEST, max(1, SHARED * chunks.entries // max(1, chunks.most))))
         self._kept: list[Batch] | None = [] if self._all_fit(chunks) else None
 
@@ -39,10 +43,10 @@ class TorchEngine:
 
     def epoch(self, chunks: Iterator[Chunk], rng: np.random.Generator, step: Callable[[int], None]) -> float:
         """One pass over all entries; the sum of their losses, each taken just before its step."""
-        generator = torch.Generator(device=self.device).manual_seed(int(rng.integers(2**62)))
-        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        generator = torch.Generator(device=self._where).manual_seed(int(rng.integers(2**62)))
+        total = torch.zeros((), dtype=torch.float64, device=self._where)
         for rows, columns, logs, weights in self._sent(chunks):
-            order = torch.randperm(len(rows), generator=generator, device=self.device)
+            order = torch.randperm(len(rows), generator=generator, device=self._where)
             for which in order.split(self._batch):
                 total += self._train(rows[which], columns[which], logs[which], weights[which])
             step(len(rows))
@@ -54,7 +58,7 @@ class TorchEngine:
             return
         for chunk in chunks:
             arrays = (chunk.rows, chunk.columns, *self._settings.targets(chunk.values))
-            rows, columns, logs, weights = (torch.from_numpy(array).to(self.device) for array in arrays)
+            rows, columns, logs, weights = (torch.from_numpy(array).to(self._where) for array in arrays)
             batch = rows.long(), columns.long(), logs, weights
             if self._kept is not None:
                 self._kept.append(batch)

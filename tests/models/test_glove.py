@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,15 @@ from interloq.models.shuffle import BLOCKS, Chunks
 from interloq.models.vectors import WordVectors
 from interloq.registry import create
 
-pytest.importorskip("numba")
 Entries = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 SPACES = create("whitespace", kind="tokenizer")
 SMALL = Glove(dimensions=20, window=5, x_max=10.0, epochs=12, min_count=1, tokenizer=SPACES)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def numba() -> None:
+    if find_spec("numba") is None:
+        missing("numba")
 
 
 def topical_texts(n: int = 600, *, topics: int = 5, each: int = 7) -> list[str]:
@@ -172,8 +178,16 @@ def test_torch_learns_what_numba_learns(tmp_path: Path, torch: Any) -> None:
     texts = topical_texts(3000, topics=12, each=12)
     ours = trained_on(texts, tmp_path / "numba", SMALL)
     theirs = trained_on(texts, tmp_path / "torch", SMALL, device="torch")
+    assert "|device:torch|" in theirs.facts["origin"]
     assert curve_of(tmp_path / "torch")[-1] == pytest.approx(curve_of(tmp_path / "numba")[-1], rel=0.01)
     assert np.corrcoef(cosines(ours.matrix), cosines(theirs.matrix))[0, 1] > 0.9
+
+
+def test_torch_needs_no_numba(tmp_path: Path, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.delitem(sys.modules, "interloq.models.glove_numba", raising=False)
+    trained = trained_on(topical_texts(50), tmp_path / "out", changed(epochs=2), device="torch")
+    assert np.isfinite(trained.matrix).all()
 
 
 def test_cuda_without_a_gpu_is_a_clear_error(tmp_path: Path, torch: Any) -> None:
@@ -181,6 +195,7 @@ def test_cuda_without_a_gpu_is_a_clear_error(tmp_path: Path, torch: Any) -> None
         pytest.skip("this machine has a GPU")
     with pytest.raises(InputError, match="torch finds no CUDA device; run without --device cuda"):
         trained_on(topical_texts(20), tmp_path / "out", SMALL, device="cuda")
+    assert not list(tmp_path.glob("out/work/tokens*")), "said before any work is done"
 
 
 # ---- a long job ------------------------------------------------------------------------------------------------------

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import missing
 
 from interloq import Dialogue, Sample, write
 from interloq.cli.main import main
 from interloq.models.vectors import WordVectors
 from interloq.records import Pair
 
-pytest.importorskip("numba")
 TEXTS = ["the cat sat", "the dog sat", "a cat and a dog", "the cat saw the dog", "a dog sat and saw a cat"]
 FAST = ["--dimensions", "6", "--epochs", "3", "--min-count", "1", "--threads", "1"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def numba() -> None:
+    if find_spec("numba") is None:
+        missing("numba")
 
 
 @pytest.fixture
