@@ -34,6 +34,11 @@ class Texts:
         rows[inside] = self.tokens[(starts[:, None] + columns)[inside]]
         return rows
 
+    def without(self, dropped: NDArray[np.bool_]) -> Texts:
+        """The same texts without some of their tokens."""
+        kept = np.concatenate([[0], np.cumsum(~dropped, dtype=np.int64)])
+        return Texts(self.tokens[~dropped], kept[self.ends])
+
     def __getitem__(self, i: int) -> Ints:
         return self.tokens[self.ends[i] : self.ends[i + 1]]
 

@@ -161,7 +161,10 @@ def _apply(texts: list[str], flags: Flags, bit: int, work: Callable[[str], str],
 
 def _without_rare_urls(text: str) -> str:
     """Looks again first: the `t.co/` of most texts has gone with its `https://`."""
-    return clean.without_rare_urls(text) if any(part in text for part in clean.RARE_URLS) else text
+    for part in clean.RARE_URLS:
+        if part in text:
+            return clean.without_rare_urls(text)
+    return text
 
 
 def _without_double_spaces(text: str) -> str:
@@ -187,11 +190,7 @@ def _table() -> NDArray[np.uint8]:
 
 def _shorten(texts: list[str], scan: Scan, cleaning: Cleaning) -> set[int]:
     """Cut repeats, texts in place; returns the rows that were looked at."""
-    letters: list[int] = []
-    if cleaning.repeated_letters:
-        letters = scan.rows(_periodic(scan.codes, cleaning.repeated_letters)).tolist()
-        for row in letters:
-            texts[row] = clean.shorter_letters(texts[row], cleaning.repeated_letters)
+    letters = _shorten_letters(texts, scan, cleaning.repeated_letters) if cleaning.repeated_letters else []
     words: set[int] = set()
     if cleaning.repeated_words:
         words |= set(scan.rows(_same_words(scan.codes, cleaning.repeated_words)).tolist())
@@ -201,6 +200,22 @@ def _shorten(texts: list[str], scan: Scan, cleaning: Cleaning) -> set[int]:
         for row in words:
             texts[row] = clean.shorter_words(texts[row], cleaning.repeated_words)
     return words.union(letters)
+
+
+def _shorten_letters(texts: list[str], scan: Scan, most: int) -> list[int]:
+    """Cut repeated letters, where they are: a match begins at a place of `_periodic`, and ends soon after the last."""
+    places = _periodic(scan.codes, most)
+    if not len(places):
+        return []
+    rows, firsts = np.unique(np.searchsorted(scan.ends, places), return_index=True)
+    lasts = np.append(firsts[1:], len(places)) - 1
+    begin = places[firsts] - scan.starts[rows]
+    end = places[lasts] - scan.starts[rows] + 4 * (most + 1)
+    for row, i, j in zip(rows.tolist(), begin.tolist(), end.tolist(), strict=True):
+        text = texts[row]
+        texts[row] = text[:i] + clean.shorter_letters(text[i:j], most) + text[j:]
+    found: list[int] = rows.tolist()
+    return found
 
 
 def _periodic(codes: Codes, most: int) -> Rows:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -34,6 +34,7 @@ BROKEN = {
 }
 MAX_THREAD = 200_000  # posts: a thread is walked in memory
 CHUNK = 100_000  # posts of the threads that are walked at a time
+STEPS = 16  # tables made, more or less: deep threads take a few more
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ class Tables:
     """The steps, each a file in a folder; `counts` says what they found."""
 
     def __init__(self, posts: Path, folder: Path, *, memory: str, threads: int) -> None:
-        self.folder = folder
+        self.folder, self.made = folder, 0
+        self.progress: Callable[[float], None] = lambda _: None
         folder.mkdir(parents=True, exist_ok=True)
         self.connection = _connected(folder / "spill", memory, threads)
         self.connection.read_parquet(str(posts / "*.parquet")).create_view("posts")
@@ -78,6 +80,8 @@ class Tables:
             self.connection.sql(query).write_parquet(str(part), compression="snappy", row_group_size=61_440)
             part.replace(path)
         self.know(name)
+        self.made += 1
+        self.progress(min(0.95, self.made / STEPS))
 
     def know(self, name: str, as_name: str = "") -> None:
         table = self.connection.read_parquet(str(self.folder / f"{name}.parquet"))

@@ -23,7 +23,7 @@ import orjson
 from numpy.typing import NDArray
 
 from interloq.data.files import replacing
-from interloq.models.numbering import Numbered
+from interloq.data.numbering import Texts
 
 Keys = NDArray[np.uint64]
 Run = tuple[Keys, NDArray[Any]]  # sorted distinct keys, and the sum of each
@@ -70,7 +70,7 @@ class Cooccurrence:
 
 
 def count(
-    parts: Iterable[Numbered],
+    parts: Iterable[Texts],
     folder: Path,
     *,
     words: int,
@@ -114,7 +114,7 @@ class _Counter:
         self._n_waiting, self._n_runs = 0, 0
         self._shift = np.uint64(int(len(weights) - 1).bit_length())
 
-    def add(self, part: Numbered) -> None:
+    def add(self, part: Texts) -> None:
         """Pairs at every distance: in the table, or waiting as keys."""
         text_of = np.repeat(np.arange(len(part.lengths), dtype=np.int32), part.lengths)
         cells, cell_weights = [], []

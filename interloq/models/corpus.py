@@ -18,9 +18,10 @@ import orjson
 from numpy.typing import NDArray
 
 from interloq.data.files import replacing
+from interloq.data.numbering import Texts
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError
-from interloq.models.numbering import Numbered, Numbering
+from interloq.models.numbering import Numbering
 
 BATCH = 10_000  # texts tokenised at a time
 TOKENS, LENGTHS, RANKS, FACTS = "tokens.i32", "lengths.i32", "ranks.i32", "corpus.json"
@@ -43,7 +44,7 @@ class Corpus:
         path = folder / FACTS
         return cls(folder, **orjson.loads(path.read_bytes())) if path.exists() else None
 
-    def parts(self, size: int) -> Iterator[Numbered]:
+    def parts(self, size: int) -> Iterator[Texts]:
         """Texts of about `size` tokens together as ranks; words outside the vocabulary are left out."""
         tokens = np.memmap(self.folder / TOKENS, dtype=np.int32, mode="r")
         ranks = np.fromfile(self.folder / RANKS, dtype=np.int32)
@@ -52,7 +53,7 @@ class Corpus:
         while first < len(ends) - 1:
             last = max(first + 1, int(np.searchsorted(ends, ends[first] + size, side="right")) - 1)
             part = ranks[tokens[ends[first] : ends[last]]]
-            yield Numbered(part, ends[first : last + 1] - ends[first]).without(part < 0)
+            yield Texts(part, ends[first : last + 1] - ends[first]).without(part < 0)
             first = last
 
 

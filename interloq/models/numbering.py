@@ -6,31 +6,13 @@ Where the tokenizer never looks past white space, each distinct word is split on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interloq.data.numbering import Texts
 from interloq.data.tokenize import Tokenizer
 
 REMEMBERED = 1_000_000  # words kept with their tokens; then all are forgotten, so that memory stays flat
-
-
-@dataclass(frozen=True, slots=True)
-class Numbered:
-    """Text i is `tokens[ends[i]:ends[i + 1]]`."""
-
-    tokens: NDArray[np.int32]
-    ends: NDArray[np.int64]
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        return np.diff(self.ends)
-
-    def without(self, dropped: NDArray[np.bool_]) -> Numbered:
-        """The same texts without some of their tokens."""
-        kept = np.concatenate([[0], np.cumsum(~dropped, dtype=np.int64)])
-        return Numbered(self.tokens[~dropped], kept[self.ends])
 
 
 class Numbering:
@@ -40,7 +22,7 @@ class Numbering:
         self._by_word = tokenizer.by_word
         self._words = _Words(tokenizer, number)
 
-    def texts(self, texts: Iterable[str]) -> Numbered:
+    def texts(self, texts: Iterable[str]) -> Texts:
         numbers: list[int] = []
         ends = [0]
         words = self._words
@@ -52,7 +34,7 @@ class Numbering:
             else:
                 numbers += words.numbers(text)
             ends.append(len(numbers))
-        return Numbered(np.array(numbers, dtype=np.int32), np.array(ends, dtype=np.int64))
+        return Texts(np.array(numbers, dtype=np.int32), np.array(ends, dtype=np.int64))
 
 
 class _Words(dict[str, list[int]]):

@@ -18,9 +18,10 @@ import orjson
 from numpy.typing import NDArray
 
 from interloq.data.files import replacing
+from interloq.data.numbering import Texts
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError
-from interloq.models.numbering import Numbered, Numbering
+from interloq.models.numbering import Numbering
 from interloq.models.recorded_tokenizer import agreed, as_tokenizer, described
 from interloq.models.vector_files import blocks
 from interloq.models.word_table import WordTable
@@ -194,7 +195,7 @@ class WordVectors:
         known = numbered.without(unknown).lengths
         return Coverage(len(known), int((known == 0).sum()), len(unknown), int(unknown.sum()))
 
-    def _means(self, numbered: Numbered, unknown: Unknown) -> Floats:
+    def _means(self, numbered: Texts, unknown: Unknown) -> Floats:
         from scipy.sparse import csr_array
 
         nothing_known = numbered.without(numbered.tokens < 0).lengths == 0
@@ -209,7 +210,7 @@ class WordVectors:
         means[nothing_known] = np.nan
         return np.asarray(means, dtype=np.float32)
 
-    def _replaced(self, numbered: Numbered, unknown: Unknown) -> tuple[Numbered, Floats]:
+    def _replaced(self, numbered: Texts, unknown: Unknown) -> tuple[Texts, Floats]:
         """Numbers for unknown words too; len(words) stands for the extra vector."""
         missing, extra = numbered.tokens < 0, np.zeros((0, self.dimensions), dtype=np.float32)
         if unknown == "mean":
@@ -219,7 +220,7 @@ class WordVectors:
             place = self.words.find(word)
         else:
             return numbered.without(missing), extra
-        return Numbered(np.where(missing, np.int32(place), numbered.tokens), numbered.ends), extra
+        return Texts(np.where(missing, np.int32(place), numbered.tokens), numbered.ends), extra
 
     def _mean(self) -> Floats:
         if self._middle is None:

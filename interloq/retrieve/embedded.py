@@ -6,7 +6,7 @@ pairs of each source they hold. New logs are further segments, so nothing is reb
 
 Vectors are compared exactly up to `exact_up_to` pairs. Beyond, they are kept as faiss inverted lists, and `finish`
 chooses how many lists a query visits so that recall@15 reaches `recall`. Recall is measured against exact search: the
-true neighbours of some stored vectors are found while each batch is still at hand.
+true neighbours of some probes are found while each batch is still at hand.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from interloq.errors import InputError
 from interloq.records import Pair
 from interloq.registry import create, spec
 from interloq.retrieve.log import Log, write_log
+from interloq.retrieve.recall import as_probes, choose_effort, share_of_scores
 from interloq.retrieve.retriever import Encoded, Field, Floats, Ids, Retriever, Words, best, fields
 
 SCHEMA = 1
@@ -165,7 +166,7 @@ class Embedded:
         if not trained.exists():
             self._train(key, values)
         lists.write_lists(folder, trained, values)
-        lists.write_truth(folder, self._probes(key), values, NEIGHBOURS + 1)
+        lists.write_truth(folder, self._probes(key), values, NEIGHBOURS)
 
     def _train(self, key: Field, values: Floats) -> None:
         from interloq.retrieve import lists
@@ -174,7 +175,7 @@ class Embedded:
         n_lists = min(MOST_LISTS, 2 ** round(math.log2(math.sqrt(n))), max(1, len(values) // 8))
         step = max(1, len(values) // (n_lists * lists.POINTS_A_LIST))
         with replacing(self._probes_path(key)) as file:
-            np.save(file, values[:: max(1, len(values) // N_PROBES)][:N_PROBES])
+            np.save(file, as_probes(values[:: max(1, len(values) // N_PROBES)][:N_PROBES]))
         lists.write_trained(self._trained(key), lists.train(np.ascontiguousarray(values[::step]), n_lists))
 
     def _convert(self, i: int, segment: Mapping[str, Any]) -> None:
@@ -199,15 +200,17 @@ class Embedded:
         from interloq.retrieve import lists
 
         key: Field = "utterance"
-        truth, probes = lists.read_truth(self._folders(key)), self._probes(key)
-        n_probe, recall = 1, 0.0
-        while True:
-            found, _ = best(*lists.nearest(self._vectors(key), probes, NEIGHBOURS + 1, n_probe), NEIGHBOURS + 1)
-            recall = lists.overlap(truth, found)
-            if recall >= self.manifest.wanted_recall or n_probe >= self._vectors(key)[0].lists.nlist:
-                break
-            n_probe *= 2
-        self._commit(n_probe=n_probe, recall=round(recall, 4))
+        segments, probes = self._vectors(key), self._probes(key)
+        truth = lists.scores(segments, probes, lists.read_truth(self._folders(key)))
+
+        def reached(n_probe: int) -> float:
+            found, _ = best(*lists.nearest(segments, probes, NEIGHBOURS, n_probe), NEIGHBOURS)
+            return share_of_scores(lists.scores(segments, probes, found), truth)
+
+        n_lists = segments[0].lists.nlist
+        efforts = sorted({min(n_lists, round(2 ** (i / 2))) for i in range(2 * n_lists.bit_length())})
+        n_probe, recall = choose_effort(efforts, reached, self.manifest.wanted_recall)
+        self._commit(n_probe=n_probe, recall=recall)
 
     # ---- searching ---------------------------------------------------------------------------------------------------
 

@@ -93,7 +93,12 @@ class Index:
             ids, scores = self._both(utterances, responses, k)
         # what shares nothing with the query is no answer to it, even where nothing better is left
         good = (ids != NOTHING) & (scores > 0) & _comparable(utterances)[:, None]
-        return [self._hits(row[keep], values[keep]) for row, values, keep in zip(ids, scores, good, strict=True)]
+        pairs = iter(self.home.pairs(ids[good].tolist()))
+        return [
+            # scores first: zip must not take one pair too many
+            [Hit(pair, score) for score, pair in zip(values[keep].tolist(), pairs, strict=False)]
+            for values, keep in zip(scores, good, strict=True)
+        ]
 
     def _both(self, utterances: Encoded, responses: Encoded, k: int) -> tuple[Ids, Floats]:
         """Candidates from either side, then the joint score of each."""
@@ -106,10 +111,6 @@ class Index:
         scores = joint(*near, alpha=self.retriever.alpha, epsilon=self.retriever.epsilon)
         scores[ids == NOTHING] = -np.inf
         return best(ids, scores, k)
-
-    def _hits(self, ids: Ids, scores: Floats) -> list[Hit]:
-        pairs = self.home.pairs(ids.tolist())
-        return [Hit(pair, float(score)) for pair, score in zip(pairs, scores, strict=True)]
 
 
 def create_index(

@@ -130,10 +130,3 @@ def read_truth(folders: list[Path]) -> Ids:
             values.append(part["scores"])
             first += int(part["n"])
     return best(np.concatenate(ids, axis=1), np.concatenate(values, axis=1), ids[0].shape[1])[0]
-
-
-def overlap(truth: Ids, found: Ids) -> float:
-    """Mean share of true neighbours that were found."""
-    return float(
-        np.mean([len(set(a) & set(b) - {NOTHING}) / len(set(a) - {NOTHING}) for a, b in zip(truth, found, strict=True)])
-    )

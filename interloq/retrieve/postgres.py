@@ -37,15 +37,14 @@ from interloq.retrieve.postgres_sql import (
     as_table,
     as_text,
 )
+from interloq.retrieve.recall import as_probes, choose_effort, share_reaching
 from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Retriever, Words, fields
 from interloq.retrieve.servers import (
     N_PROBES,
     NEIGHBOURS,
     Manifest,
-    as_probes,
     check,
     check_source,
-    choose_effort,
     new_manifest,
     read_manifest,
     read_options,
@@ -261,7 +260,7 @@ class Postgres:
         _set(connection, "enable_indexscan", "on")
         most = 1_000 if manifest.options["index"] == "hnsw" else _lists(manifest.pairs)
         efforts = [2**i for i in range(4 if most == 1_000 else 0, math.ceil(math.log2(most)))]
-        return choose_effort([*efforts, most], at, truth, manifest.wanted_recall)
+        return choose_effort([*efforts, most], lambda effort: share_reaching(at(effort), truth), manifest.wanted_recall)
 
     # ---- searching ---------------------------------------------------------------------------------------------------
 

@@ -28,15 +28,14 @@ from interloq.registry import create
 from interloq.retrieve.qdrant_collection import EXACT, INDEXING_FROM, NEVER, Collection, Made, Manner
 from interloq.retrieve.qdrant_nodes import Address, Nodes
 from interloq.retrieve.qdrant_points import Ranking
+from interloq.retrieve.recall import as_probes, choose_effort, share_reaching
 from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Retriever, Words, best, fields
 from interloq.retrieve.servers import (
     N_PROBES,
     NEIGHBOURS,
     Manifest,
-    as_probes,
     check,
     check_source,
-    choose_effort,
     new_manifest,
     read_manifest,
     read_options,
@@ -207,10 +206,11 @@ class Qdrant:
         probes = as_probes(self._points.vectors(ids, "utterance"))
         _, truth = self._points.nearest("utterance", probes, NEIGHBOURS + 1, EXACT)
 
-        def at(effort: int) -> Floats:
-            return self._points.nearest("utterance", probes, NEIGHBOURS + 1, {"hnsw_ef": effort})[1]
+        def recall(effort: int) -> float:
+            found = self._points.nearest("utterance", probes, NEIGHBOURS + 1, {"hnsw_ef": effort})[1]
+            return share_reaching(found, truth)
 
-        return choose_effort(EFFORTS, at, truth, self.manifest.wanted_recall)
+        return choose_effort(EFFORTS, recall, self.manifest.wanted_recall)
 
     # ---- searching ---------------------------------------------------------------------------------------------------
 

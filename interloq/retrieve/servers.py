@@ -1,22 +1,19 @@
-"""What the homes on servers share: the manifest they keep there, options in addresses, the choice of effort."""
+"""What the homes on servers share: the manifest they keep there, options in addresses."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
-import numpy as np
-
 from interloq.errors import InputError, nearest
 from interloq.registry import spec
-from interloq.retrieve.retriever import Floats, Retriever, Words
+from interloq.retrieve.retriever import Retriever, Words
 
 SCHEMA = 1
 N_PROBES, NEIGHBOURS = 64, 15  # stored vectors that are looked for to measure recall@15
-TIE = 1e-5  # scores of unit vectors that differ by less are equal
 Options = TypeVar("Options")
 
 
@@ -107,27 +104,3 @@ def _value(name: str, text: str, wanted: type, where: str) -> Any:
     if wanted in (int, float) and not 0 <= value < 2**31:
         raise InputError(f"option {name} must not be negative or huge, got {text!r}", where=where)
     return value
-
-
-def as_probes(vectors: Floats) -> Floats:
-    """Queries made of stored vectors, each with half of another: near what is stored, but not in it."""
-    mixed = vectors + 0.5 * np.roll(vectors, 1, axis=0)
-    norms = np.linalg.norm(mixed, axis=1, keepdims=True)
-    return np.asarray(mixed / np.where(norms > 0, norms, 1), dtype=np.float32)
-
-
-def choose_effort(
-    efforts: Iterable[int], found: Callable[[int], Floats], truth: Floats, wanted: float
-) -> tuple[int, float]:
-    """The first effort whose scores reach the wanted recall of the true scores, or the last."""
-    effort, recall = 0, 0.0
-    for effort in efforts:
-        recall = round(recall_of(found(effort), truth), 4)
-        if recall >= wanted:
-            break
-    return effort, recall
-
-
-def recall_of(found: Floats, truth: Floats) -> float:
-    """The share of found scores that reach the last true one: texts that are alike may stand for each other."""
-    return float(np.mean(found >= truth[:, -1:] - TIE))

@@ -20,6 +20,7 @@ from interloq.data.clean import Cleaning
 from interloq.data.corpus import build as building
 from interloq.data.corpus.build import build
 from interloq.data.corpus.settings import Settings
+from interloq.data.corpus.shards import Logs
 from interloq.data.dialogues import Shape
 from interloq.data.jsonl import header, load, write
 from interloq.data.split import Split
@@ -255,6 +256,26 @@ def test_a_changed_log_is_refused_with_the_cure(log: Path, tmp_path: Path, monke
         build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**18)
     facts = build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**18, fresh=True)
     assert facts["posts"]["read"] == 20_000
+
+
+def test_a_log_that_was_cut_or_went_on_at_a_cut_is_refused(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its finished shards are as they were, but there are more or fewer of them."""
+    parts = [shard.pieces[0].data for shard in Logs([log], block=2**18).shards()]
+    copy = tmp_path / "posts.jsonl"
+    copy.write_bytes(b"".join(parts[:-1]))
+    stopped(monkeypatch, copy, tmp_path / "corpus")
+    for data in (parts, parts[:-2]):
+        copy.write_bytes(b"".join(data))
+        with pytest.raises(InputError, match="the logs have changed since this build began"):
+            build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**18)
+
+
+def test_an_output_among_the_logs_is_refused(log: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="lies in a folder of logs; choose a folder beside the logs"):
+        build([log.parent], log.parent / "corpus", LOOSE, workers=1)
+    assert [path.name for path in log.parent.iterdir()] == ["posts.jsonl"]
 
 
 def test_other_options_are_refused_with_the_cure(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

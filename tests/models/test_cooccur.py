@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq import create
+from interloq.data.numbering import Texts as Numbered
 from interloq.errors import InputError
 from interloq.models import cooccur
 from interloq.models.corpus import Corpus, Distinct, write_corpus
-from interloq.models.numbering import Numbered, Numbering
+from interloq.models.numbering import Numbering
 
 Texts = list[list[int]]
 Matrix = dict[tuple[int, int], float]

@@ -143,6 +143,11 @@ class _Job:
                 what = "an unfinished build with other logs or other options is in the folder"
                 raise InputError(what, cure="repeat it as it was, or add --fresh", where=str(self.output))
             return
+        if any(
+            Path(given).is_dir() and self.output.resolve().is_relative_to(Path(given).resolve())
+            for given in self.inputs
+        ):
+            raise InputError(f"{self.output} lies in a folder of logs", cure="choose a folder beside the logs")
         if self.output.exists() and not self.output.is_dir():
             raise InputError(f"{self.output} is a file", cure="name a folder")
         if self.output.exists() and any(self.output.iterdir()) and not self.work.exists():
@@ -164,6 +169,7 @@ class _Job:
     def run(self) -> dict[str, Any]:
         cleaned = self._clean()
         tables = Tables(self.work / "posts", self.work / "tables", memory=self.memory, threads=self.workers)
+        tables.progress = lambda share: self.progress("joining threads", share)
         with contextlib.closing(tables), _troubles_named():
             at = self._join(tables)
             stretches = [Stretch(i, *chunk) for i, chunk in enumerate(threads.chunks(tables))]
@@ -190,17 +196,26 @@ class _Job:
                 if known is None:
                     yield shard, self.settings.cleaning, folder, self.settings.examples, self.strict
                 elif known["digest"] != shard.digest:
-                    names = ", ".join(sorted({piece.name for piece in shard.pieces}))
-                    cure = "put the logs back as they were, or add --fresh to begin again"
-                    raise InputError("the logs have changed since this build began", cure=cure, where=names)
+                    raise _changed(", ".join(sorted({piece.name for piece in shard.pieces})))
 
         blocks = -(-self.size // self.block) if self.size else self.workers
         for read in work(clean_shard, tasks(), min(self.workers, blocks)):
             self.progress("cleaning posts", min(1.0, read / self.size) if self.size else 0.0)
-        counts = [done(folder, number) for number in numbers]
-        if not any(count and count["kept"] for count in counts):
-            raise self._nothing_left([count for count in counts if count])
-        return [count for count in counts if count]
+        self._check_whole(len(numbers))
+        counts = [count for number in numbers if (count := done(folder, number))]
+        if not any(count["kept"] for count in counts):
+            raise self._nothing_left(counts)
+        return counts
+
+    def _check_whole(self, shards: int) -> None:
+        """The tables of an earlier run must rest on exactly these shards: a log may have got longer or shorter."""
+        found = {"shards": shards, "source": _source(self.logs)}
+        path = self.work / "cleaned.json"
+        if len(list((self.work / "posts").glob("*.json"))) != shards:
+            raise _changed(str(self.inputs[0]))
+        if path.exists() and orjson.loads(path.read_bytes()) != found:
+            raise _changed(str(self.inputs[0]))
+        put_json(path, found)
 
     def _nothing_left(self, counts: Sequence[dict[str, Any]]) -> InputError:
         total = summed(counts, "dropped")
@@ -216,9 +231,7 @@ class _Job:
     def _join(self, tables: Tables) -> tuple[int, ...]:
         self.progress("joining threads", 0.0)
         threads.keep_posts(tables, self.settings.joining, self.settings.bots)
-        self.progress("joining threads", 0.4)
         threads.link(tables, self.settings.joining)
-        self.progress("joining threads", 0.7)
         at = threads.join_threads(tables, self.settings.joining, self.settings.split)
         self.progress("joining threads", 1.0)
         return at
@@ -264,6 +277,11 @@ class _Job:
             return []
         assemble(self.output / BAD_LINES, b"", sorted((self.work / "posts").glob("*.rejected")))
         return [BAD_LINES]
+
+
+def _changed(where: str) -> InputError:
+    cure = "put the logs back as they were, or add --fresh to begin again"
+    return InputError("the logs have changed since this build began", cure=cure, where=where)
 
 
 def _source(logs: Logs) -> str:

@@ -114,6 +114,7 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 def _in_folder(folder: Path) -> list[Path]:
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    files = [path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
     names = {path.as_posix() for path in files}
     found = [path for path in files if is_archive(path) or _wanted(path.as_posix(), names)]
     if not found:

@@ -25,7 +25,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "reply_to": ("reply_to", "in_reply_to", "in_reply_to_id", "reply_to_id", "parent_id", "parent"),
     "lang": ("lang", "language"),
 }
-BATCH = 4096
+BATCH = 2048  # their characters fit into the cache
 Get = Callable[[Mapping[str, Any]], Any]
 Make = Callable[[dict[str, Any], int], RawPost]
 
