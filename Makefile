@@ -1,4 +1,4 @@
-# make demo   set up and score several systems on embedded data; ends with a report
+# make demo   set up, then the whole job on embedded data: train, search, rate, score; ends with a report
 # make test   set up, check style and types, run the tests
 # make check  ruff and mypy alone
 # make bench  the benchmarks (minutes)
@@ -29,7 +29,7 @@ clean:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "interloq needs Python 3.11 or newer; set PYTHON=…")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) --upgrade pip
-	$(PIP) --editable .
+	$(PIP) --editable '.[rater,retrieve]'
 	touch $@
 
 .venv/development: .venv/runtime

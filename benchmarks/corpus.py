@@ -133,8 +133,8 @@ def measured(lines: list[str], cleaning: Cleaning, repeats: int) -> dict[str, fl
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--posts", type=int, default=400_000)
-    parser.add_argument("--language-posts", type=int, default=40_000, help="posts for language identification")
+    parser.add_argument("--posts", type=int, default=1_000_000)
+    parser.add_argument("--language-posts", type=int, default=200_000, help="posts for language identification")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()

@@ -10,25 +10,32 @@ import math
 import re
 import shlex
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from made_ruber import random_scorer
 
-from interloq import Reference, Result, Sample, create, evaluate, registry, spec
+from interloq import Rating, Reference, Result, Sample, create, evaluate, registry, spec, write
 from interloq.cli.main import main
-from interloq.data.embedded import embedded_path
+from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.data.tokenize import Tokenizer, train_sentencepiece
 from interloq.metrics import evaluate as evaluating
-from interloq.metrics.metric import FittedMetric, SetMetric
+from interloq.metrics.metric import NO_REFERENCES, FittedMetric, SetMetric
+from interloq.models.vectors import WordVectors
+from interloq.records import Pair
 from interloq.registry import full_spec
+from interloq.retrieve.index import create_index
 from interloq.version import __version__
 
-UNIT, POSITIVE = (0.0, 1.0), (0.0, math.inf)
+UNIT, POSITIVE, COSINE = (0.0, 1.0), (0.0, math.inf), (-1.0, 1.0)
 # name → the range of its values, and specs beside the defaults
 METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
     "bleu": (UNIT, ["bleu(order=2,level='sentence')", "bleu(smoothing='add-k',k=0.5)", "bleu(smoothing='tiny')"]),
@@ -36,12 +43,41 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
     "chrf": (UNIT, ["chrf(word_order=2)", "chrf(char_order=3,beta=1,lowercase=True,whitespace=True)"]),
     "delta_bleu": (UNIT, ["delta_bleu(mode='corpus',order=4)", "delta_bleu(mode='paper',order=1)"]),
     "distinct": (UNIT, ["distinct(n=1)", "distinct(n=3,per='token')"]),
+    "embedding_average": (COSINE, ["embedding_average(vectors='letters',unknown='mean')"]),
+    "greedy_matching": (COSINE, ["greedy_matching(vectors='letters',unknown='mean')"]),
     "length": (POSITIVE, []),
     "meteor": (UNIT, ["meteor(stages=('exact',))", "meteor(level='corpus',alpha=0.5,gamma=1,lowercase=False)"]),
     "nist": (POSITIVE, ["nist(order=2)"]),
     "rouge_l": (UNIT, ["rouge_l(beta=1,multiple='best')"]),
+    "ruber": (
+        UNIT,
+        [
+            "ruber(referenced=nist,unreferenced=length(tokenizer='char'),blend='min')",
+            "ruber(referenced=bleu,unreferenced=length,blend='max')",
+        ],
+    ),
+    "ruber_referenced": (COSINE, ["ruber_referenced(vectors='letters',unknown='mean')"]),
+    "ruber_unreferenced": (UNIT, []),
+    "vbleu": (
+        UNIT,
+        [
+            "vbleu(index='replies',rater=human(ratings='ratings.jsonl'),mode='paper',k=3)",
+            "vbleu(index='replies',rater=human(ratings='ratings.jsonl'),mode='corpus',order=4,parrot=False,turns=2)",
+        ],
+    ),
+    "vector_extrema": (COSINE, ["vector_extrema(vectors='letters',unknown='mean')"]),
 }
-SPECS = [text for name, (_, variants) in METRICS.items() for text in (name, *variants)]
+# metrics with a field that has no default
+WITH_VECTORS = ["embedding_average", "greedy_matching", "ruber_referenced", "vector_extrema"]
+REQUIRED = dict.fromkeys(WITH_VECTORS, "vectors='letters'") | {
+    "ruber": "referenced=chrf,unreferenced=length",
+    "ruber_unreferenced": "model='scorer'",
+    "vbleu": "index='replies',rater=human(ratings='ratings.jsonl')",
+}
+DEFAULTS = {name: f"{name}({REQUIRED[name]})" if name in REQUIRED else name for name in METRICS}
+SPECS = [text for name, (_, variants) in METRICS.items() for text in (DEFAULTS[name], *variants)]
+WITHOUT_REFERENCES = ("distinct", "length", "ruber_unreferenced")  # these score replies that have none
+REFERENCED = [text for text in SPECS if text.split("(")[0] not in WITHOUT_REFERENCES]
 TOKENIZERS = registry.names("tokenizer")
 CARDS = Path(__file__).parents[1] / "docs" / "metrics"
 
@@ -111,10 +147,6 @@ def sound(text: str, result: Result) -> None:
     assert inside(text, result.value) if result.n else math.isnan(result.value)
 
 
-def needs_references(text: str) -> bool:
-    return create(text).unscorable(ODD["no references"]) is not None
-
-
 def tokenizer(name: str, model: Path) -> Tokenizer:
     made: Tokenizer = create(
         f"sentencepiece(model={str(model)!r})" if name == "sentencepiece" else name, kind="tokenizer"
@@ -129,14 +161,41 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train_sentencepiece(texts, tmp_path_factory.mktemp("model") / "tiny.model", vocabulary=100, coverage=1.0)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Vectors of single characters, named `letters` in the specs above: they lie in the working directory.
+
+    So do `scorer`, an unreferenced scorer with random weights, and an index, `replies`, with ratings of what it finds.
+    All numbers of the vectors are positive, so no reply points away from a reference and scores less than an empty one.
+    """
+    known = sorted({letter for text in FOREIGN.values() for letter in text if not letter.isspace()} | {*ascii_letters})
+    matrix = np.random.default_rng(0).random((len(known), 30), dtype=np.float32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("vectors"))
+        WordVectors.of(known, matrix, tokenizer="char").save("letters")
+        random_scorer(Path("scorer"))
+        patch.setenv("INTERLOQ_CACHE", str(Path("cache").resolve()))
+        index = create_index("replies", "bm25")
+        index.add([Pair(f"p{i}", f"how was it {i % 3} ?", f"it was a good day {i}") for i in range(30)], source="made")
+        places = [(s.id, place) for s in plain_samples() for place in range(len(s.references), len(s.references) + 9)]
+        rated = [Rating(1 + place % 5, item=f"{id}/{place}") for id, place in places]  # not the gold replies
+        write("ratings.jsonl", rated, kind="ratings")
+        yield
+
+
 def test_every_registered_metric_is_listed_here_and_has_a_card() -> None:
     assert sorted(METRICS) == registry.names("metric")
     index = (CARDS / "README.md").read_text("utf-8")
     for name in METRICS:
         assert f"[{name}.md]({name}.md)" in index
         card = (CARDS / f"{name}.md").read_text("utf-8")
-        for field in dataclasses.fields(create(name)):
+        for field in dataclasses.fields(create(DEFAULTS[name])):
             assert not field.init or f"`{field.name}`" in card, f"{name}.md does not explain {field.name}"
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_metrics_with_references_need_them(text: str) -> None:
+    assert (create(text).unscorable(ODD["no references"]) == NO_REFERENCES) == (text in REFERENCED)
 
 
 @pytest.mark.parametrize("text", SPECS)
@@ -145,7 +204,8 @@ def test_specs_round_trip(text: str) -> None:
     assert create(spec(metric), kind="metric") == metric
     assert create(full_spec(metric), kind="metric") == metric
     assert spec(create(spec(metric))) == spec(metric)
-    assert (spec(metric) == registry.name_of(metric)) == (metric == create(registry.name_of(metric)))
+    default = DEFAULTS[registry.name_of(metric)]
+    assert (spec(metric) == default) == (metric == create(default))
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
@@ -153,11 +213,12 @@ def test_specs_round_trip(text: str) -> None:
 def test_specs_with_tokenizers_round_trip(name: str, lowercase: bool, model: Path) -> None:
     inner = dataclasses.replace(tokenizer(name, model), lowercase=lowercase)  # type: ignore[type-var]
     assert create(spec(inner), kind="tokenizer") == inner
-    for metric in (create(text) for text in METRICS):
+    for metric in map(create, DEFAULTS.values()):
         if hasattr(metric, "tokenizer"):
             outer = dataclasses.replace(metric, tokenizer=inner)
             assert create(spec(outer)) == outer
-            assert create(f"{registry.name_of(metric)}(tokenizer={spec(inner)!r})") == outer
+            name_, required = registry.name_of(metric), REQUIRED.get(registry.name_of(metric), "")
+            assert create(f"{name_}({required}{',' * bool(required)}tokenizer={spec(inner)!r})") == outer
 
 
 @pytest.mark.parametrize("text", SPECS)
@@ -207,10 +268,14 @@ def test_odd_samples_have_a_value_or_a_reason(text: str, case: str) -> None:
         ("delta_bleu(order=1)", 0, 1),
         ("distinct", "no 2-grams", "no 2-grams"),
         ("distinct(per='token')", "no tokens", 0),
+        *((DEFAULTS[name], 0, 1) for name in WITH_VECTORS),
         ("length", 0, 1),
         ("meteor", 0, 1 - 0.5),
         ("nist", 0, math.log2(8 / 1)),  # once among the eight tokens of all references
         ("rouge_l", 0, 1),
+        (DEFAULTS["ruber"], 0, (1 + 1 / 2) / 2),  # the longest reply has two tokens
+        (DEFAULTS["ruber_unreferenced"], "no context", "no context"),
+        (DEFAULTS["vbleu"], 0, 0),
     ],
 )
 def test_empty_and_one_token_replies_are_what_the_cards_say(text: str, empty: float | str, one: float | str) -> None:
@@ -260,7 +325,7 @@ def test_rows_add_up_to_the_value(text: str) -> None:
         assert float(metric.value(rows.sum(axis=0))) == pytest.approx(result.value, abs=1e-12)
 
 
-@pytest.mark.parametrize("text", [text for text in SPECS if needs_references(text)])
+@pytest.mark.parametrize("text", REFERENCED)
 def test_a_perfect_reply_scores_at_least_as_much_as_a_worse_one(text: str) -> None:
     right = "we went to the lake and swam until the evening came"
     words = right.split()
@@ -280,7 +345,7 @@ def test_a_perfect_reply_scores_at_least_as_much_as_a_worse_one(text: str) -> No
 
 
 @pytest.mark.parametrize("name", ["13a", "char"])
-@pytest.mark.parametrize("text", list(METRICS))
+@pytest.mark.parametrize("text", DEFAULTS.values())
 def test_every_script_is_scored(text: str, name: str) -> None:
     metric = create(text)
     if hasattr(metric, "tokenizer"):
@@ -289,7 +354,7 @@ def test_every_script_is_scored(text: str, name: str) -> None:
     worse = [Sample(f"{script}, other", (), "q" * 9, [reply, "no"]) for script, reply in FOREIGN.items()]
     result = evaluate(metric, [*samples, *worse])
     sound(text, result)
-    if needs_references(text) and name == "char":  # 13a takes a whole Japanese sentence for one word
+    if text in REFERENCED and name == "char":  # 13a takes a whole Japanese sentence for one word
         assert all(result.by_sample[script] > result.by_sample[f"{script}, other"] for script in FOREIGN)
 
 
@@ -321,7 +386,7 @@ def test_a_reply_of_two_thousand_tokens(text: str) -> None:
     rng = np.random.default_rng(0)
     reply, first, second = (" ".join(f"w{k}" for k in rng.zipf(1.4, 2000) % 5000) for _ in range(3))
     start = time.perf_counter()
-    result = evaluate(text, [Sample("long", (), reply, [first, second]), *plain_samples(3)])
+    result = evaluate(text, [Sample("long", ["how was it ?"], reply, [first, second]), *plain_samples(3)])
     assert time.perf_counter() - start < 60  # measured: meteor 5 s, the others below 1 s
     sound(text, result)
     assert result.unscored == 0
@@ -368,6 +433,8 @@ def commands(card: str) -> list[str]:
 def test_the_commands_of_a_card_run(card: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for language, name in (("en", "samples"), ("ja", "samples-ja")):
         (folder / f"{name}.jsonl").write_bytes(embedded_path(language).read_bytes())
+    (folder / "pairs.jsonl").write_bytes(embedded_log_path("en").read_bytes())
+    torch.set_num_threads(1)  # for networks this small, threads do little but wait for each other
     for command in commands(card):
         assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
     assert commands(card) or card == "rouge_l.md"

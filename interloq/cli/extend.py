@@ -92,19 +92,25 @@ def _extended(
     return extend(
         samples,
         index,
-        k=args.k,
-        parrot=not args.no_parrot,
-        gold=not args.no_gold,
-        turns=args.turns,
-        layout=args.layout,
-        diversity=args.diversity,
-        near=args.near_duplicates,
-        own=not args.drop_own_replies,
+        **_options(args),
         excluded=_excluded(args.exclude),
         tally=tally,
         progress=step,
         batch=batch,
     )
+
+
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "k": args.k,
+        "parrot": not args.no_parrot,
+        "gold": not args.no_gold,
+        "turns": args.turns,
+        "layout": args.layout,
+        "diversity": args.diversity,
+        "near": args.near_duplicates,
+        "own": not args.drop_own_replies,
+    }
 
 
 def _index(args: argparse.Namespace, samples: Iterator[Any]) -> tuple[Any, Iterator[Any], int]:
@@ -143,19 +149,18 @@ def _excluded(path: str | None) -> frozenset[str]:
 
 
 def _signature(args: argparse.Namespace, index: Any) -> str:
-    """Everything the references depend on besides the samples."""
-    from interloq.signature import file_fingerprint, fingerprint, signature
+    from interloq.retrieve.extend import extend_signature, searched_in
+    from interloq.signature import file_fingerprint, fingerprint
 
     if args.index:
-        sources = [f"{name}\0{n}" for name, n in sorted(index.home.sources().items())]
-        facts: dict[str, object] = {"pairs": len(index.home), "sources": fingerprint(*sources)}
+        searched = searched_in(index)
     else:
-        facts = {"reversed": True, "sources": fingerprint(*(file_fingerprint(Path(p)) for p in args.reversed_bm25))}
-    names = ("k", "turns", "layout", "diversity", "near_duplicates", "no_parrot", "no_gold", "drop_own_replies")
-    facts |= {name: getattr(args, name) for name in names}
+        files = [file_fingerprint(Path(path)) for path in args.reversed_bm25]
+        searched = {"reversed": True, "sources": fingerprint(*files)}
+    options = _options(args)
     if args.exclude:
-        facts["exclude"] = file_fingerprint(Path(args.exclude))
-    return "extend|" + signature(index.retriever, **facts)
+        options["exclude"] = file_fingerprint(Path(args.exclude))
+    return extend_signature(index.retriever, searched, options)
 
 
 def _print(output: str, counts: dict[str, Any], k: int) -> None:

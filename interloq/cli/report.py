@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   interloq report scores.jsonl --samples samples.jsonl -o report.html
   interloq report bleu.jsonl chrf.jsonl --samples samples.jsonl -o report.html --title 'June release'
-  interloq report scores.jsonl --samples samples.jsonl -o report.html --aspect engaging --worst 20"""
+  interloq report scores.jsonl --samples samples.jsonl -o report.html --aspect engaging --worst 20
+  interloq report scores.jsonl --samples rated.jsonl --model rater -o report.html"""
 TITLE = "Interloq report"
 
 
@@ -40,6 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of the resamples (default 0)")
     parser.add_argument(
         "--worst", type=int, default=10, metavar="N", help="disagreements to show a metric (default 10)"
+    )
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="show how this model was trained; repeat for more",
     )
     add_common(parser)
 
@@ -83,6 +91,7 @@ def _evidence(args: argparse.Namespace) -> Evidence:
     from interloq.meta.disagreements import disagreements
     from interloq.meta.matrix import spearman_matrix
     from interloq.report.build import Evidence, columns
+    from interloq.report.curves import read_model
     from interloq.report.heat_map import PEOPLE
     from interloq.report.scores import read_results
 
@@ -98,6 +107,7 @@ def _evidence(args: argparse.Namespace) -> Evidence:
         table=_table(args, scores, samples) if judged else None,
         matrix=spearman_matrix({**scored, **people}),
         disagreements={m: disagreements(column, judged, worst=args.worst) for m, column in scored.items()},
+        models=[read_model(Path(path), name) for path, name in zip(args.model, _names(args)[1], strict=True)],
     )
 
 
@@ -129,12 +139,20 @@ def _table(args: argparse.Namespace, scores: Sequence[Score], samples: Sequence[
 
 def _command(args: argparse.Namespace) -> str:
     """What makes this report again in the folder of its files: defaults spelled out, any name for the output."""
-    *scores, samples = _relative([*args.scores, args.samples])
+    (*scores, samples), models = _names(args)
     options = [
         "--samples", samples, "-o", "report.html", "--aspect", args.aspect, "--title", args.title,
         "--bootstrap", str(args.bootstrap), "--seed", str(args.seed), "--worst", str(args.worst),
     ]  # fmt: skip
-    return shlex.join(["interloq", "report", *scores, *options])
+    shown = [argument for model in models for argument in ("--model", model)]
+    return shlex.join(["interloq", "report", *scores, *options, *shown])
+
+
+def _names(args: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """Scores and samples, and models, below the folder they share."""
+    names = _relative([*args.scores, args.samples, *args.model])
+    files = len(args.scores) + 1
+    return names[:files], names[files:]
 
 
 def _relative(paths: Sequence[str]) -> list[str]:
@@ -145,11 +163,15 @@ def _relative(paths: Sequence[str]) -> list[str]:
 
 
 def _sources(args: argparse.Namespace) -> list[Source]:
+    from interloq.report.curves import model_files
     from interloq.report.page import Source
     from interloq.signature import file_fingerprint
 
-    paths = [*args.scores, args.samples]
-    return [Source(name, file_fingerprint(Path(path))) for name, path in zip(_relative(paths), paths, strict=True)]
+    files, models = _names(args)
+    paths = [*zip(files, map(Path, [*args.scores, args.samples]), strict=True)]
+    for name, folder in zip(models, args.model, strict=True):
+        paths += [(f"{name}/{path.name}", path) for path in model_files(Path(folder))]
+    return [Source(name, file_fingerprint(path)) for name, path in paths]
 
 
 def _date() -> str:

@@ -7,6 +7,8 @@ import importlib
 from typing import Any
 
 PARTS = {
+    "rater": "a rater of references from logs with several replies to one utterance",
+    "ruber": "RUBER's unreferenced scorer from pairs",
     "tokenizer": "a SentencePiece model from texts",
     "vectors": "word vectors from texts (GloVe), or from a file of another program",
 }
@@ -14,6 +16,8 @@ EXAMPLES = """\
   interloq train tokenizer samples.jsonl -o chat.model --vocabulary 8000
   interloq score samples.jsonl -m "bleu(tokenizer='sentencepiece(model=\\"chat.model\\")')"
   interloq train vectors pairs.jsonl.xz texts.txt -o glove/ --dimensions 100
+  interloq train rater pairs.jsonl.zst -o rater/
+  interloq train ruber pairs.jsonl.zst -o ruber/
   interloq train vectors --from glove.6B.300d.txt --tokenizer '13a(lowercase=True)' -o glove/"""
 
 

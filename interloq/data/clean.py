@@ -120,7 +120,8 @@ _RARE_URL = re.compile(
     re.ASCII,
 )
 RARE_URLS = ("HTTP", "Http", "ftp:", "ww.", "WW.", "r.com/", "t.co/")  # one is in every rare URL, and a / or a w.
-_USER = re.compile(r"[@＠](?<![\w.+/-].)\w{1,30}(?:@[\w.-]*\w)?", re.ASCII)
+_USER_REST = r"(?<![\w.+/-].)\w{1,30}(?:@[\w.-]*\w)?"
+_USER, _WIDE_USER = (re.compile(at + _USER_REST, re.ASCII) for at in ("@", "[@＠]"))
 _HASHTAG = re.compile(r"[#＃](?<![\w&].)(\w+)")
 _QUOTED_LINE = re.compile(r"^ {0,3}>.*\n?", re.MULTILINE)
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
@@ -161,7 +162,7 @@ def without_rare_urls(text: str) -> str:
 
 def without_users(text: str) -> str:
     """Without @names; addresses such as ann@example.org stay."""
-    return _USER.sub(" ", text)
+    return (_WIDE_USER if "＠" in text else _USER).sub(" ", text)
 
 
 def without_hashtags(text: str) -> str:

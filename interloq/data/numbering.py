@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,14 @@ class Texts:
         rows = np.full((len(which), width), fill, dtype=np.int32)
         rows[inside] = self.tokens[(starts[:, None] + columns)[inside]]
         return rows
+
+    def joined(self, which: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The tokens of the chosen texts end to end, and their lengths."""
+        starts = self.ends[which]
+        lengths = self.ends[which + 1] - starts
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+        return self.tokens[places].astype(np.int64), lengths
 
     def without(self, dropped: NDArray[np.bool_]) -> Texts:
         """The same texts without some of their tokens."""

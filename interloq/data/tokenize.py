@@ -134,10 +134,10 @@ class SentencePiece(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _sentencepiece(self.model)
+        sentencepiece_processor(self.model)
 
     def tokens(self, text: str) -> list[str]:
-        pieces = _sentencepiece(self.model).encode(text.lower() if self.lowercase else text, out_type=str)
+        pieces = sentencepiece_processor(self.model).encode(text.lower() if self.lowercase else text, out_type=str)
         return list(pieces)
 
     def signature(self) -> str:
@@ -154,8 +154,12 @@ def train_sentencepiece(
     vocabulary: int = 16_000,
     coverage: float = 0.9995,
     algorithm: str = "unigram",
+    fewer: bool = False,
 ) -> Path:
-    """Train a model on texts as they stream by; it appears at `model` only when it is whole."""
+    """Train a model on texts as they stream by; it appears at `model` only when it is whole.
+
+    `fewer` takes what a small corpus gives where that is below `vocabulary`, instead of refusing it.
+    """
     sentencepiece = _import_sentencepiece()
     from interloq.data.files import replacing
 
@@ -171,6 +175,7 @@ def train_sentencepiece(
                 model_type=algorithm,
                 num_threads=1,  # more threads change the pieces from run to run
                 minloglevel=2,
+                hard_vocab_limit=not fewer,
             )
         except RuntimeError as error:
             raise InputError(f"sentencepiece did not train: {error}", cure="choose another vocabulary size") from error
@@ -192,13 +197,19 @@ def _import_sentencepiece() -> Any:
     return sentencepiece
 
 
-@cache
-def _sentencepiece(model: str) -> Any:
-    sentencepiece = _import_sentencepiece()
-    if not Path(model).is_file():
+def sentencepiece_processor(model: str) -> Any:
+    """The model of a file, kept for all that name it; read anew once the file was written again."""
+    path = Path(model)
+    if not path.is_file():
         raise InputError(
             f"no SentencePiece model at {model!r}", cure="make one: interloq train tokenizer TEXTS -o FILE"
         )
+    return _processor(str(path.resolve()), path.stat().st_mtime_ns)
+
+
+@cache
+def _processor(model: str, written: int) -> Any:  # noqa: ARG001 - the time is part of the key
+    sentencepiece = _import_sentencepiece()
     try:
         return sentencepiece.SentencePieceProcessor(model_file=model)
     except (RuntimeError, OSError) as error:

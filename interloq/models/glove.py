@@ -19,7 +19,6 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,14 +33,13 @@ from interloq.errors import InputError, MissingDependencyError
 from interloq.models import cooccur, shuffle
 from interloq.models.corpus import Corpus, write_corpus
 from interloq.models.parameters import Parameters
+from interloq.models.progress import Progress, Step, said, silent
 from interloq.models.vectors import WordVectors
 from interloq.registry import Component, component, full_spec
 from interloq.signature import fingerprint
 from interloq.signature import signature as signed
 
 Floats = NDArray[np.float32]
-Step = Callable[[int], None]
-Progress = Callable[[str, int | None], AbstractContextManager[Step]]
 RARE = 100  # the rarest words, whose mean stands for unknown ones
 UNKNOWN = "<unk>"
 JOB, CURVE, CHECKPOINT, STATE = "job.json", "learning_curve.json", "checkpoint", "state.json"
@@ -91,10 +89,6 @@ class Engine(Protocol):
     def epoch(self, chunks: Iterator[shuffle.Chunk], rng: np.random.Generator, step: Step) -> float: ...
 
     def parameters(self) -> Parameters: ...
-
-
-def silent(label: str, total: int | None = None) -> AbstractContextManager[Step]:  # noqa: ARG001
-    return nullcontext(lambda _: None)
 
 
 def train(
@@ -247,13 +241,7 @@ def _ahead(chunks: shuffle.Chunks, rng: np.random.Generator) -> Iterator[shuffle
 def _progress_line(curve: list[dict[str, Any]], epochs: int) -> str:
     last = curve[-1]
     left = sum(e["seconds"] for e in curve) / len(curve) * (epochs - len(curve))
-    return f"epoch {len(curve)} of {epochs}: loss {last['loss']:.6f}, {last['seconds']:.1f} s, about {_time(left)} left"
-
-
-def _time(seconds: float) -> str:
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    return f"epoch {len(curve)} of {epochs}: loss {last['loss']:.6f}, {last['seconds']:.1f} s, about {said(left)} left"
 
 
 # ---- what is kept ----------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -200,7 +201,7 @@ class WordVectors:
 
         nothing_known = numbered.without(numbered.tokens < 0).lengths == 0
         numbered, extra = self._replaced(numbered, unknown)
-        used, places = _used(numbered.tokens, len(self.words) + 1)
+        used, places = distinct(numbered.tokens, len(self.words) + 1)
         own = used < len(self.words)
         table = _scaled(np.concatenate([self.matrix[used[own]], extra[: int((~own).sum())]]), zero=0)
         ones = np.ones(len(places), dtype=np.float32)
@@ -214,7 +215,7 @@ class WordVectors:
         """Numbers for unknown words too; len(words) stands for the extra vector."""
         missing, extra = numbered.tokens < 0, np.zeros((0, self.dimensions), dtype=np.float32)
         if unknown == "mean":
-            extra = self._mean()
+            extra = self.mean()
             place = len(self.words)
         elif unknown == "unk" and (word := self.unknown_word):
             place = self.words.find(word)
@@ -222,7 +223,8 @@ class WordVectors:
             return numbered.without(missing), extra
         return Texts(np.where(missing, np.int32(place), numbered.tokens), numbered.ends), extra
 
-    def _mean(self) -> Floats:
+    def mean(self) -> Floats:
+        """The mean of all vectors, as an array of one row."""
         if self._middle is None:
             self._middle = np.asarray(self.matrix.mean(axis=0, dtype=np.float64), dtype=np.float32)[None]
         return self._middle
@@ -248,7 +250,19 @@ class WordVectors:
         return "|".join([*parts, f"version:{__version__}"])
 
 
-def _used(numbers: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def opened(path: str | Path) -> WordVectors:
+    """The vectors of a path, kept open for all that name it; they are opened anew once the file was written again."""
+    place = Path(path).resolve()
+    written = next((file.stat().st_mtime_ns for file in (place / FACTS, place) if file.exists()), 0)
+    return _kept_open(place, written)
+
+
+@lru_cache(maxsize=4)
+def _kept_open(path: Path, written: int) -> WordVectors:  # noqa: ARG001 - the time is part of the key
+    return WordVectors.load(path)
+
+
+def distinct(numbers: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The distinct numbers in order, and where each number stands among them; np.unique would sort all of them."""
     seen = np.zeros(size, dtype=bool)
     seen[numbers] = True

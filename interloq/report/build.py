@@ -12,6 +12,7 @@ from interloq.meta.table import MetaTable
 from interloq.records import Sample, Score
 from interloq.report import text
 from interloq.report.agreement import agreement
+from interloq.report.curves import Trained, model
 from interloq.report.heat_map import heat_map
 from interloq.report.notices import judges, notices
 from interloq.report.page import Fact, Mark, Name, Page, Reading, Scatter, Source
@@ -34,6 +35,7 @@ class Evidence:
     table: MetaTable | None = None
     matrix: Matrix | None = None
     disagreements: Mapping[str, Disagreements] = field(default_factory=dict)  # by metric
+    models: Sequence[Trained] = ()  # trained models behind the scores
 
 
 def build(
@@ -70,6 +72,7 @@ def build(
         sources=tuple(sources),
         date=date,
         aspects=tuple(sorted({r.aspect for s in samples for r in s.ratings} - {aspect})),
+        models=tuple(model(trained) for trained in evidence.models),
     )
 
 

@@ -242,6 +242,50 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Dot:
+    x: str
+    y: str
+    title: str
+    radius: str = "4"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Losses by epoch."""
+
+    train: tuple[Dot, ...]
+    dev: tuple[Dot, ...]
+    best_at: str  # where the kept epoch lies; empty where no dev loss was measured
+    best: str
+    best_anchor: str  # on which side of that place there is room for a word
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    caption: str
+    rows: tuple[tuple[str, ...], ...]  # epoch, train loss, dev loss, seconds, whether it was kept
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """What came true of what a model claimed."""
+
+    dots: tuple[Dot, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    caption: str
+    rows: tuple[tuple[str, ...], ...]  # bin, examples, mean probability, share that came true
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A trained model that stands behind scores."""
+
+    name: str
+    signature: str
+    curve: Curve
+    reliability: Reliability | None
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     name: str
     fingerprint: str
@@ -266,3 +310,4 @@ class Page:
     sources: tuple[Source, ...]
     date: str = ""
     aspects: tuple[str, ...] = field(default=())  # aspects that do have ratings, where this one has none
+    models: tuple[Model, ...] = ()

@@ -44,14 +44,11 @@ class Dense(Component):
         return str(self._model().signature())
 
     def _model(self) -> Any:
-        return _word_vectors(self.vectors) if self.vectors else _encoder(self.encoder)
+        if not self.vectors:
+            return _encoder(self.encoder)
+        from interloq.models.vectors import opened
 
-
-@lru_cache(maxsize=4)
-def _word_vectors(path: str) -> Any:
-    from interloq.models.vectors import WordVectors
-
-    return WordVectors.load(path)
+        return opened(self.vectors)
 
 
 @lru_cache(maxsize=2)

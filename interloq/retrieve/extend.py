@@ -10,7 +10,7 @@ what falls away. All weights are 1: rating the replies is a step of its own.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Literal, Protocol
@@ -20,6 +20,7 @@ from interloq.records import Reference, Sample
 from interloq.retrieve.diversity import diversified
 from interloq.retrieve.leaks import Guard, guard, is_original, normalised, originals
 from interloq.retrieve.retriever import Encoded, Hit, Query
+from interloq.signature import fingerprint, signature
 
 Layout = Literal["paper", "code"]
 BATCH = 1_024  # samples at a time
@@ -126,6 +127,17 @@ def extend(
         return query(sample, turns=turns), guard(sample, excluded=frozen, near=near, own=not own)
 
     return _extended(samples, _Searches(index), options, question, tally or Tally(), progress, batch)
+
+
+def searched_in(index: Any) -> dict[str, object]:
+    """What names the content of an index."""
+    sources = [f"{name}\0{n}" for name, n in sorted(index.home.sources().items())]
+    return {"pairs": len(index.home), "sources": fingerprint(*sources)}
+
+
+def extend_signature(retriever: Any, searched: Mapping[str, object], options: Mapping[str, object]) -> str:
+    """Everything that references depend on besides the samples; `options` are those of `extend`."""
+    return "extend|" + signature(retriever, **searched, **options)
 
 
 def _check(*, k: int, turns: int, batch: int, diversity: float, near: float, layout: str) -> None:

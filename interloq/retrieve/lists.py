@@ -6,6 +6,7 @@ the centroids once and every segment is searched in the same lists.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import faiss
 import numpy as np
 
 from interloq.retrieve.retriever import NOTHING, Floats, Ids, best
+from interloq.retrieve.sweep import Sweep, worthwhile
 
 EXACT, LISTS, TRUTH = "exact.npy", "lists.faiss", "truth.npz"
 ITERATIONS = 10
@@ -74,29 +76,40 @@ class Segment:
 
 
 def nearest(segments: list[Segment], queries: Floats, k: int, n_probe: int) -> tuple[Ids, Floats]:
-    """The k nearest of every segment, side by side."""
+    """The k nearest, of every segment or of all that were searched together, side by side."""
     queries = np.ascontiguousarray(queries, dtype=np.float32)
-    probed = _probed(segments, queries, n_probe)
-    ids, scores, first = [], [], 0
-    for segment in segments:
-        if segment.exact is not None:
-            part_scores, part_ids = faiss.knn(queries, np.asarray(segment.exact), k, metric=faiss.METRIC_INNER_PRODUCT)
+    firsts = [0, *accumulate(segment.n for segment in segments)]
+    parts, listed = [], []
+    for segment, first in zip(segments, firsts, strict=False):
+        if segment.exact is None:
+            listed.append((segment.lists, first))
         else:
-            segment.lists.nprobe = min(n_probe, segment.lists.nlist)
-            part_scores, part_ids = segment.lists.search_preassigned(queries, k, *probed)
-        empty = part_ids < 0
-        ids.append(np.where(empty, NOTHING, part_ids + first))
-        scores.append(np.where(empty, -np.inf, part_scores).astype(np.float32))
-        first += segment.n
-    return np.concatenate(ids, axis=1), np.concatenate(scores, axis=1)
+            values, ids = faiss.knn(queries, np.asarray(segment.exact), k, metric=faiss.METRIC_INNER_PRODUCT)
+            parts.append(_placed(values, ids, first))
+    if listed:
+        parts += _visited(listed, queries, k, n_probe)
+    return np.concatenate([ids for ids, _ in parts], axis=1), np.concatenate([values for _, values in parts], axis=1)
 
 
-def _probed(segments: list[Segment], queries: Floats, n_probe: int) -> tuple[Any, Any]:
-    listed = next((segment.lists for segment in segments if segment.lists is not None), None)
-    if listed is None:
-        return None, None
-    distances, lists = listed.quantizer.search(queries, min(n_probe, listed.nlist))
-    return lists, distances
+def _visited(listed: list[tuple[Any, int]], queries: Floats, k: int, n_probe: int) -> list[tuple[Ids, Floats]]:
+    """The nearest in the lists that each query visits."""
+    trained = listed[0][0]
+    n_probe = min(n_probe, trained.nlist)
+    products, lists = trained.quantizer.search(queries, n_probe)
+    if worthwhile(len(queries), n_probe, trained.nlist):
+        indexes, firsts = zip(*listed, strict=True)
+        return [Sweep(indexes, firsts).nearest(queries, k, lists, products)]
+    parts = []
+    for index, first in listed:
+        index.nprobe = n_probe
+        values, ids = index.search_preassigned(queries, k, lists, products)
+        parts.append(_placed(values, ids, first))
+    return parts
+
+
+def _placed(scores: Floats, ids: Ids, first: int) -> tuple[Ids, Floats]:
+    empty = ids < 0
+    return np.where(empty, NOTHING, ids + first), np.where(empty, -np.inf, scores).astype(np.float32)
 
 
 def scores(segments: list[Segment], queries: Floats, ids: Ids) -> Floats:

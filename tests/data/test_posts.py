@@ -405,6 +405,13 @@ def test_files_that_are_no_logs(tmp_path: Path, name: str, content: str, message
         read(tmp_path / name)
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_a_file_in_utf_16_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("id,user,text\n1,ann,hello\n", encoding="utf-16")
+    with pytest.raises(InputError, match="the file is in UTF-16; save it as UTF-8"):
+        read(tmp_path / name)
+
+
 def test_a_broken_export_is_set_aside_whole(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text('{"messages": [\n{"from_id"')
     posts, rejects = read(tmp_path / "result.json", lines(tmp_path / "a.jsonl", OWN))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq.data import files
-from interloq.data.corpus.shards import Logs
+from interloq.data.corpus.shards import Logs, _end_of_rows
+from interloq.data.corpus.sources import opened
 from interloq.data.posts import read_piece
 
 
@@ -103,3 +106,24 @@ def test_a_huge_line_is_cut_and_set_aside(tmp_path: Path, monkeypatch: pytest.Mo
     assert [post.id for post in read] == ["0", "1", "2", "3", "4", "0", "1", "2"]
     assert bad == [(6, "the line is longer than 50,000 bytes")]
     assert found[-1].first_line == 7
+
+
+def test_what_a_few_packed_bytes_stand_for_is_never_held_whole(tmp_path: Path) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    path = tmp_path / "a.jsonl.zst"
+    with path.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as writer:
+        for _ in range(400):
+            writer.write(b"x" * 2**20)
+    tracemalloc.start()
+    read = sum(len(data) for source in opened([path]) for data in iter(partial(source.stream.read, 2**20), b""))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert read == 400 * 2**20
+    assert peak < 150 * 2**20
+
+
+def test_rows_after_a_quote_that_is_never_closed(tmp_path: Path) -> None:
+    rows = b'0,"ann,hello there you,1\n' + b"".join(b"%d,bob,good morning all,2\n" % i for i in range(1, 200_000))
+    assert _end_of_rows(rows) == len(rows)
+    assert _end_of_rows(rows[:1000]) == 0  # a long cell, as far as can be told
+    assert _end_of_rows(b'1,"two\nlines",3\n2,"') == len(b'1,"two\nlines",3\n')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from parsed_html import parse, report
 
 from interloq import Rating, Reference, Sample
+from interloq.rate.calibrate import calibration
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -66,10 +68,20 @@ def html(folder: Path, samples: list[Sample]) -> Path:
     """A report with everything in it: illustrative ratings, an unscored sample, a negative weight, a long text."""
     bare = Sample("7", ["how was it ?"], "fine " * 200, (), "<b>third</b>", [Rating(3, "rater-0", role="illustrative")])
     bad = Sample("8", ["how was it ?"], "今日は", [Reference("it was", -0.5)], "bad", [Rating(5, "rater-1")])
-    report(
-        folder, [*samples, bare, bad], "--title", "In the <browser>", metrics=["bleu(order=2)", "length", "bleu_star"]
-    )
+    options = ["--title", "In the <browser>", "--model", str(_model(folder / "rater"))]
+    report(folder, [*samples, bare, bad], *options, metrics=["bleu(order=2)", "length", "bleu_star"])
     return folder / "report.html"
+
+
+def _model(folder: Path) -> Path:
+    """What training leaves, as far as a report shows it."""
+    folder.mkdir()
+    epochs = [
+        {"epoch": i, "train_loss": 1 / i, "dev_loss": 0.5 + 0.1 * (i - 3) ** 2, "seconds": 9} for i in range(1, 6)
+    ]
+    (folder / "learning_curve.json").write_text(json.dumps({"signature": "gru(<b>)", "epochs": epochs}))
+    (folder / "calibration.json").write_text(json.dumps(calibration([-2.0, -1.0, 1.0, 2.0], [0, 1, 0, 1])))
+    return folder
 
 
 class Opened:
@@ -109,7 +121,7 @@ def test_it_opens_without_network_and_without_complaint(opened: Opened) -> None:
     opened.page.wait_for_load_state("networkidle")
     assert opened.page.title() == "In the <browser>"
     assert opened.page.locator("h1").inner_text() == "In the <browser>"
-    for name in ("scores", "agreement", "scatter", "matrix", "reading", "source"):
+    for name in ("scores", "agreement", "scatter", "matrix", "reading", "models", "source"):
         assert opened.page.locator(f"#{name}").is_visible()
 
 

@@ -131,7 +131,7 @@ def _keep(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
         posts = posts._replace(reply_to=[replied_to(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)])
     columns["reply_to"] += posts.reply_to
     columns["normal"] += normal
-    columns["bare"] += [text if text.isalpha() else bare(text) for text in normal]
+    columns["bare"] += [None if text.isalpha() else bare(text) for text in normal]  # None: as the normal text
 
 
 def _rejected(where: str, line: bytes, error: InputError) -> bytes:
@@ -186,7 +186,7 @@ def _write_table(number: int, columns: dict[str, list[Any]], path: Path) -> None
 _TABLE = """
 SELECT place, id::VARCHAR AS id, who::VARCHAR AS who, text::VARCHAR AS text,
     nullif(time, (-9223372036854775808)::BIGINT) AS time, reply_to::VARCHAR AS reply_to,
-    hash(normal::VARCHAR) AS text_key, hash(bare::VARCHAR) AS bare_key
+    hash(normal::VARCHAR) AS text_key, hash(coalesce(bare, normal)::VARCHAR) AS bare_key
 FROM arrays
 """
 

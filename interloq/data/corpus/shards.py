@@ -85,6 +85,8 @@ class Logs:
 
     def _plan(self, source: Source, head: bytes) -> Piece | None:
         """A piece without data that says how to read the file; None where it holds no posts."""
+        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputError("the file is in UTF-16", cure="save it as UTF-8", where=source.name)
         suffix = plain_suffix(source.name)
         format = self.format
         if format == "auto":
@@ -176,8 +178,10 @@ def _after_line(stream: IO[bytes]) -> bytes:
 
 def _end_of_rows(data: bytes) -> int:
     """The end of the last whole row: a line end inside quotes ends none, unless a quote was never closed."""
-    at = len(data)
-    while (at := data.rfind(b"\n", 0, at)) >= 0:
-        if data.count(b'"', 0, at) % 2 == 0:
-            return at + 1
+    at, inside = len(data), data.count(b'"') % 2
+    while (end := data.rfind(b"\n", 0, at)) >= 0:
+        inside ^= data.count(b'"', end, at) % 2
+        if not inside:
+            return end + 1
+        at = end
     return data.rfind(b"\n") + 1 if len(data) > MAX_ROW else 0

@@ -25,6 +25,7 @@ SUFFIXES = (".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".txt", ".log", "")
 ANNOTATION = ".annotation.txt"
 _PASSED_OVER = (ANNOTATION, ".tok.txt", ".rejected.jsonl")
 _WINDOW = 2**31  # Reddit's dumps are packed with the largest window there is
+_STEP = 2**11  # bytes unpacked at a time: a few of them may stand for a hundred kilobytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ class _Frames(io.RawIOBase):
     def __init__(self, file: IO[bytes]) -> None:
         import zstandard
 
-        self._file, self._frame, self._ready = file, None, b""
+        self._file, self._frame, self._ready = file, None, memoryview(b"")
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
 
     _frame: Any
@@ -162,14 +163,14 @@ class _Frames(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            data = (self._frame.unused_data if self._frame and self._frame.eof else b"") or self._file.read(2**13)
+            data = (self._frame.unused_data if self._frame and self._frame.eof else b"") or self._file.read(_STEP)
             if not data:
                 if self._frame and not self._frame.eof:
                     raise EOFError("the last frame has no end")
                 return 0
             if self._frame is None or self._frame.eof:
                 self._frame = self._decompressor.decompressobj()
-            self._ready = self._frame.decompress(data)
+            self._ready = memoryview(self._frame.decompress(data))
         size = min(len(buffer), len(self._ready))
         buffer[:size], self._ready = self._ready[:size], self._ready[size:]
         return size

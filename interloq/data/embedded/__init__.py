@@ -1,4 +1,7 @@
-"""Short conversations written for this project, with four made-up systems. No person gave their ratings."""
+"""Short conversations written for this project: samples of four made-up systems, and logs to find references in.
+
+No person gave the samples' ratings, and no person's conversation is in the logs.
+"""
 
 from __future__ import annotations
 
@@ -6,4 +9,10 @@ from pathlib import Path
 
 
 def embedded_path(language: str) -> Path:
+    """The samples of a language."""
     return Path(__file__).with_name(f"{language}.jsonl")
+
+
+def embedded_log_path(language: str) -> Path:
+    """The pairs of a language: several replies to each utterance, on the topics of the samples."""
+    return Path(__file__).with_name(f"log_{language}.jsonl")

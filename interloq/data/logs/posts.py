@@ -52,8 +52,7 @@ def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 def read_columns(piece: Piece, reject: Reject) -> Iterator[Columns]:
     """The posts of JSON objects, a few thousand at a time."""
-    plain_id = _plain_id(piece)
-    make = _maker(piece.fields, stem(piece.name), plain_id)
+    make = _maker(piece.fields, stem(piece.name))
     if piece.whole:
         yield columns_of(list(_one_by_one(piece, make, reject)))
         return
@@ -61,7 +60,7 @@ def read_columns(piece: Piece, reject: Reject) -> Iterator[Columns]:
     headed = b'"schema"' in piece.data  # perhaps a header
     for start in range(0, len(lines), BATCH):
         batch = lines[start : start + BATCH]
-        columns = None if headed else _at_once(batch, piece.fields, plain_id)
+        columns = None if headed else _at_once(batch, piece.fields)
         if columns is None:
             part = replace(piece, data=b"\n".join(batch), first_line=piece.first_line + start)
             columns = columns_of(list(_one_by_one(part, make, reject)))
@@ -78,7 +77,7 @@ def _one_by_one(piece: Piece, make: Make, reject: Reject) -> Iterator[RawPost]:
 
 def read_table(piece: Piece, reject: Reject) -> Iterator[RawPost]:
     """The posts of rows."""
-    make = _maker(piece.fields, stem(piece.name), _plain_id(piece))
+    make = _maker(piece.fields, stem(piece.name))
     for number, line, cells in _rows(piece, reject):
         if any(cells) and len(cells) != len(piece.columns):
             what = f"{len(cells)} cells for {len(piece.columns)} columns"
@@ -90,9 +89,7 @@ def read_table(piece: Piece, reject: Reject) -> Iterator[RawPost]:
                 reject(number, line, error)
 
 
-def _at_once(
-    lines: Sequence[bytes], fields: Mapping[str, str], plain_id: Callable[[str], str] | None
-) -> Columns | None:
+def _at_once(lines: Sequence[bytes], fields: Mapping[str, str]) -> Columns | None:
     """The posts of many lines, part by part; None where one of them needs a closer look."""
     if any("." in name for name in fields.values()) or "id" not in fields:
         return None
@@ -114,10 +111,8 @@ def _at_once(
         return None
     if not all(ids):
         return None
-    if plain_id:
-        ids, replies = list(map(plain_id, ids)), list(map(plain_id, replies))
     nothing = [""] * len(values)
-    return Columns(ids, users, texts, times, replies, langs, nothing, nothing)
+    return Columns(_plain_ids(ids), users, texts, times, _plain_ids(replies), langs, nothing, nothing)
 
 
 def _as_texts(column: Sequence[Any]) -> list[str] | None:
@@ -140,7 +135,7 @@ def _as_times(column: Sequence[Any]) -> list[int] | None:
         return None
 
 
-def _maker(fields: Mapping[str, str], name_of_file: str, plain_id: Callable[[str], str] | None) -> Make:
+def _maker(fields: Mapping[str, str], name_of_file: str) -> Make:
     """A function from a record and its number to a post."""
     get_id, get_user, get_text = (_getter(fields.get(part, "")) for part in ("id", "user", "text"))
     get_time, get_reply, get_lang = (_getter(fields.get(part, "")) for part in ("time", "reply_to", "lang"))
@@ -156,10 +151,8 @@ def _maker(fields: Mapping[str, str], name_of_file: str, plain_id: Callable[[str
         if not (id.__class__ is user.__class__ is text.__class__ is reply_to.__class__ is lang.__class__ is str):
             id, user = as_text(id, "id"), as_text(user, "user")
             text, reply_to, lang = as_text(text, "text"), as_text(reply_to, "reply_to"), as_text(lang, "lang")
-        if plain_id:
-            id, reply_to = plain_id(id), plain_id(reply_to)
-        id = id or f"{name_of_file}:{number}"
-        return RawPost(id, user, text, microseconds(get_time(value)), reply_to, lang)
+        id = _plain_id(id) or f"{name_of_file}:{number}"
+        return RawPost(id, user, text, microseconds(get_time(value)), _plain_id(reply_to), lang)
 
     return make
 
@@ -180,11 +173,14 @@ def _getter(name: str) -> Get:
     return inside
 
 
-def _plain_id(piece: Piece) -> Callable[[str], str] | None:
+def _plain_id(id: str) -> str:
     """Links of Reddit say `t1_abc` where the post itself says `abc`."""
-    if b"t1_" in piece.data or b"t3_" in piece.data:
-        return lambda name: name[3:] if name.startswith(("t1_", "t3_")) else name
-    return None
+    return id[3:] if id.startswith(("t1_", "t3_")) else id
+
+
+def _plain_ids(ids: list[str]) -> list[str]:
+    joined = "\n".join(ids)
+    return list(map(_plain_id, ids)) if "t1_" in joined or "t3_" in joined else ids
 
 
 def _rows(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, list[str]]]:

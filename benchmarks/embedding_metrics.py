@@ -1,0 +1,145 @@
+"""The four metrics over word vectors against a plain loop: same texts, same vectors, same run, one core.
+
+Texts of 4 to 22 words come from a Zipf vocabulary of 5,000 words, of which every tenth is unknown; vectors are made on
+the spot. The loop is what users write: a dictionary of vectors, numpy on one pair of texts at a time. It is timed on a
+part of the replies and scaled up. Both run from text to scores; ours remembers nothing from the run before. `evaluate`
+is ours with reasons and signature. Seconds are of the processor, so that other work on the machine counts little.
+`--json` prints the figures for machines.
+"""
+
+from __future__ import annotations
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"  # one core, before numpy is imported
+
+import argparse
+import json
+import platform
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from interloq import Sample, create, evaluate
+from interloq.metrics import word_vectors
+from interloq.models.vectors import WordVectors
+
+WORDS = [f"word{i}" for i in range(5_000)]
+
+
+def made_samples(n: int, n_references: int) -> list[Sample]:
+    rng = np.random.default_rng(0)
+    chances = 1 / np.arange(1, len(WORDS) + 1)
+    lengths = rng.integers(4, 23, size=n * (1 + n_references))
+    drawn = np.array(WORDS)[rng.choice(len(WORDS), size=int(lengths.sum()), p=chances / chances.sum())]
+    texts = iter([" ".join(part) for part in np.split(drawn, np.cumsum(lengths)[:-1])])
+    return [Sample(str(i), (), next(texts), [next(texts) for _ in range(n_references)]) for i in range(n)]
+
+
+def made_vectors(dimensions: int) -> WordVectors:
+    known = [word for i, word in enumerate(WORDS) if i % 10 != 9]
+    matrix = np.random.default_rng(1).normal(0.1, 1, (len(known), dimensions)).astype(np.float32)
+    return WordVectors.of(known, matrix, tokenizer="whitespace")
+
+
+def cosine(first: Any, second: Any) -> float:
+    return float(np.dot(first, second) / (np.linalg.norm(first) * np.linalg.norm(second)))
+
+
+def extrema(rows: Any) -> Any:
+    high, low = rows.max(axis=0), rows.min(axis=0)
+    return np.where(np.abs(low) > high, low, high)
+
+
+def greedy(reply: Any, reference: Any) -> float:
+    reply, reference = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (reply, reference))
+    cosines = reply @ reference.T
+    return float((cosines.max(axis=1).mean() + cosines.max(axis=0).mean()) / 2)
+
+
+LOOPS: dict[str, Callable[[Any, Any], float]] = {
+    "embedding_average": lambda reply, reference: cosine(reply.mean(axis=0), reference.mean(axis=0)),
+    "vector_extrema": lambda reply, reference: cosine(extrema(reply), extrema(reference)),
+    "greedy_matching": greedy,
+    "ruber_referenced": lambda reply, reference: cosine(
+        np.concatenate([reply.max(axis=0), reply.min(axis=0)]),
+        np.concatenate([reference.max(axis=0), reference.min(axis=0)]),
+    ),
+}
+
+
+def looped(name: str, samples: Sequence[Sample], table: dict[str, Any]) -> list[float]:
+    def rows(text: str) -> Any:
+        return np.array([table[word] for word in text.split() if word in table])
+
+    scores = []
+    for sample in samples:
+        reply = rows(sample.response)
+        found = [LOOPS[name](reply, other) for r in sample.references if len(other := rows(r.text))]
+        scores.append(max(found) if len(reply) and found else float("nan"))
+    return scores
+
+
+def ours(name: str, samples: Sequence[Sample], folder: str) -> Any:
+    word_vectors.lexicon.cache_clear()
+    return create(f"{name}(vectors={folder!r})").stats(samples)[:, 0]
+
+
+def evaluated(name: str, samples: Sequence[Sample], folder: str) -> Any:
+    word_vectors.lexicon.cache_clear()
+    return evaluate(create(f"{name}(vectors={folder!r})"), samples).value
+
+
+def timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+    """Seconds of the best run, and what came out."""
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        scores = work()
+        times.append(time.process_time() - start)
+    return min(times), np.array(scores)
+
+
+def measured(name: str, samples: list[Sample], part: int, vectors: WordVectors, folder: str) -> dict[str, float]:
+    table = {word: row.astype(np.float64) for word, row in zip(vectors.words, vectors.matrix, strict=True)}
+    here, scores = timed(lambda: ours(name, samples, folder), 4)
+    whole, _ = timed(lambda: evaluated(name, samples, folder), 4)
+    loop, expected = timed(lambda: looped(name, samples[:part], table), 4)
+    loop *= len(samples) / part
+    if (np.isnan(scores[:part]) != np.isnan(expected)).any():
+        raise SystemExit(f"{name}: other samples are unscored than in the loop")
+    difference = float(np.nanmax(np.abs(scores[:part] - expected)))
+    seconds = {"ours": here, "evaluate": whole, "loop": loop}
+    return {**seconds, "ratio": loop / here, "largest difference": difference}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replies", type=int, default=10_000)
+    parser.add_argument("--references", type=int, default=2)
+    parser.add_argument("--dimensions", type=int, default=300)
+    parser.add_argument("--peer-replies", type=int, default=2_000, help="replies the loop is timed on")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    samples, vectors = made_samples(args.replies, args.references), made_vectors(args.dimensions)
+    with tempfile.TemporaryDirectory() as folder:
+        vectors.save(folder)
+        part = min(args.peer_replies, args.replies)
+        figures = {name: measured(name, samples, part, vectors, folder) for name in LOOPS}
+    machine = f"{platform.processor() or platform.machine()}, one core, Python {platform.python_version()}"
+    if args.json:
+        print(json.dumps({"machine": machine, **vars(args), "figures": figures}, indent=2))
+        return
+    print(f"{args.replies} replies × {args.references} references, {args.dimensions} dimensions; {machine}")
+    print(f"{'':<20}{'ours':>10}{'evaluate':>10}{'loop':>10}{'ratio':>9}{'largest difference':>21}")
+    for name, row in figures.items():
+        seconds = "".join(f"{row[part]:>8.2f} s" for part in ("ours", "evaluate", "loop"))
+        print(f"{name:<20}{seconds}{row['ratio']:>7.1f} ×{row['largest difference']:>21.1e}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""Training and asking the NN-rater, against what a user would otherwise write: examples a second, in one run.
+
+Training: the same network on the same examples in a plain loop (shuffled batches, each of the six texts of an example
+encoded padded to the longest of its batch), and in the same loop with packed sequences. Rating 17 references of 1,000
+samples: against a loop over triplets, and against triplets in padded batches.
+
+    python benchmarks/rater.py                    # on the CPU: a smaller batch and fewer examples
+    python benchmarks/rater.py --device cuda --examples 100000 --batch 1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
+
+from interloq.data.tokenize import train_sentencepiece
+from interloq.models.pieces import Pieces
+from interloq.models.train import fit
+from interloq.models.training import Training
+from interloq.rate.examples import Examples
+from interloq.rate.model import RaterModel
+from interloq.rate.network import RaterNetwork, RaterTask
+from interloq.rate.pairs import RaterPairs, write_examples
+from interloq.rate.settings import Batching, Shape
+from interloq.records import Pair
+
+REFERENCES = 17
+
+
+def log(utterances: int, rng: np.random.Generator) -> Iterator[Pair]:
+    """Words by Zipf's law; lengths of texts as in reddit: median 14 words, a long tail."""
+    for u in range(utterances):
+        utterance = _text(rng)
+        for r in range(2):  # texts that examples share would flatter us: real logs share more
+            yield Pair(f"{u}-{r}", utterance, _text(rng))
+
+
+def _text(rng: np.random.Generator) -> str:
+    length = min(100, max(1, int(rng.lognormal(2.65, 0.9))))
+    return " ".join(f"w{n}" for n in rng.zipf(1.3, size=length) % 20_000)
+
+
+# ---- what a user would write -----------------------------------------------------------------------------------------
+
+
+class Plain:
+    """The rater's network over padded batches: three encodings a triplet."""
+
+    def __init__(self, network: RaterNetwork, pairs: RaterPairs, *, packed: bool, device: str) -> None:
+        self.network, self.pairs, self.packed, self.device = network, pairs, packed, device
+
+    def encode(self, texts: NDArray[Any]) -> torch.Tensor:
+        rows = [torch.from_numpy(self.pairs.texts[i].astype(np.int64)) for i in texts]
+        lengths = torch.tensor([len(row) for row in rows])
+        vectors = self.network.encoder.embedding(pad_sequence(rows).to(self.device))
+        if self.packed:
+            vectors = pack_padded_sequence(vectors, lengths, enforce_sorted=False)
+        _, last = self.network.encoder.gru(vectors)
+        return torch.cat([last[0], last[1]], dim=1)
+
+    def logits(self, u: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> torch.Tensor:
+        joined = torch.cat([self.encode(u), self.encode(first), self.encode(second)], dim=1)
+        logits: torch.Tensor = self.network.judge(joined)
+        return logits
+
+    def epoch(self, batch: int, amp: bool) -> float:
+        rows, labels = self.pairs.examples("train")
+        order = np.random.default_rng(0).permutation(len(rows))
+        optimizer = torch.optim.Adam(self.network.parameters(), lr=1e-3)
+        start = time.perf_counter()
+        for i in range(0, len(order), batch):
+            u1, r1, u2, r2 = rows[order[i : i + batch]].T
+            truth = torch.from_numpy(labels[order[i : i + batch]].astype(np.int64)).to(self.device)
+            optimizer.zero_grad()
+            with torch.autocast(torch.device(self.device).type, dtype=torch.bfloat16, enabled=amp):
+                both = self.logits(u1, r1, r2), self.logits(u2, r2, r1)
+            loss = sum(torch.nn.functional.cross_entropy(part.float(), truth) for part in both)
+            loss.backward()
+            optimizer.step()
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter() - start
+
+
+# ---- measuring -------------------------------------------------------------------------------------------------------
+
+
+def training(pairs: RaterPairs, vocabulary: int, args: argparse.Namespace) -> None:
+    n = len(pairs.examples("train")[0])
+
+    def network() -> RaterNetwork:
+        torch.manual_seed(0)
+        made = RaterNetwork(vocabulary, Shape(hidden=args.hidden, embedding=args.hidden, width=2 * args.hidden))
+        return made.to(args.device)  # type: ignore[no-any-return]
+
+    def ours() -> float:
+        task = RaterTask(network(), pairs, Batching(batch=args.batch), seed=0)
+        with tempfile.TemporaryDirectory() as folder:
+            curve = fit(task, Training(epochs=1), Path(folder), job="", device=args.device)
+        return float(curve[0]["seconds"])
+
+    amp = args.device == "cuda"
+    seconds = {
+        "plain loop, padded": lambda: Plain(network(), pairs, packed=False, device=args.device).epoch(args.batch, amp),
+        "plain loop, packed": lambda: Plain(network(), pairs, packed=True, device=args.device).epoch(args.batch, amp),
+        "interloq": ours,
+    }
+    if args.device == "cuda":
+        ours()  # warm
+    found = {name: run() for name, run in seconds.items()}
+    print(f"\ntraining, {n:,} examples in batches of {args.batch}, hidden {args.hidden}, one epoch")
+    for name, took in found.items():
+        print(f"  {name:<20}{n / took:>12,.0f} examples/s   interloq is {took / found['interloq']:.1f}×")
+
+
+def rating(pieces: Pieces, args: argparse.Namespace) -> None:
+    torch.manual_seed(0)
+    shape = Shape(hidden=args.hidden, embedding=args.hidden, width=2 * args.hidden)
+    model = RaterModel(RaterNetwork(pieces.size, shape), pieces, {"temperature": 1.0}, device=args.device)
+    rng = np.random.default_rng(1)
+    triplets = [
+        (utterance, gold, reply)
+        for utterance, gold in ((_text(rng), _text(rng)) for _ in range(args.samples))
+        for reply in [_text(rng) for _ in range(REFERENCES)]
+    ]
+    few = triplets[: args.loop]
+    ways: dict[str, tuple[Callable[[], NDArray[np.float64]], int]] = {
+        "one triplet at a time": (lambda: _padded(model, few, 1), len(few)),
+        "padded batches of 256": (lambda: _padded(model, triplets, 256), len(triplets)),
+        "interloq": (lambda: model.chances(triplets), len(triplets)),
+    }
+    model.chances(triplets[:64])
+    print(f"\nrating {REFERENCES} references of {args.samples:,} samples, hidden {args.hidden}")
+    found, values = {}, {}
+    for name, (run, n) in ways.items():
+        start = time.perf_counter()
+        values[name] = run()
+        found[name] = n / (time.perf_counter() - start)
+    for name, rate in found.items():
+        print(f"  {name:<24}{rate:>12,.0f} triplets/s   interloq is {found['interloq'] / rate:.1f}×")
+    off = max(float(np.abs(v - values["interloq"][: len(v)]).max()) for v in values.values())
+    print(f"  largest difference of a probability: {off:.1e}")
+
+
+def _padded(model: RaterModel, triplets: list[tuple[str, str, str]], batch: int) -> NDArray[np.float64]:
+    """Each triplet's three texts encoded for it alone, padded and packed so that the result is right."""
+    found = []
+    with torch.inference_mode():
+        for i in range(0, len(triplets), batch):
+            parts = []
+            for texts in zip(*triplets[i : i + batch], strict=True):
+                numbered = model.pieces.texts(list(texts))
+                rows = [torch.from_numpy(numbered[j].astype(np.int64)) for j in range(len(texts))]
+                vectors = model.network.encoder.embedding(pad_sequence(rows).to(model.device))
+                packed = pack_padded_sequence(vectors, torch.from_numpy(numbered.lengths), enforce_sorted=False)
+                parts.append(torch.cat(list(model.network.encoder.gru(packed)[1]), dim=1))
+            found.append(model.network.judge(torch.cat(parts, dim=1)).softmax(1)[:, 1].double().cpu().numpy())
+    return np.concatenate(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--examples", type=int, default=1_200)
+    parser.add_argument("--batch", type=int, default=200)
+    parser.add_argument("--hidden", type=int, default=256, help="the paper's is 512")
+    parser.add_argument("--samples", type=int, default=1_000)
+    parser.add_argument("--loop", type=int, default=1_000, help="triplets for the loop over triplets")
+    args = parser.parse_args()
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder:
+        records = list(log(max(8, args.examples // 2), rng))
+        texts = (text for pair in records[:30_000] for text in (pair.utterance, pair.response))
+        pieces = Pieces(train_sentencepiece(texts, Path(folder) / "pieces.model", vocabulary=8_000, fewer=True))
+        pairs = write_examples(records, Path(folder) / "examples", pieces, Examples(), source="generated")
+        lengths = pairs.texts.lengths
+        print(f"{len(lengths):,} texts of {lengths.mean():.1f} tokens on average, longest {lengths.max()}")
+        name = torch.cuda.get_device_name() if args.device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+        print(f"machine: {platform.machine()}, {name}, torch {torch.__version__}")
+        training(pairs, pieces.size, args)
+        rating(pieces, args)
+
+
+if __name__ == "__main__":
+    main()

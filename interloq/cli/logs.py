@@ -1,0 +1,61 @@
+"""The logs that networks are trained on: files of pairs or dialogues, without what test samples share."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from interloq.cli.output import BadLines
+from interloq.errors import InputError
+
+
+class TrainingLog:
+    """The pairs of some files, as often as they are asked for, without those that test items share."""
+
+    def __init__(self, files: list[str], without: list[str], *, strict: bool) -> None:
+        from interloq.data.jsonl import read
+        from interloq.signature import file_fingerprint, fingerprint
+
+        for path in [*files, *without]:
+            if path == "-" or not Path(path).is_file():
+                raise InputError(f"no file {path!r}", cure="name files: they are read twice")
+        self.files, self.strict = files, strict
+        self.samples = [sample for path in without for sample in read(path, strict=strict)]
+        prints = [",".join(sorted(file_fingerprint(Path(path)) for path in paths)) for paths in (files, without)]
+        self.fingerprint = fingerprint(*prints)
+        self.dropped: Counter[str] = Counter()
+        self.named: set[str] = set()
+        self.bad: dict[str, BadLines] = {}
+
+    def pairs(self) -> Iterator[Any]:
+        from interloq.retrieve.leaks import guarded
+
+        self.dropped.clear()  # by whoever reads them: to be asked for them and not read must not lose the counts
+        found = (pair for path in self.files for pair in self._file(path))
+        yield from guarded(found, self.samples, dropped=self.dropped) if self.samples else found
+
+    def _file(self, path: str) -> Iterator[Any]:
+        from interloq.data.dialogues import pairs_of_dialogue
+        from interloq.data.jsonl import read
+        from interloq.data.texts import kind_of
+
+        kind = kind_of(path)
+        if kind not in ("pairs", "dialogues"):
+            raise InputError(f"the file holds {kind}", cure="name files of pairs or of dialogues", where=path)
+        for record in read(path, kind=kind, strict=self.strict, on_reject=lambda bad: self._note(path, bad)):
+            yield from [record] if kind == "pairs" else pairs_of_dialogue(record)
+
+    def _note(self, path: str, rejected: Any) -> None:
+        """Bad lines are met in every pass and named once."""
+        if rejected.where not in self.named:
+            self.named.add(rejected.where)
+            self.bad.setdefault(path, BadLines())(rejected)
+
+    def close(self) -> None:
+        for path, bad in self.bad.items():
+            bad.close(path)
+        if self.dropped:
+            print(f"interloq: {sum(self.dropped.values()):,} pairs left out that test items share", file=sys.stderr)

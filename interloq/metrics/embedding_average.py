@@ -1,0 +1,24 @@
+"""Embedding Average: the cosine of the mean word vectors of reply and reference (Liu et al., 2016).
+
+Word vectors are taken as they are, so long ones weigh more. Of several references the nearest counts. A set's score is
+the mean over samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from interloq.metrics.word_vectors import Bags, Floats, PooledMetric
+
+
+@dataclass(frozen=True)
+class EmbeddingAverage(PooledMetric):
+    def pooled(self, bags: Bags) -> Floats:
+        """Sums, whose cosine is that of the means."""
+        from scipy.sparse import csr_array
+
+        shape = (len(bags.ends) - 1, len(bags.table))
+        counts = csr_array((bags.counts.astype(np.float64), bags.words, bags.ends), shape=shape)
+        return np.asarray(counts @ bags.table.astype(np.float64))

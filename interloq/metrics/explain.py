@@ -1,0 +1,190 @@
+"""Why a reply got its score: every n-gram that earned something, and the reference that it earned it from.
+
+For BLEU and for ΔBLEU's `sentence` mode, score = BP · (Π_n p_n)^(1/N) with p_n = credit / (n-grams · largest weight).
+An n-gram's credit is max_j w_j · min(its count in the reply, its count in reference j), or 0. BLEU is the case that all
+weights are 1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from interloq.metrics.bleu import DEFAULT_K, Bleu, Smoothing, brevity_penalty, smoothed
+from interloq.metrics.delta_bleu import SMOOTHING, DeltaBleu
+from interloq.metrics.metric import Array
+from interloq.metrics.ngrams import ngrams
+from interloq.records import Sample
+from interloq.registry import spec
+
+Grams = Counter[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An n-gram of the reply and the reference that gives it most; `reference` is its place among them, from 0."""
+
+    ngram: str
+    in_reply: int
+    counted: int
+    reference: int
+    weight: float
+    credit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """All n-grams of one length; `precision` is what enters the score, smoothed where the metric smooths."""
+
+    n: int
+    ngrams: int
+    matches: tuple[Match, ...]
+    missed: tuple[str, ...]  # n-grams that earned nothing
+    credit: float
+    denominator: float
+    precision: float
+    used: bool  # False: longer than the reply, and left out by `effective_order`
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A reference and what the reply shares with it: different n-grams of each order."""
+
+    place: int
+    text: str
+    source: str
+    weight: float
+    length: int
+    shared: tuple[tuple[str, ...], ...]
+
+    @property
+    def is_trusted(self) -> bool:
+        return self.weight > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    metric: str
+    score: float
+    weighted: bool  # False: the metric reads no weights
+    largest_weight: float
+    length: int
+    reference_length: float
+    closest: tuple[int, ...]  # the references of that length; none where lengths are averaged
+    brevity_penalty: float
+    orders: tuple[Order, ...]
+    references: tuple[Source, ...]
+
+    @property
+    def distrusted(self) -> tuple[Source, ...]:
+        """References without weight above 0 that share something with the reply."""
+        return tuple(r for r in self.references if self.weighted and not r.is_trusted and any(r.shared))
+
+
+def is_explained(metric: object) -> TypeGuard[Bleu | DeltaBleu]:
+    return isinstance(metric, Bleu) or (isinstance(metric, DeltaBleu) and metric.mode == "sentence")
+
+
+def explain(metric: Bleu | DeltaBleu, sample: Sample) -> Explanation:
+    """The parts of a sample's score; ask `metric.unscorable(sample)` first."""
+    weighted = isinstance(metric, DeltaBleu)
+    reply = metric.tokenizer.tokens(sample.response)
+    texts = [metric.tokenizer.tokens(reference.text) for reference in sample.references]
+    weights = [reference.weight if weighted else 1.0 for reference in sample.references]
+    grams = [ngrams(reply, n) for n in range(1, metric.order + 1)]
+    matched = [_matches(own, [ngrams(text, n) for text in texts], weights) for n, own in enumerate(grams, start=1)]
+    reference_length = _reference_length(metric, len(reply), [len(text) for text in texts])
+    average = isinstance(metric, Bleu) and metric.brevity == "average"
+    return Explanation(
+        metric=spec(metric),
+        score=float(metric.value(metric.stats([sample]))[0]),
+        weighted=weighted,
+        largest_weight=max(weights),
+        length=len(reply),
+        reference_length=reference_length,
+        closest=() if average else tuple(i for i, text in enumerate(texts) if len(text) == reference_length),
+        brevity_penalty=_brevity_penalty(metric, len(reply), reference_length),
+        orders=_orders(metric, grams, matched, max(weights)),
+        references=tuple(_source(sample, i, reply, text, metric.order) for i, text in enumerate(texts)),
+    )
+
+
+def _matches(own: Grams, references: Sequence[Grams], weights: Sequence[float]) -> tuple[Match, ...]:
+    found = (_match(gram, count, references, weights) for gram, count in own.items())
+    return tuple(match for match in found if match)
+
+
+def _match(gram: tuple[str, ...], count: int, references: Sequence[Grams], weights: Sequence[float]) -> Match | None:
+    """The first of the references that give most; none where all that hold the n-gram have no weight above 0."""
+    gains = [weight * min(count, reference[gram]) for weight, reference in zip(weights, references, strict=True)]
+    best = max(range(len(gains)), key=gains.__getitem__)
+    if gains[best] <= 0:
+        return None
+    return Match(" ".join(gram), count, min(count, references[best][gram]), best, weights[best], gains[best])
+
+
+def _orders(
+    metric: Bleu | DeltaBleu, grams: Sequence[Grams], matched: Sequence[tuple[Match, ...]], largest: float
+) -> tuple[Order, ...]:
+    counts = [own.total() for own in grams]
+    credits = np.array([sum(match.credit for match in matches) for matches in matched])
+    totals = np.array(counts) * largest
+    smoothing, k, effective = _smoothing(metric)
+    every = not effective or smoothing in ("add-k", "tiny")
+    return tuple(
+        Order(
+            n=i + 1,
+            ngrams=counts[i],
+            matches=matched[i],
+            missed=_missed(grams[i], matched[i]),
+            credit=float(credits[i]),
+            denominator=float(totals[i]),
+            precision=float(precision),
+            used=every or counts[i] > 0,
+        )
+        for i, precision in enumerate(_precisions(credits, totals, smoothing, k))
+    )
+
+
+def _missed(own: Grams, matches: Sequence[Match]) -> tuple[str, ...]:
+    earned = {match.ngram for match in matches}
+    return tuple(text for gram in own if (text := " ".join(gram)) not in earned)
+
+
+def _smoothing(metric: Bleu | DeltaBleu) -> tuple[Smoothing, float, bool]:
+    if isinstance(metric, DeltaBleu):
+        return SMOOTHING[metric.mode], 0.0, False
+    k = DEFAULT_K.get(metric.smoothing, 0.0) if metric.k is None else metric.k
+    return metric.smoothing, k, metric.effective_order
+
+
+def _precisions(credits: Array, totals: Array, smoothing: Smoothing, k: float) -> Array:
+    if smoothing == "tiny":
+        return np.asarray((credits + 1e-15) / (totals + 1e-9))
+    return smoothed(credits, totals, smoothing, k)
+
+
+def _reference_length(metric: Bleu | DeltaBleu, length: int, lengths: Sequence[int]) -> float:
+    if isinstance(metric, Bleu) and metric.brevity == "average":
+        return sum(lengths) / len(lengths)
+    return min(lengths, key=lambda other: (abs(other - length), other))
+
+
+def _brevity_penalty(metric: Bleu | DeltaBleu, length: int, reference: float) -> float:
+    if _smoothing(metric)[0] == "tiny":
+        ratio = (length + 1e-15) / (reference + 1e-9)
+        return float(np.exp(1 - 1 / ratio)) if ratio < 1 else 1.0
+    return float(brevity_penalty(np.array(float(length)), np.array(float(reference))))
+
+
+def _source(sample: Sample, place: int, reply: Sequence[str], text: Sequence[str], order: int) -> Source:
+    reference = sample.references[place]
+    shared = []
+    for n in range(1, order + 1):
+        theirs = ngrams(text, n)
+        shared.append(tuple(" ".join(gram) for gram in ngrams(reply, n) if gram in theirs))
+    return Source(place, reference.text, reference.source, reference.weight, len(text), tuple(shared))

@@ -1,0 +1,131 @@
+"""RUBER, a blend of a referenced and an unreferenced metric (Tao et al., 2018).
+
+s = blend(ŝ_R, ŝ_U), ŝ = (s − min S) / (max S − min S)
+
+S are the scores of one part over the whole sample set. The blend is the arithmetic mean (default, as in Tsuta et al.,
+2023), the geometric mean, the minimum or the maximum. Any two metrics may be blended; both should rise with quality.
+
+Tsuta et al. (2023) print the normalisation the wrong way round, (s − max S) / (min S − max S); ours is that of 2018.
+Where all scores of a part are equal it tells nothing, and ŝ is .5. S holds the samples that both parts can score, so a
+sample without references does not move the others. Scores outside of S, of samples met after `fit`, are cut to [0, 1].
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from interloq.errors import InputError
+from interloq.metrics.metric import Array, FittedMetric, Metric, mean_value, score_rows
+from interloq.records import Sample
+from interloq.registry import Component
+
+Blend = Literal["arithmetic", "geometric", "min", "max"]
+CHUNK = 4096  # samples that a part scores at a time: bounds memory, never changes a number
+
+
+@dataclass(frozen=True)
+class Ruber(Component):
+    referenced: Metric = field(metadata={"kind": "metric"})
+    unreferenced: Metric = field(metadata={"kind": "metric"})
+    blend: Blend = "arithmetic"
+    _fit: Fit | None = field(default=None, init=False, repr=False, compare=False)
+
+    def fit(self, samples: Sequence[Sample]) -> Self:
+        """A copy whose parts are fitted to these samples, with the range of each part's scores."""
+        fitted = dataclasses.replace(
+            self, referenced=_fitted(self.referenced, samples), unreferenced=_fitted(self.unreferenced, samples)
+        )
+        scored = [sample for sample in samples if fitted.unscorable(sample) is None]
+        object.__setattr__(fitted, "_fit", Fit.of(scored, *fitted._parts().values()))
+        return fitted
+
+    def fitted(self) -> str:
+        if self._fit is None:
+            return ""
+        parts = zip(self._parts().items(), self._fit.ranges, strict=True)
+        return ",".join(f"{name}[{_bounds(*bounds)}{_source(part)}]" for (name, part), bounds in parts)
+
+    def built_with(self) -> str:
+        """The tokenizers and models of both parts."""
+        return ",".join(f"{name}[{_foundation(part)}]" for name, part in self._parts().items())
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return self.referenced.unscorable(sample) or self.unreferenced.unscorable(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        if self._fit is None:
+            raise InputError(
+                "ruber does not know the range of its parts yet", cure="call fit(samples), or use evaluate"
+            )
+        return score_rows(BLENDS[self.blend](*self._fit.normalised(samples, *self._parts().values())))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _parts(self) -> dict[str, Metric]:
+        return {"referenced": self.referenced, "unreferenced": self.unreferenced}
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The range of each part's scores, and the scores themselves: no sample is scored twice."""
+
+    ranges: tuple[tuple[float, float], ...]
+    known: dict[Sample, tuple[float, ...]]
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], *parts: Metric) -> Fit:
+        columns = [_scores(part, samples) for part in parts]
+        ranges = tuple((float(c.min()), float(c.max())) if len(c) else (np.nan, np.nan) for c in columns)
+        return cls(ranges, dict(zip(samples, zip(*(c.tolist() for c in columns), strict=True), strict=True)))
+
+    def normalised(self, samples: Sequence[Sample], *parts: Metric) -> list[Array]:
+        if samples and np.isnan(self.ranges).any():
+            raise InputError("ruber was fitted to no sample that both of its parts can score", cure="fit it to others")
+        new = list(dict.fromkeys(sample for sample in samples if sample not in self.known))
+        found = self.known | dict(zip(new, zip(*(_scores(part, new) for part in parts), strict=True), strict=True))
+        rows = np.array([found[sample] for sample in samples], dtype=np.float64).reshape(len(samples), len(parts))
+        return [normalise(column, *bounds) for column, bounds in zip(rows.T, self.ranges, strict=True)]
+
+
+def normalise(scores: Array, low: float, high: float) -> Array:
+    """From [low, high] to [0, 1]; .5 where that is a single number."""
+    if low == high:
+        return np.full_like(scores, 0.5)
+    return np.clip((scores - low) / (high - low), 0, 1)
+
+
+BLENDS: dict[Blend, Any] = {
+    "arithmetic": lambda first, second: (first + second) / 2,
+    "geometric": lambda first, second: np.sqrt(first * second),
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+
+def _scores(metric: Metric, samples: Sequence[Sample]) -> Array:
+    chunks = [samples[i : i + CHUNK] for i in range(0, len(samples), CHUNK)]
+    return np.concatenate([np.zeros(0), *(metric.value(metric.stats(chunk)) for chunk in chunks)])
+
+
+def _fitted(part: Any, samples: Sequence[Sample]) -> Any:
+    return part.fit(samples) if isinstance(part, FittedMetric) else part
+
+
+def _bounds(low: float, high: float) -> str:
+    return f"{low!r}..{high!r}"
+
+
+def _source(part: Any) -> str:
+    return f",{part.fitted()}" if isinstance(part, FittedMetric) else ""
+
+
+def _foundation(part: Any) -> str:
+    tokenizer = getattr(part, "tokenizer", None)
+    known = [tokenizer.signature()] if tokenizer is not None else []
+    return ",".join([*known, part.built_with()] if hasattr(part, "built_with") else known)

@@ -1,0 +1,19 @@
+"""RUBER's referenced half (Tao et al., 2018): the cosine of [max; min] pooled word vectors.
+
+A text is the largest value of each dimension among its words, followed by the smallest. Of several references the
+nearest counts. A set's score is the mean over samples; nothing is normalised here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from interloq.metrics.word_vectors import Bags, Floats, PooledMetric, extremes
+
+
+@dataclass(frozen=True)
+class RuberReferenced(PooledMetric):
+    def pooled(self, bags: Bags) -> Floats:
+        return np.concatenate(extremes(bags), axis=1)

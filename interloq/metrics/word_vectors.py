@@ -1,0 +1,196 @@
+"""What metrics over word vectors share: texts as bags of known words, and the best reference of a reply.
+
+Word order plays no part in these metrics, so a text is its distinct words, in the order of their numbers, with counts.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.models.numbering import Numbering
+from interloq.models.vectors import WordVectors, distinct, opened
+from interloq.records import Sample
+from interloq.registry import Component
+
+Unknown = Literal["skip", "mean"]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.floating[Any]]
+NO_KNOWN_WORD = "no known word in the reply"
+NO_KNOWN_REFERENCE = "no known word in a reference"
+TEXTS = 8192  # texts whose vectors are held at a time: bounds memory, never changes a number
+BLOCKS = 16  # blocks of so many texts kept as numbers
+POOLED = 512  # texts pooled at a time, so that their vectors stay in the cache
+REMEMBERED = 2**17  # words, or texts where the tokenizer looks past words, of which it is known if they have vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Bags:
+    """Texts as bags: text i holds `words[ends[i]:ends[i + 1]]`, rows of `table`, each `counts` times."""
+
+    words: NDArray[np.int32]
+    counts: Ints
+    ends: Ints
+    table: NDArray[np.float32]
+    known: NDArray[np.bool_]  # texts with a known word
+    empty: NDArray[np.bool_]  # texts without any word
+
+
+@dataclass(frozen=True)
+class WordVectorMetric(Component):
+    vectors: str
+    unknown: Unknown = "skip"
+
+    def built_with(self) -> str:
+        return self._lexicon.vectors.signature()
+
+    def unscorable(self, sample: Sample) -> str | None:
+        """An empty reply is a bad one and scores 0; a reply of unknown words may be a good one."""
+        if reason := needs_references(sample):
+            return reason
+        if not self._lexicon.knows(sample.response) and self._lexicon.has_words(sample.response):
+            return NO_KNOWN_WORD
+        known = any(self._lexicon.knows(reference.text) for reference in sample.references)
+        return None if known else NO_KNOWN_REFERENCE
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        return score_rows(np.concatenate([np.zeros(0), *map(self._scores, _blocks(samples))]))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    @abstractmethod
+    def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:
+        """The similarity of each pair of texts, given by their numbers; 0 where one has no words."""
+
+    def _scores(self, samples: Sequence[Sample]) -> Array:
+        """The similarity of each reply to the reference that is nearest; NaN where nothing can be compared."""
+        place: dict[str, int] = {}
+        replies = _places(place, [sample.response for sample in samples])
+        references = _places(place, [reference.text for sample in samples for reference in sample.references])
+        owner = np.repeat(np.arange(len(samples)), [len(sample.references) for sample in samples])
+        bags = self._lexicon.bags(list(place), self.unknown)
+        found = self.similarities(bags, replies[owner], references).clip(-1, 1)
+        best = np.full(len(samples), -np.inf)
+        np.maximum.at(best, owner, np.where(bags.known[references], found, -np.inf))
+        return np.where(np.isfinite(best) & (bags.known | bags.empty)[replies], best, np.nan)
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        return lexicon(opened(self.vectors))
+
+
+class PooledMetric(WordVectorMetric):
+    """A metric that makes one vector of each text and compares them by their cosine."""
+
+    @abstractmethod
+    def pooled(self, bags: Bags) -> Floats:
+        """A row a text; zeros where it has no words."""
+
+    def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:
+        rows = self.pooled(bags)
+        starts = range(0, len(replies), POOLED)
+        parts = [_cosines(rows[replies[i : i + POOLED]], rows[references[i : i + POOLED]]) for i in starts]
+        return np.concatenate([np.zeros(0), *parts])
+
+
+class Lexicon:
+    """Word vectors with their tokenizer: which texts they know, and what is in them."""
+
+    def __init__(self, vectors: WordVectors) -> None:
+        self.vectors, tokenizer = vectors, vectors.tokenizer()
+        self._by_word, self._numbering = tokenizer.by_word, Numbering(tokenizer, vectors.words.find)
+        self._known = lru_cache(maxsize=REMEMBERED)(self._holds_known)
+        # several metrics score the same chunk of samples one after another: its texts are split once
+        self._numbered = lru_cache(maxsize=BLOCKS)(self._numbering.texts)
+
+    def knows(self, text: str) -> bool:
+        """Whether a word of the text has a vector; the first one found ends the search."""
+        parts = text.split() if self._by_word and "\n" not in text else [text]
+        return any(map(self._known, parts))
+
+    def has_words(self, text: str) -> bool:
+        return len(self._numbering.texts([text]).tokens) > 0
+
+    def _holds_known(self, part: str) -> bool:
+        return bool((self._numbering.texts([part]).tokens >= 0).any())
+
+    def bags(self, texts: Sequence[str], unknown: Unknown) -> Bags:
+        numbered = self._numbered(tuple(texts))
+        flat, lengths = numbered.tokens, numbered.lengths
+        owner, missing = np.repeat(np.arange(len(texts)), lengths), flat < 0
+        known = np.bincount(owner[~missing], minlength=len(texts)) > 0
+        size = len(self.vectors) + 1  # the last number stands for the mean vector
+        keys = owner * size + np.where(missing, size - 1, flat)
+        keys, counts = np.unique(keys if unknown == "mean" else keys[~missing], return_counts=True)
+        owner, flat = np.divmod(keys, size)
+        used, places = distinct(flat.astype(np.int32), size)
+        ends = np.concatenate([[0], np.bincount(owner, minlength=len(texts)).cumsum()])
+        return Bags(places, counts, ends, self._table(used), known, lengths == 0)
+
+    def _table(self, used: Ints) -> NDArray[np.float32]:
+        own = used[used < len(self.vectors)]
+        rows = np.asarray(self.vectors.matrix[own])
+        return rows if len(own) == len(used) else np.concatenate([rows, self.vectors.mean()])
+
+
+@lru_cache(maxsize=4)
+def lexicon(vectors: WordVectors) -> Lexicon:
+    """One for all metrics with these vectors."""
+    return Lexicon(vectors)
+
+
+def _cosines(first: Floats, second: Floats) -> Array:
+    """Row by row; 0 where one is zeros."""
+    first, second = first.astype(np.float64), second.astype(np.float64)
+    squares, others, products = (
+        np.einsum("ij,ij->i", a, b) for a, b in ((first, first), (second, second), (first, second))
+    )
+    # the root of one product, not the product of two roots: equal rows have exactly 1
+    lengths = np.sqrt(squares * others)
+    return np.asarray(np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0))
+
+
+def extremes(bags: Bags) -> tuple[Floats, Floats]:
+    """The largest and the smallest value of each dimension, a row a text; zeros where it has no words."""
+    shape = (len(bags.ends) - 1, bags.table.shape[1])
+    high, low = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
+    lengths = np.diff(bags.ends)
+    # longest texts first: those that have a k-th word are then the first ones
+    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+    for start in range(0, len(order), POOLED):
+        some = order[start : start + POOLED]
+        high[some], low[some] = _extremes(bags, bags.ends[some], lengths[some])
+    return high, low
+
+
+def _extremes(bags: Bags, starts: Ints, lengths: Ints) -> tuple[Floats, Floats]:
+    high = bags.table[bags.words[starts]]
+    low = high.copy()
+    for k in range(1, int(lengths[0])):
+        n = int(np.searchsorted(-lengths, -k))
+        rows = bags.table[bags.words[starts[:n] + k]]
+        np.maximum(high[:n], rows, out=high[:n])
+        np.minimum(low[:n], rows, out=low[:n])
+    return high, low
+
+
+def _blocks(samples: Sequence[Sample]) -> Iterator[Sequence[Sample]]:
+    """Samples in turn, so many that their texts are few enough."""
+    texts = np.cumsum([1 + len(sample.references) for sample in samples], dtype=np.int64) // TEXTS
+    starts = np.flatnonzero(np.diff(texts, prepend=-1)).tolist()
+    for start, end in pairwise([*starts, len(samples)]):
+        yield samples[start:end]
+
+
+def _places(place: dict[str, int], texts: Sequence[str]) -> Ints:
+    """The number of each text among the distinct ones."""
+    return np.array([place.setdefault(text, len(place)) for text in texts], dtype=np.int64)

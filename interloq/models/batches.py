@@ -1,0 +1,38 @@
+"""Batches of examples of like length: little waits for the longest text of a batch."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+POOL = 64  # batches' worth of shuffled examples that are sorted by length together
+
+
+def bucketed(lengths: Ints, *, size: int, tokens: int, rng: np.random.Generator | None) -> list[Ints]:
+    """Examples cut into batches of at most `size`, and of at most `tokens` tokens if all were as long as the longest.
+
+    With `rng` both examples and batches come in random order; without, all are sorted by length.
+    """
+    order = rng.permutation(len(lengths)) if rng is not None else np.arange(len(lengths))
+    pool = size * POOL if rng is not None else max(1, len(order))
+    batches: list[Ints] = []
+    for start in range(0, len(order), pool):
+        part = order[start : start + pool]
+        part = part[np.argsort(lengths[part], kind="stable")]
+        batches += _cut(part, lengths[part], size, tokens)
+    if rng is None:
+        return batches
+    return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def _cut(examples: Ints, lengths: Ints, size: int, tokens: int) -> list[Ints]:
+    """Examples come sorted by length, so the last one of a batch is its longest."""
+    batches, start = [], 0
+    while start < len(examples):
+        ahead = lengths[start : start + size]
+        fits = ahead * np.arange(1, len(ahead) + 1) <= tokens
+        n = len(ahead) if fits.all() else max(1, int(np.argmin(fits)))
+        batches.append(examples[start : start + n])
+        start += n
+    return batches

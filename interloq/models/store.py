@@ -1,0 +1,118 @@
+"""One way to keep a trained network: a folder with weights (safetensors) and facts (JSON), never a pickle.
+
+The facts name the fingerprint of the weights, so a folder whose parts do not belong together is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from interloq.data.files import replacing
+from interloq.errors import InputError
+from interloq.signature import file_fingerprint
+
+SCHEMA = 1
+WEIGHTS, FACTS = "model.safetensors", "model.json"
+
+
+def save_model(folder: str | Path, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]) -> None:
+    """Both files are whole before either gets its name: a save that fails leaves the model that was there."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    weights, described = (folder / f".{name}.new" for name in (WEIGHTS, FACTS))
+    try:
+        write_tensors(weights, tensors)
+        write_json(described, {"schema": SCHEMA, **facts, "weights": file_fingerprint(weights)})
+        weights.replace(folder / WEIGHTS)
+        described.replace(folder / FACTS)
+    finally:
+        weights.unlink(missing_ok=True)
+        described.unlink(missing_ok=True)
+
+
+def load_model(folder: str | Path, *, kind: str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """Facts and weights of a model of this kind."""
+    folder = Path(folder)
+    facts = read_facts(folder, kind=kind)
+    if not (folder / WEIGHTS).exists() or file_fingerprint(folder / WEIGHTS) != facts.get("weights"):
+        raise InputError(
+            f"{WEIGHTS} is missing or belongs to another model than {FACTS}",
+            cure="copy the folder whole, or train it again",
+            where=str(folder),
+        )
+    tensors = read_tensors(folder / WEIGHTS)
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            raise InputError(f"weights {name!r} hold NaN or infinity", cure="train it again", where=str(folder))
+    return facts, tensors
+
+
+def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
+    folder = Path(folder)
+    if not (folder / FACTS).is_file():
+        pickled = sorted(path.name for path in folder.glob("*") if path.suffix in (".bin", ".pt", ".pth", ".ckpt"))
+        seen = f"only {pickled[0]}, and pickles are not loaded" if pickled else f"no {FACTS}"
+        raise InputError(f"no model in the folder: {seen}", cure=f"name a folder of a {kind}", where=str(folder))
+    try:
+        facts: dict[str, Any] = orjson.loads((folder / FACTS).read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"{FACTS} is damaged: {error}", cure="copy the folder again", where=str(folder)) from error
+    if facts.get("kind") != kind:
+        raise InputError(
+            f"the folder holds a {facts.get('kind')!r}, not a {kind!r}", cure=f"name a {kind}", where=str(folder)
+        )
+    if facts.get("schema") != SCHEMA:
+        raise InputError(
+            f"the model was saved in form {facts.get('schema')}, this version reads {SCHEMA}",
+            cure="train it again, or use the version it was saved with",
+            where=str(folder),
+        )
+    return facts
+
+
+def fill(network: torch.nn.Module, tensors: Mapping[str, torch.Tensor], where: str | Path) -> None:
+    """Put weights into a network; names and shapes must be the network's own."""
+    own = network.state_dict()
+    for name in sorted(own.keys() | tensors.keys()):
+        seen = [tuple(part[name].shape) if name in part else None for part in (tensors, own)]
+        if seen[0] != seen[1]:
+            raise InputError(
+                f"weights {name!r} have shape {seen[0]}, the network has {seen[1]}",
+                cure="the weights are of another model: copy its folder whole, or train it again",
+                where=str(where),
+            )
+    network.load_state_dict(dict(tensors))
+
+
+def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
+    whole = {name: tensor.detach().to("cpu").contiguous() for name, tensor in tensors.items()}
+    part = path.with_name(f".{path.name}.part")
+    try:
+        save_file(whole, part)
+        part.chmod(0o644)  # safetensors lets nobody else read
+        part.replace(path)
+    except (OSError, SafetensorError) as error:
+        part.unlink(missing_ok=True)
+        raise InputError(
+            f"cannot write: {error}", cure="free some space and run the command again", where=str(path)
+        ) from error
+
+
+def read_tensors(path: Path) -> dict[str, torch.Tensor]:
+    try:
+        tensors: dict[str, torch.Tensor] = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"no readable safetensors: {error}", cure="copy it again", where=str(path)) from error
+    return tensors
+
+
+def write_json(path: Path, value: Any) -> None:
+    with replacing(path) as file:
+        file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

@@ -1,0 +1,1 @@
+"""Several stages as one metric: extend, rate, score."""

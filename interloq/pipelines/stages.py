@@ -1,0 +1,65 @@
+"""Stages that keep what they made: the same samples through the same stage come from disk the second time.
+
+Files lie in the folder that INTERLOQ_CACHE names (default: `interloq` in the user's cache folder); `off` keeps nothing.
+A stage's file is named after its samples and its signature, and appears whole or not at all, so any may be deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from interloq.data.jsonl import header, read, write
+from interloq.errors import InputError
+from interloq.records import Sample
+from interloq.signature import fingerprint
+
+Stage = Callable[[Sequence[Sample]], list[Sample]]
+
+
+def cached(samples: Sequence[Sample], stage: Stage, *, signature: str) -> list[Sample]:
+    """What `stage` makes of the samples: they keep number and order, and all but their references."""
+    folder = cache_folder()
+    if folder is None:
+        return stage(samples)
+    path = folder / f"{_name(samples, signature)}.jsonl.zst"
+    found = _read(path, samples, signature)
+    if found is None:
+        found = stage(samples)
+        # a full disk, or text that is no UTF-8, costs time, not the result
+        with contextlib.suppress(OSError, InputError, TypeError):
+            write(path, found, kind="samples", signature=signature)
+    return found
+
+
+def cache_folder() -> Path | None:
+    given = os.environ.get("INTERLOQ_CACHE", "")
+    if given == "off":
+        return None
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(given) if given else base / "interloq"
+
+
+def _name(samples: Sequence[Sample], signature: str) -> str:
+    return fingerprint(signature, *(_whole(sample) for sample in samples))
+
+
+def _whole(sample: Sample) -> str:
+    """All that a stage may look at; ratings and system it may not."""
+    references = [f"{r.text}\1{r.weight!r}\1{r.source}" for r in sample.references]
+    return "\0".join([sample.id, *(turn.text for turn in sample.context), "\2", sample.response, "\2", *references])
+
+
+def _read(path: Path, samples: Sequence[Sample], signature: str) -> list[Sample] | None:
+    """None where there is nothing, or nothing that can be used. All but the references are the samples' own."""
+    try:
+        found = list(read(path, strict=True)) if path.exists() else []
+        fits = bool(found) and header(path).get("signature") == signature
+    except (InputError, OSError):
+        return None
+    if not fits or [s.id for s in found] != [s.id for s in samples]:
+        return None
+    return [replace(own, references=kept.references) for own, kept in zip(samples, found, strict=True)]

@@ -1,0 +1,1 @@
+"""Rating references: how good each is as a reply."""

@@ -1,0 +1,117 @@
+"""Can a rater's probabilities be taken at their word? Reliability, its error, and temperature scaling.
+
+Labels are 1 (a valid reply) and 0. Probabilities are P(valid); a logit is log P(valid) − log P(not valid).
+
+ECE   = Σ_b n_b/n · |share of valid ones in bin b − mean probability in bin b|,  bins of equal width
+Brier = mean (p − y)²,  NLL = mean −log P(the label)
+
+Temperature scaling (Guo et al., 2017) divides every logit by one number T, chosen on data not trained on. Above 1 it
+makes an over-confident rater humbler; it changes neither the order of logits nor their signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from interloq.errors import InputError
+
+Array = NDArray[np.float64]
+LARGEST = 100.0  # of temperatures: beyond it every probability is near one half; its inverse is the smallest
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Probabilities from `low` up to `high`; confidence and share are None where there are none."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float | None  # mean P(valid)
+    positive: float | None  # share of valid ones
+
+
+def reliability(probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10) -> list[Bin]:
+    """What came true of what was claimed. A probability on the edge of two bins counts in the upper one."""
+    p, y = _checked(probabilities, labels, probabilities=True)
+    if bins < 1:
+        raise InputError(f"bins must be at least 1, got {bins}")
+    which = np.searchsorted(np.arange(1, bins) / bins, p, side="right")
+    return [_bin(b / bins, (b + 1) / bins, p[which == b], y[which == b]) for b in range(bins)]
+
+
+def _bin(low: float, high: float, p: Array, y: Array) -> Bin:
+    return Bin(low, high, len(p), float(p.mean()), float(y.mean())) if len(p) else Bin(low, high, 0, None, None)
+
+
+def calibration_error(table: Sequence[Bin]) -> float:
+    """ECE of a reliability table."""
+    known = [(row.count, row.confidence or 0.0, row.positive or 0.0) for row in table if row.count]
+    return sum(n * abs(positive - confidence) for n, confidence, positive in known) / sum(n for n, *_ in known)
+
+
+def brier_score(probabilities: ArrayLike, labels: ArrayLike) -> float:
+    p, y = _checked(probabilities, labels, probabilities=True)
+    return float(np.mean((p - y) ** 2))
+
+
+def negative_log_likelihood(logits: ArrayLike, labels: ArrayLike) -> float:
+    """From logits, because a probability that was rounded to 0 or 1 has no logarithm any more."""
+    z, y = _checked(logits, labels)
+    return float(np.mean(np.logaddexp(0.0, np.where(y == 1, -z, z))))
+
+
+def probabilities(logits: ArrayLike, temperature: float = 1.0) -> Array:
+    """P(valid) of logits, without overflow."""
+    z = np.asarray(logits, dtype=np.float64) / temperature
+    return np.asarray(np.exp(-np.logaddexp(0.0, -z)))
+
+
+def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
+    """The T that makes the labels most likely, from 1/100 to 100; T = 1 where no other does better.
+
+    In 1/T the NLL is convex and its slope, Σ z·(P(z/T) − y), grows: the zero is found by halving, to the last bit.
+    """
+    z, y = _checked(logits, labels)
+    low, high = 1 / LARGEST, LARGEST  # of 1/T
+    while low < (middle := float(np.sqrt(low * high))) < high:
+        if np.sum(z * (probabilities(z * middle) - y)) < 0:
+            low = middle
+        else:
+            high = middle
+    found = 1 / low
+    better = negative_log_likelihood(z / found, y) < negative_log_likelihood(z, y)
+    return found if better else 1.0
+
+
+def calibration(logits: ArrayLike, labels: ArrayLike, *, bins: int = 10) -> dict[str, Any]:
+    """Everything above as plain values, before and after scaling: what `calibration.json` of a model holds."""
+    temperature = fit_temperature(logits, labels)
+    scaled = np.asarray(logits, dtype=np.float64) / temperature
+    return {**_facts(logits, labels, bins), "temperature": temperature, "scaled": _facts(scaled, labels, bins)}
+
+
+def _facts(logits: ArrayLike, labels: ArrayLike, bins: int) -> dict[str, Any]:
+    p = probabilities(logits)
+    table = reliability(p, labels, bins=bins)
+    return {
+        "bins": [asdict(row) for row in table],
+        "ece": calibration_error(table),
+        "brier": brier_score(p, labels),
+        "nll": negative_log_likelihood(logits, labels),
+    }
+
+
+def _checked(values: ArrayLike, labels: ArrayLike, *, probabilities: bool = False) -> tuple[Array, Array]:
+    x, y = np.asarray(values, dtype=np.float64), np.asarray(labels, dtype=np.float64)
+    if x.ndim != 1 or x.shape != y.shape or not len(x):
+        raise InputError(f"one value and one label for each example are needed, got shapes {x.shape} and {y.shape}")
+    if not np.isin(y, (0, 1)).all():
+        raise InputError(f"labels must be 0 or 1, got {y[~np.isin(y, (0, 1))][0]:g}")
+    if not np.isfinite(x).all() or (probabilities and ((x < 0) | (x > 1)).any()):
+        raise InputError("probabilities must be from 0 to 1" if probabilities else "logits must be finite")
+    return x, y

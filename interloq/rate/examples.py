@@ -1,0 +1,185 @@
+"""Which pairs of a log make an example for the NN-rater, decided on 64-bit keys of texts alone.
+
+A positive is two different replies to one utterance, a negative two pairs of the log with different utterances and
+different replies. Everything is drawn from pairs in the order of their keys, so the order of the log does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.errors import InputError
+from interloq.registry import Component
+
+Keys = NDArray[np.uint64]
+Numbers = NDArray[np.int64]
+Places = NDArray[np.int32]  # of pairs in a log
+LARGEST = 1000  # replies: half a million pairs of one utterance
+SLICE = 2**22  # candidate positives of capped utterances held at a time
+ROUNDS = 64  # tries to replace negatives that are none; logs large enough to train on need three or four
+FEWEST = 64  # negatives drawn in a round
+MIX = np.uint64(0x9E3779B97F4A7C15)  # odd: utterance and reply become one number that says which is which
+LEAST = 4  # utterances with two replies: two on each side, because a negative needs two
+
+
+@dataclass(frozen=True)
+class Examples(Component):
+    """What decides which examples are made of a log.
+
+    The defaults let an utterance keep 10 replies and all 45 pairs of them: most have fewer, and a greeting that was
+    answered a million times weighs no more than 45 utterances with two replies. `negatives="any"` draws from all
+    pairs, as published; then utterances that nobody answered twice are found in negatives only, which a network may
+    learn instead of the replies. `"matched"` draws from the pairs of positives, as often as they occur there.
+    """
+
+    most_replies: int = 10
+    most_positives: int = 45
+    dev_share: float = 0.02
+    negatives: Literal["any", "matched"] = "any"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 2 <= self.most_replies <= LARGEST:
+            raise InputError(f"most_replies must be from 2 to {LARGEST}, got {self.most_replies}")
+        if self.most_positives < 1:
+            raise InputError(f"most_positives must be at least 1, got {self.most_positives}")
+        if not 0 < self.dev_share <= 0.5:
+            raise InputError(f"dev_share must be above 0 and at most .5, got {self.dev_share}")
+        if self.seed < 0:
+            raise InputError(f"seed must not be below 0, got {self.seed}")
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The distinct pairs of a log as keys of their texts, sorted by utterance, then reply."""
+
+    utterances: Keys
+    replies: Keys
+
+    @classmethod
+    def of(cls, utterances: Keys, replies: Keys) -> Log:
+        order = np.lexsort((replies, utterances))
+        log = cls(utterances[order], replies[order])
+        return log.only(changes(log.utterances) | changes(log.replies))
+
+    def only(self, kept: NDArray[np.bool_]) -> Log:
+        return Log(self.utterances[kept], self.replies[kept])
+
+    def groups(self) -> tuple[Numbers, Numbers]:
+        """Where the pairs of each utterance start, and how many they are."""
+        starts = np.flatnonzero(changes(self.utterances))
+        return starts, np.diff(starts, append=len(self.utterances))
+
+    def capped(self, most: int, rng: np.random.Generator) -> Log:
+        """At most so many replies of an utterance, chosen at random."""
+        sizes = self.groups()[1]
+        crowded = np.flatnonzero(np.repeat(sizes > most, sizes))
+        order = crowded[np.lexsort((rng.random(len(crowded)), self.utterances[crowded]))]
+        sizes = sizes[sizes > most]
+        rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        kept = np.ones(len(self.utterances), dtype=bool)
+        kept[order[rank >= most]] = False
+        return self.only(kept)
+
+    def boundary(self, share: float) -> np.uint64:
+        """Utterances with keys below it are the dev side: about this share, at least two with two replies each side.
+
+        Keys are hashes, so an utterance falls on the same side in whatever logs it occurs, unless these are tiny.
+        """
+        starts, sizes = self.groups()
+        twice = self.utterances[starts[sizes >= 2]]
+        if len(twice) < LEAST:
+            raise InputError(
+                f"{len(twice)} of {len(starts)} utterances have two different replies; the rater learns from these, "
+                f"and needs at least {LEAST} of them",
+                cure="give logs in which several people answer one post, such as the groups of `interloq corpus build`",
+            )
+        return min(max(np.uint64(int(share * 2**64)), twice[1] + np.uint64(1)), twice[-2])
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Examples of one side: a row is the places of two pairs in the log; positives are labelled 1, negatives 0."""
+
+    rows: Places
+    labels: NDArray[np.int8]
+    over_cap: int  # positives beyond the cap of an utterance
+    unmatched: int  # positives left out because no further negative was found
+
+
+def side(log: Log, part: slice, settings: Examples, rng: np.random.Generator) -> Side:
+    """Half positives, half negatives, in random order, of the pairs at `part`."""
+    own = Log(log.utterances[part], log.replies[part])
+    starts, sizes = own.groups()
+    good = _positives(starts, sizes, settings.most_positives, rng)
+    pool = good.ravel() if settings.negatives == "matched" else np.arange(len(own.utterances), dtype=np.int32)
+    bad = _negatives(own, pool, len(good), rng)
+    every, unmatched = int(np.sum(sizes * (sizes - 1) // 2)), len(good) - len(bad)
+    rows = np.concatenate([rng.permutation(good)[: len(bad)], bad])
+    order = rng.permutation(len(rows))
+    rows, labels = rows[order], (order < len(bad)).astype(np.int8)
+    flipped = rng.random(len(rows)) < 0.5  # neither of the two pairs stands first more often
+    rows[flipped] = rows[flipped, ::-1]
+    rows += np.int32(part.start)
+    return Side(rows, labels, every - len(good), unmatched)
+
+
+def _positives(starts: Numbers, sizes: Numbers, most: int, rng: np.random.Generator) -> Places:
+    """Two places of one utterance a row, each pair of replies once, at most so many of an utterance."""
+    rows = [np.zeros((0, 2), dtype=np.int32)]
+    for size in np.unique(sizes[sizes >= 2]).tolist():
+        pairs = np.stack(np.triu_indices(size, 1), axis=1).astype(np.int32)
+        for some in _slices(starts[sizes == size].astype(np.int32), max(1, SLICE // len(pairs))):
+            chosen = np.broadcast_to(pairs, (len(some), *pairs.shape))
+            if len(pairs) > most:
+                chosen = pairs[np.argsort(rng.random((len(some), len(pairs))), axis=1)[:, :most]]
+            rows.append((some[:, None, None] + chosen).reshape(-1, 2))
+    return np.concatenate(rows)
+
+
+def _negatives(log: Log, pool: Places, count: int, rng: np.random.Generator) -> Places:
+    """Two places of the pool a row, no two rows alike; fewer than asked for where the log has no more.
+
+    Neither reply is known as a reply to the other utterance: many people say "thanks".
+    """
+    known, found = np.sort(_mixed(log.utterances, log.replies)), np.zeros(0, dtype=np.int64)
+    for _ in range(ROUNDS):
+        if len(found) >= count:
+            break
+        drawn = pool[rng.integers(len(pool), size=(2, max(FEWEST, count - len(found))))]
+        first, second = drawn.min(axis=0), drawn.max(axis=0)
+        fine = _unrelated(log, first, second, known)
+        found = np.unique(np.concatenate([found, first[fine].astype(np.int64) << 32 | second[fine]]))
+    found = rng.permutation(found)[:count]
+    return np.stack([found >> 32, found & (2**32 - 1)], axis=1).astype(np.int32)
+
+
+def _unrelated(log: Log, first: Places, second: Places, known: Keys) -> NDArray[np.bool_]:
+    utterances, replies = (log.utterances[first], log.utterances[second]), (log.replies[first], log.replies[second])
+    fine: NDArray[np.bool_] = (utterances[0] != utterances[1]) & (replies[0] != replies[1])
+    for utterance, reply in zip(utterances, reversed(replies), strict=True):
+        wanted = _mixed(utterance, reply)
+        fine &= known[np.searchsorted(known, wanted).clip(max=len(known) - 1)] != wanted
+    return fine
+
+
+def _mixed(utterances: Keys, replies: Keys) -> Keys:
+    return utterances * MIX + replies
+
+
+def changes(keys: Keys) -> NDArray[np.bool_]:
+    """Where a key differs from the one before it."""
+    changes = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=changes[1:])
+    return changes
+
+
+def _slices(places: Places, size: int) -> Iterator[Places]:
+    for start in range(0, len(places), size):
+        yield places[start : start + size]

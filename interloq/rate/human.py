@@ -1,0 +1,124 @@
+"""Weights from people, as in ΔBLEU (Galley et al., 2015).
+
+w = 2 · (m − low) / (high − low) − 1,  m the mean over people of what they gave the reference.
+
+A person who rated a reference twice has one vote, the mean of both. "Not applicable" is no vote. A reference without a
+vote gets weight 0: nobody knows whether it is good, so it may neither earn nor cost a reply anything. Only a gold
+reply (one that came with the sample) has weight 1 then, as somebody meant it as an answer to this very dialogue;
+`gold=False` treats it like the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+from statistics import fmean
+
+from interloq.data.jsonl import read
+from interloq.errors import InputError, SpecError
+from interloq.records import Rating, Reference, Sample
+from interloq.registry import Component
+from interloq.retrieve.leaks import is_original
+from interloq.signature import file_fingerprint, signature
+
+UNKNOWN, GOLD = 0.0, 1.0  # weights without a vote
+
+
+@dataclass(frozen=True)
+class Human(Component):
+    ratings: str  # JSONL of ratings; `item` is <sample id>/<place of the reference, from 0>
+    low: float = 1  # the worst and the best value of the scale
+    high: float = 5
+    aspect: str = "overall"
+    gold: bool = True  # a gold reply without a rating has weight 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isfinite(self.low) and isfinite(self.high) and self.low < self.high):
+            raise SpecError(f"human: low must be below high, got {self.low} and {self.high}")
+
+    def rate(self, samples: Sequence[Sample]) -> list[Sample]:
+        weights = self._weights
+        return [
+            replace(sample, references=tuple(self._rated(r, weights.get(item)) for item, r in _items(sample)))
+            for sample in samples
+        ]
+
+    def counts(self, samples: Sequence[Sample]) -> dict[str, int]:
+        """How many references people have rated, and how many of the others are gold replies."""
+        weights = self._weights
+        unrated = [r for sample in samples for item, r in _items(sample) if item not in weights]
+        gold = sum(self._is_gold(r) for r in unrated)
+        total = sum(len(sample.references) for sample in samples)
+        return {"rated": total - len(unrated), "unrated_gold": gold, "unrated": len(unrated) - gold}
+
+    def items(self) -> int:
+        """How many references the file rates; more than `counts` finds means ratings of something else."""
+        return len(self._weights)
+
+    def signature(self) -> str:
+        return signature(self, ratings=self._fingerprint)
+
+    def _rated(self, reference: Reference, weight: float | None) -> Reference:
+        if weight is None:
+            weight = GOLD if self._is_gold(reference) else UNKNOWN
+        return replace(reference, weight=weight)
+
+    def _is_gold(self, reference: Reference) -> bool:
+        return self.gold and is_original(reference)
+
+    @cached_property
+    def _weights(self) -> Mapping[str, float]:
+        return _weights(self.ratings, float(self.low), float(self.high), self.aspect)
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        try:
+            return file_fingerprint(Path(self.ratings))
+        except OSError as error:
+            raise InputError(
+                f"cannot read {self.ratings}: {error.strerror}", cure="name a file of ratings of references"
+            ) from error
+
+
+def _items(sample: Sample) -> list[tuple[str, Reference]]:
+    return [(f"{sample.id}/{place}", reference) for place, reference in enumerate(sample.references)]
+
+
+def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[str, float]:
+    """Weights by item."""
+    votes: dict[str, list[Rating]] = {}
+    aspects = set()
+    for rating in read(path, kind="ratings", strict=True):
+        aspects.add(rating.aspect)
+        if rating.aspect == aspect and rating.value is not None:
+            votes.setdefault(_item(rating, path, low, high), []).append(rating)
+    if not votes:
+        raise InputError(
+            f"no usable rating of aspect {aspect!r}", cure=f"rated aspects: {', '.join(sorted(aspects))}", where=path
+        )
+    return {item: 2 * (_mean(given) - low) / (high - low) - 1 for item, given in votes.items()}
+
+
+def _item(rating: Rating, path: str, low: float, high: float) -> str:
+    if not rating.item:
+        raise InputError("a rating has no item", cure="write <sample id>/<place of the reference>", where=path)
+    if rating.value is None or not low <= rating.value <= high:
+        raise InputError(
+            f"the rating {rating.value:g} of {rating.item!r} is outside {low:g} to {high:g}",
+            cure="mend it, or set low and high to the scale people used",
+            where=path,
+        )
+    return rating.item
+
+
+def _mean(given: Sequence[Rating]) -> float:
+    """Of people, not of judgments: who rated twice has one vote. Those without a name are people each."""
+    people: dict[str, list[float]] = {}
+    for i, rating in enumerate(given):
+        if rating.value is not None:
+            people.setdefault(f"rater {rating.rater}" if rating.rater else f"{i}", []).append(rating.value)
+    return fmean(sorted(fmean(sorted(values)) for values in people.values()))

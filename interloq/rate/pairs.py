@@ -1,0 +1,216 @@
+"""Training data of the NN-rater from logs, on disk and opened without reading it.
+
+The log streams by once: each distinct text is written as token numbers, and in memory stays a 64-bit hash of its
+normalised form (`retrieve/leaks.py`: without case, punctuation and white space), so texts that read alike are one.
+Pairs are grouped by the text of their utterance, in whatever thread it was said; `examples.py` draws from the groups.
+
+A folder holds `tokens.npy` and `ends.npy` (the texts end to end), `train.npy` and `dev.npy` (rows u1, r1, u2, r2:
+numbers of texts; u1 = u2 in a positive), their labels, and `pairs.json` with all counts. No utterance is on both
+sides; a text may be an utterance on one side and a reply on the other. A text that was written in several ways is kept
+in one of them. The folder appears when it is whole.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from interloq.data.numbering import Texts
+from interloq.errors import InputError
+from interloq.models.progress import Step
+from interloq.rate.examples import Examples, Keys, Log, Side, side
+from interloq.rate.stream import ENDS, TOKENS, Numbering, Stream
+from interloq.records import Pair
+from interloq.registry import full_spec
+from interloq.signature import file_fingerprint, fingerprint
+
+Part = Literal["train", "dev"]
+PARTS: tuple[Part, ...] = ("train", "dev")
+KIND, SCHEMA = "rater_pairs", 1
+FACTS = "pairs.json"
+
+
+@dataclass(frozen=True)
+class RaterPairs:
+    """Examples made by `write_examples`; all arrays are memory-mapped."""
+
+    folder: Path
+    texts: Texts
+    rows: Mapping[Part, NDArray[np.int32]]
+    labels: Mapping[Part, NDArray[np.int8]]
+    facts: Mapping[str, Any]
+
+    @classmethod
+    def load(cls, folder: str | Path) -> RaterPairs:
+        folder = Path(folder)
+        facts = _facts(folder)
+        if facts is None:
+            raise InputError(f"no training pairs in {folder}: it has no {FACTS}", cure="name a folder made from logs")
+        texts = Texts(_opened(folder / TOKENS), _opened(folder / ENDS))
+        rows = {part: _opened(folder / f"{part}.npy") for part in PARTS}
+        return cls(folder, texts, rows, {part: _opened(folder / f"{part}_labels.npy") for part in PARTS}, facts)
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the content of the folder."""
+        return str(self.facts["fingerprint"])
+
+    def examples(self, part: Part) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        """Rows (u1, r1, u2, r2) and labels: 1 where both replies answer one utterance, else 0."""
+        return self.rows[part], self.labels[part]
+
+
+def write_examples(
+    pairs: Iterable[Pair],
+    folder: str | Path,
+    pieces: Numbering,
+    settings: Examples,
+    *,
+    source: str,
+    excluded: Callable[[Pair], bool] | None = None,
+    progress: Step | None = None,
+) -> RaterPairs:
+    """Make the examples of a log, or open them where they were made from the same `source` with the same settings.
+
+    `source` names the log and whatever `excluded` leaves out of it (test items and their copies). `progress` hears how
+    many pairs were read.
+    """
+    folder, job = Path(folder).resolve(), fingerprint(full_spec(settings), pieces.signature(), source)
+    if _made(folder, job):
+        return RaterPairs.load(folder)
+    with _whole(folder) as part:
+        stream = Stream(part / "work", pieces, excluded)
+        stream.read(pairs, progress or (lambda _: None))
+        counts = _draw(stream, part, settings)
+        shutil.rmtree(stream.folder)
+        origin = {"source": source, "settings": full_spec(settings), "pieces": pieces.signature()}
+        _close(part, {"kind": KIND, "schema": SCHEMA, "job": job, **origin, "vocabulary": pieces.size, **counts})
+    return RaterPairs.load(folder)
+
+
+# ---- examples --------------------------------------------------------------------------------------------------------
+
+
+def _draw(stream: Stream, folder: Path, settings: Examples) -> dict[str, Any]:
+    """Draw the examples and write them, with their texts; the counts say what became of the log."""
+    log = stream.log()
+    sizes = log.groups()[1]
+    log = log.capped(settings.most_replies, np.random.default_rng([settings.seed, 1]))
+    stream.counts["replies_over_cap"] = int(np.sum(sizes)) - len(log.utterances)
+    cut = int(np.searchsorted(log.utterances, log.boundary(settings.dev_share)))
+    places: dict[Part, slice] = {"train": slice(cut, len(log.utterances)), "dev": slice(0, cut)}
+    sides = {
+        part: side(log, places[part], settings, np.random.default_rng([settings.seed, 2 + number]))
+        for number, part in enumerate(PARTS)
+    }
+    texts = _write_rows(log, sides, folder)
+    tokens = stream.write_texts(texts, folder)
+    return {
+        "left_out": {name: stream.counts[name] for name in ("excluded", "empty", "repeated", "replies_over_cap")},
+        "read": stream.counts["read"],
+        "pairs": len(log.utterances),
+        "utterances": len(sizes),
+        "utterances_with_two_replies": int(np.sum(sizes >= 2)),
+        "texts": len(texts),
+        "tokens": tokens,
+        **{part: _counts(log, places[part], sides[part]) for part in PARTS},
+    }
+
+
+def _write_rows(log: Log, sides: Mapping[Part, Side], folder: Path) -> Keys:
+    """Rows of places become rows of texts; the texts that occur in them get numbers in the order of their keys."""
+    used = np.zeros(len(log.utterances), dtype=bool)
+    for drawn in sides.values():
+        used[drawn.rows] = True
+    kept = log.only(used)
+    texts = np.unique(np.concatenate([kept.utterances, kept.replies]))
+    numbers = np.zeros((len(used), 2), dtype=np.int32)
+    numbers[used] = np.stack([np.searchsorted(texts, keys) for keys in (kept.utterances, kept.replies)], axis=1)
+    for part, drawn in sides.items():
+        np.save(folder / f"{part}.npy", numbers[drawn.rows].reshape(-1, 4))
+        np.save(folder / f"{part}_labels.npy", drawn.labels)
+    return texts
+
+
+def _counts(log: Log, places: slice, drawn: Side) -> dict[str, int]:
+    if not len(drawn.rows):
+        raise InputError(
+            "no negatives can be drawn: all utterances with two replies share their replies", cure="give larger logs"
+        )
+    positives = drawn.rows[drawn.labels == 1, 0]
+    return {
+        "examples": len(drawn.rows),
+        "positives": len(positives),
+        "utterances_of_positives": len(np.unique(log.utterances[positives])),
+        "pairs": places.stop - places.start,
+        "positives_over_cap": drawn.over_cap,
+        "positives_without_negative": drawn.unmatched,
+    }
+
+
+# ---- the folder ------------------------------------------------------------------------------------------------------
+
+
+def _made(folder: Path, job: str) -> bool:
+    """Whether these very examples are there; a folder that holds anything else is refused."""
+    facts = _facts(folder)
+    if facts is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
+    if facts is not None and facts.get("job") != job:
+        raise InputError(
+            f"{folder} holds examples with other settings, another vocabulary or of other logs",
+            cure="give the same ones to use it; or choose another folder, or remove this one",
+        )
+    return facts is not None
+
+
+@contextmanager
+def _whole(folder: Path) -> Iterator[Path]:
+    """A folder that appears under its name when it is whole; what a killed run left is removed."""
+    part = folder.with_name(f".{folder.name}.part")
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        yield part
+        if folder.exists():
+            folder.rmdir()  # empty
+        part.rename(folder)
+    except OSError as error:
+        raise InputError(f"cannot write {folder}: {error}", cure="free some space or choose another folder") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _close(folder: Path, facts: dict[str, Any]) -> None:
+    files = sorted(folder.glob("*.npy"))
+    facts["fingerprint"] = fingerprint(*(f"{path.name}:{file_fingerprint(path)}" for path in files))
+    (folder / FACTS).write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def _facts(folder: Path) -> dict[str, Any] | None:
+    path = folder / FACTS
+    if not path.is_file():
+        return None
+    try:
+        facts: dict[str, Any] = orjson.loads(path.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"{FACTS} is damaged: {error}", cure="make the folder again", where=str(folder)) from error
+    if (facts.get("kind"), facts.get("schema")) != (KIND, SCHEMA):
+        raise InputError(f"{FACTS} is no {KIND} of form {SCHEMA}", cure="make the folder again", where=str(folder))
+    return facts
+
+
+def _opened(path: Path) -> NDArray[Any]:
+    """A plain view of the mapped file: taking single numbers from a memmap object is slow."""
+    try:
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path.name} is missing or damaged", cure="make the folder again", where=str(path)) from error

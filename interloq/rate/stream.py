@@ -1,0 +1,112 @@
+"""A log on its way to training data: read once, never held. Keys of its pairs and tokens of its texts go to disk."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import IO, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.numbering import Texts
+from interloq.models.corpus import Distinct
+from interloq.models.progress import Step
+from interloq.rate.examples import Keys, Log, changes
+from interloq.records import Pair
+from interloq.retrieve.leaks import normalised
+
+TOKENS, ENDS = "tokens.npy", "ends.npy"
+FILES = ("pairs", "forms", "lengths", "tokens")
+BATCH = 10_000  # pairs read at a time
+
+
+class Numbering(Protocol):
+    """Texts → token numbers below `size`, as `models.pieces.Pieces` gives them."""
+
+    @property
+    def size(self) -> int: ...
+
+    def texts(self, texts: Sequence[str], /) -> Texts: ...
+
+    def signature(self) -> str: ...
+
+
+class Stream:
+    """What is kept of a log while it streams by: keys of pairs, and the tokens of each distinct text."""
+
+    def __init__(self, folder: Path, pieces: Numbering, excluded: Callable[[Pair], bool] | None) -> None:
+        self.folder, self.pieces, self.excluded = folder, pieces, excluded
+        self.counts: Counter[str] = Counter()
+        self.dtype = np.dtype("<u2" if pieces.size <= 2**16 else "<i4")
+        folder.mkdir()
+
+    def read(self, pairs: Iterable[Pair], step: Step) -> None:
+        seen = Distinct()
+        with ExitStack() as stack:
+            keys, forms, lengths, tokens = (stack.enter_context(self._file(name, "wb")) for name in FILES)
+            for batch in _batches(pairs):
+                texts, reads = self._texts(batch)
+                _keys(map(reads.__getitem__, texts)).tofile(keys)
+                new = seen.new(texts)
+                np.stack([_keys(map(reads.__getitem__, new)), _keys(new)], axis=1).tofile(forms)
+                numbered = self.pieces.texts(new)
+                numbered.lengths.astype(np.int32).tofile(lengths)
+                numbered.tokens.astype(self.dtype).tofile(tokens)
+                step(len(batch))
+
+    def _texts(self, batch: Sequence[Pair]) -> tuple[list[str], dict[str, str]]:
+        """Utterance, reply, utterance, reply, … of the pairs that can be used; and how each text reads."""
+        kept = [pair for pair in batch if not (self.excluded and self.excluded(pair))]
+        # past the cache of `normalised`, which would hold the texts
+        reads = {t: normalised.__wrapped__(t) for t in {text for p in kept for text in (p.utterance, p.response)}}
+        full = [pair for pair in kept if reads[pair.utterance] and reads[pair.response]]
+        self.counts.update(read=len(batch), excluded=len(batch) - len(kept), empty=len(kept) - len(full))
+        return [text for pair in full for text in (pair.utterance, pair.response)], reads
+
+    def log(self) -> Log:
+        keys = np.fromfile(self.folder / "pairs", dtype=np.uint64).reshape(-1, 2)
+        log = Log.of(keys[:, 0], keys[:, 1])
+        self.counts["repeated"] = len(keys) - len(log.utterances)
+        return log
+
+    def _find(self, keys: Keys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the tokens of texts start, and how many they are. Of several ways to write a text, it is one way
+        that does not depend on the order of the log."""
+        forms = np.fromfile(self.folder / "forms", dtype=np.uint64).reshape(-1, 2)
+        lengths = np.fromfile(self.folder / "lengths", dtype=np.int32).astype(np.int64)
+        order = np.lexsort((forms[:, 1], forms[:, 0]))
+        order = order[changes(forms[order, 0])]
+        place = order[np.searchsorted(forms[order, 0], keys)]
+        return (np.cumsum(lengths) - lengths)[place], lengths[place]
+
+    def write_texts(self, keys: Keys, folder: Path) -> int:
+        """The texts with these keys, end to end. They are read one by one: a mapped file would fill the memory."""
+        starts, lengths = self._find(keys)
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        np.save(folder / ENDS, ends)
+        header = {"descr": self.dtype.str, "fortran_order": False, "shape": (int(ends[-1]),)}
+        with self._file("tokens", "rb") as source, (folder / TOKENS).open("wb") as target:
+            np.lib.format.write_array_header_1_0(target, header)
+            for start, length in zip(starts * self.dtype.itemsize, lengths * self.dtype.itemsize, strict=True):
+                source.seek(start)
+                target.write(source.read(length))
+        return int(ends[-1])
+
+    def _file(self, name: str, mode: str) -> IO[bytes]:
+        return (self.folder / name).open(mode, buffering=0 if mode == "rb" else -1)
+
+
+def _batches(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    iterator = iter(pairs)
+    while batch := list(islice(iterator, BATCH)):
+        yield batch
+
+
+def _keys(texts: Iterable[str]) -> Keys:
+    digests = (hashlib.blake2b(t.encode("utf-8", "surrogatepass"), digest_size=8).digest() for t in texts)
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

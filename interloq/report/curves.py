@@ -1,0 +1,231 @@
+"""Trained models: how they learned, and whether their probabilities can be taken at their word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from interloq.errors import InputError
+from interloq.report import text
+from interloq.report.page import Curve, Dot, Model, Reliability, Tick
+from interloq.report.scale import Scale, scale
+
+CURVE, CALIBRATION = "learning_curve.json", "calibration.json"
+LEFT, RIGHT, TOP, BOTTOM = 72.0, 588.0, 14.0, 340.0  # the plot's area in a picture of 600 × 400
+SQUARE = (72.0, 398.0)  # of the reliability diagram: as wide as high
+ROOM = 10  # percent of the width that half the words at the kept epoch need
+SMALLEST, LARGEST = 2.5, 9.0  # radius of a bin's dot
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    number: int
+    train: float
+    dev: float
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    low: float
+    high: float
+    count: int
+    confidence: float
+    positive: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    bins: tuple[Bin, ...]  # those that are not empty
+    error: float
+    temperature: float | None
+    scaled_error: float | None  # after division by the temperature
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a model's folder tells of its training."""
+
+    name: str
+    signature: str
+    epochs: tuple[Epoch, ...]
+    calibration: Calibration | None
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_model(folder: Path, name: str) -> Trained:
+    """The learning curve of a model's folder, and its calibration where it has one."""
+    if not (folder / CURVE).is_file():
+        raise InputError(f"no {CURVE} in the folder", cure="name the folder of a trained model", where=str(folder))
+    signature, epochs = _read(folder / CURVE, _learned)
+    found = _read(folder / CALIBRATION, _calibration) if (folder / CALIBRATION).is_file() else None
+    return Trained(name, signature, epochs, found)
+
+
+def model_files(folder: Path) -> list[Path]:
+    return [folder / name for name in (CURVE, CALIBRATION) if (folder / name).is_file()]
+
+
+def _read(path: Path, understood: Any) -> Any:
+    try:
+        return understood(orjson.loads(path.read_bytes()))
+    except (OSError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(
+            f"it cannot be read ({type(error).__name__}: {error})", cure="train the model again", where=str(path)
+        ) from error
+
+
+def _learned(value: Mapping[str, Any]) -> tuple[str, tuple[Epoch, ...]]:
+    epochs = tuple(_epoch(epoch) for epoch in value["epochs"])
+    if not epochs:
+        raise ValueError("no epochs")
+    return str(value.get("signature", "")), epochs
+
+
+def _epoch(value: Mapping[str, Any]) -> Epoch:
+    seconds = value.get("seconds")
+    return Epoch(
+        int(value["epoch"]),
+        _number(value.get("train_loss", value.get("loss"))),  # word vectors have one loss
+        _number(value.get("dev_loss")),
+        None if seconds is None else float(seconds),
+    )
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _calibration(value: Mapping[str, Any]) -> Calibration:
+    bins = tuple(
+        Bin(float(b["low"]), float(b["high"]), int(b["count"]), float(b["confidence"]), float(b["positive"]))
+        for b in value["bins"]
+        if b["count"]
+    )
+    scaled = value.get("scaled", {}).get("ece")
+    temperature = value.get("temperature")
+    return Calibration(
+        bins,
+        float(value["ece"]),
+        None if temperature is None else float(temperature),
+        None if scaled is None else float(scaled),
+    )
+
+
+# ---- drawing ---------------------------------------------------------------------------------------------------------
+
+
+def model(trained: Trained) -> Model:
+    found = trained.calibration
+    return Model(trained.name, trained.signature, _curve(trained.epochs), _reliability(found) if found else None)
+
+
+def best_epoch(epochs: Sequence[Epoch]) -> Epoch | None:
+    """The first one with the lowest dev loss: its weights were kept."""
+    measured = [epoch for epoch in epochs if isfinite(epoch.dev)]
+    return min(measured, key=lambda epoch: (epoch.dev, epoch.number), default=None)
+
+
+def _curve(epochs: Sequence[Epoch]) -> Curve:
+    x = _whole(scale((epoch.number for epoch in epochs), about=6), epochs)
+    y = scale((loss for epoch in epochs for loss in (epoch.train, epoch.dev)), about=5)
+    best = best_epoch(epochs)
+    return Curve(
+        train=tuple(_dot(epoch, epoch.train, "train", x, y) for epoch in epochs if isfinite(epoch.train)),
+        dev=tuple(_dot(epoch, epoch.dev, "dev", x, y) for epoch in epochs if isfinite(epoch.dev)),
+        best_at=x.at(best.number, LEFT, RIGHT) if best else "",
+        best=str(best.number) if best else "",
+        best_anchor=_anchor(float(x.at(best.number))) if best else "",
+        x_ticks=tuple(Tick(x.at(tick, LEFT, RIGHT), x.label(tick)) for tick in x.ticks()),
+        y_ticks=tuple(Tick(y.at(tick, BOTTOM, TOP), y.label(tick)) for tick in y.ticks()),
+        caption=_learned_what(epochs, best),
+        rows=tuple(_row(epoch, epoch is best) for epoch in epochs),
+    )
+
+
+def _anchor(percent: float) -> str:
+    return "start" if percent < ROOM else "end" if percent > 100 - ROOM else "middle"
+
+
+def _whole(wide: Scale, epochs: Sequence[Epoch]) -> Scale:
+    """Epochs are counted: no ticks between two."""
+    numbers = [epoch.number for epoch in epochs]
+    if len(numbers) == 1:
+        return Scale(numbers[0] - 1, numbers[0] + 1, 1)
+    step = max(1, round(wide.step))
+    return Scale(min(numbers) // step * step, -(-max(numbers) // step) * step, step)
+
+
+def _dot(epoch: Epoch, loss: float, part: str, x: Scale, y: Scale) -> Dot:
+    title = f"epoch {epoch.number}, {part} loss {text.number(loss, 4)}"
+    return Dot(x.at(epoch.number, LEFT, RIGHT), y.at(loss, BOTTOM, TOP), title)
+
+
+def _learned_what(epochs: Sequence[Epoch], best: Epoch | None) -> str:
+    said = f"{text.count(len(epochs), 'epoch')}"
+    if best:
+        said += (
+            f"; the lowest dev loss is {text.number(best.dev, 4)}, after epoch {best.number}: these weights were kept"
+        )
+    seconds = [epoch.seconds for epoch in epochs if epoch.seconds is not None]
+    return f"{said}. Time: {_time(sum(seconds))}." if seconds else f"{said}."
+
+
+def _time(seconds: float) -> str:
+    hours, rest = divmod(round(seconds), 3600)
+    return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min {rest % 60} s" if rest >= 60 else f"{rest} s"
+
+
+def _row(epoch: Epoch, is_best: bool) -> tuple[str, ...]:
+    seconds = text.MISSING if epoch.seconds is None else f"{epoch.seconds:,.1f}"
+    losses = (text.number(epoch.train, 4), text.number(epoch.dev, 4))
+    return str(epoch.number), *losses, seconds, "kept" if is_best else ""
+
+
+def _reliability(found: Calibration) -> Reliability:
+    unit = Scale(0.0, 1.0, 0.2)
+    total = sum(b.count for b in found.bins)
+    most = max((b.count for b in found.bins), default=1)
+    return Reliability(
+        dots=tuple(_bin_dot(b, unit, most) for b in found.bins),
+        x_ticks=tuple(Tick(unit.at(tick, *SQUARE), unit.label(tick)) for tick in unit.ticks()),
+        y_ticks=tuple(Tick(unit.at(tick, BOTTOM, TOP), unit.label(tick)) for tick in unit.ticks()),
+        caption=_trusted_how_far(found, total),
+        rows=tuple(
+            (
+                f"{text.number(b.low, 2)} to {text.number(b.high, 2)}",
+                f"{b.count:,}",
+                text.number(b.confidence),
+                text.number(b.positive),
+            )
+            for b in found.bins
+        ),
+    )
+
+
+def _bin_dot(b: Bin, unit: Scale, most: int) -> Dot:
+    """A dot's area grows with the number of examples in its bin."""
+    radius = SMALLEST + (LARGEST - SMALLEST) * (b.count / most) ** 0.5
+    title = (
+        f"claimed {text.number(b.confidence)}, came true {text.number(b.positive)}, {text.count(b.count, 'example')}"
+    )
+    return Dot(unit.at(b.confidence, *SQUARE), unit.at(b.positive, BOTTOM, TOP), title, f"{radius:.1f}")
+
+
+def _trusted_how_far(found: Calibration, total: int) -> str:
+    said = f"Expected calibration error {text.number(found.error)} over {text.count(total, 'example')}"
+    if found.temperature is None:
+        return f"{said}."
+    after = (
+        ""
+        if found.scaled_error is None
+        else f", which brings it to {text.number(found.scaled_error)} on these examples"
+    )
+    return f"{said}. Fitted temperature {text.number(found.temperature, 2)}{after}."

@@ -1,0 +1,356 @@
+"""υBLEU and RUBER against people, and the rater against people's choices, beside the published figures.
+
+Tsuta, Yoshinaga and Toyoda (2023), "Uncertainty-aware Automatic Evaluation Method for Open-domain Dialogue Systems",
+Tables 3, 4 and 5 (300 Japanese replies, 16 million Twitter pairs, none of it public) and, in place of Table 6, the
+rater on DailyDialog++: does it prefer further good replies to adversarial and to random ones?
+
+Here replies are English: GRADE's on DailyDialog (300), Gupta et al.'s (500) and USR's (360 and 300; its annotators are
+named, so there is a best and a worst one). Logs are DailyDialog's training dialogues and reddit pairs, without what the
+test sets share. Figures stand beside the papers' and cannot be equal; what can be compared is which metric is ahead.
+
+    python recipes/vbleu_tables.py --data FOLDER --work FOLDER --rater FOLDER --ruber FOLDER   # or INTERLOQ_DATA=FOLDER
+
+Without `--rater` or `--ruber` the networks are trained in the work folder first, with the published sizes: minutes on a
+GPU, hours without. `--matched FOLDER` adds rows with a rater whose negatives were drawn from the pairs of positives.
+ΔBLEU needs people's ratings of the retrieved replies; no public data has them, so its row is n/a.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from retrieval import (
+    COEFFICIENTS,
+    DAILYDIALOG,
+    FORMS,
+    METRIC,
+    SINGLE,
+    WITH_REDDIT,
+    Row,
+    _cleaned,
+    _interval,
+    index,
+    pools,
+    singles,
+    table,
+    test_sets,
+    word_vectors,
+)
+
+from interloq import InputError, InterloqError, Sample, Score, evaluate, load
+from interloq.cli.main import main as interloq
+from interloq.cli.output import print_json
+from interloq.data.archives import read_files, text_lines
+from interloq.data.datasets import VARIABLE, locate, read_dataset
+from interloq.data.jsonl import write
+from interloq.data.usr import GROUND_TRUTH
+from interloq.meta.evaluate import meta_evaluate
+from interloq.meta.table import MetaTable, MetricRow
+from interloq.rate.model import RaterModel
+
+TOKENIZER = "13a(lowercase=True)"
+UTTERANCE = "GloVe, utterance"
+BLEU, MULTI, DELTA, VBLEU = "BLEU", "BLEU, extended references", "ΔBLEU", "υBLEU"
+REFERENCED, UNREFERENCED, BOTH, JOINED = "RUBER referenced", "RUBER unreferenced", "RUBER", "RUBER unreferenced & υBLEU"
+# metric → Spearman and Pearson, each max, min and avg over annotators
+PUBLISHED: Mapping[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
+    BLEU: ((0.186, 0.091, 0.153), (0.276, 0.190, 0.242)),
+    REFERENCED: ((0.188, 0.071, 0.096), (0.075, 0.016, 0.060)),
+    MULTI: ((0.333, 0.181, 0.297), (0.366, 0.209, 0.338)),
+    DELTA: ((0.366, 0.300, 0.359), (0.360, 0.294, 0.353)),
+    VBLEU: ((0.330, 0.281, 0.334), (0.394, 0.332, 0.371)),
+    UNREFERENCED: ((0.342, 0.225, 0.332), (0.336, 0.217, 0.325)),
+    BOTH: ((0.339, 0.206, 0.320), (0.325, 0.193, 0.307)),
+    JOINED: ((0.435, 0.323, 0.440), (0.450, 0.338, 0.456)),
+}
+# what the paper found: the first above the second
+CLAIMS = (
+    (VBLEU, BLEU),
+    (VBLEU, MULTI),
+    (VBLEU, REFERENCED),
+    (UNREFERENCED, REFERENCED),
+    (UNREFERENCED, BOTH),
+    (JOINED, UNREFERENCED),
+    (JOINED, VBLEU),
+    (JOINED, BOTH),
+)
+PUBLISHED_FORMS = ("BM25, utterance and response", "BM25, utterance", "GloVe, utterance and response", UTTERANCE)
+KINDS = ("positive", "adversarial_negative", "random_negative")
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Folders of what was trained on the logs."""
+
+    rater: Path
+    ruber: Path
+    glove: Path
+    index: Path
+    matched: Path | None
+
+
+# ---- data and models -------------------------------------------------------------------------------------------------
+
+
+def every_set(data: Path) -> dict[str, list[Sample]]:
+    """Test sets with the original reply as the one reference; human replies are a system like the others."""
+    sets = {name: singles(samples) for name, samples in test_sets(data).items()}
+    for part, name in (("topical", "USR Topical-Chat"), ("persona", "USR PersonaChat")):
+        samples = read_dataset("usr", locate("usr", data), subset=part)
+        sets[name] = [_cleaned(sample, []) for sample in samples if sample.system != GROUND_TRUTH]
+    return sets
+
+
+def trained(part: str, given: str | None, pairs: Path, samples: Path, work: Path) -> Path:
+    """A folder that was given, or one that is trained now, without what the test samples share."""
+    folder = Path(given) if given else work / part
+    if not (folder / "model.json").exists():
+        code = interloq(["train", part, str(pairs), "-o", str(folder), "--without", str(samples)])
+        if code:
+            raise InputError(f"training {part} ended with exit code {code}")
+    return folder
+
+
+def plusplus(data: Path) -> Iterator[dict[str, Any]]:
+    """The test contexts of DailyDialog++."""
+    path = next((p for p in (data / "dailydialog_plusplus", data / "dailydialog_plusplus.tar.gz") if p.exists()), None)
+    if path is None:
+        raise InputError(f"no dailydialog_plusplus in {str(data)!r}", cure="put dailydialog_plusplus.tar.gz there")
+    for file in read_files(path, ("test.json",)):
+        yield from map(json.loads, filter(str.strip, text_lines(file)))
+
+
+# ---- metrics against people ------------------------------------------------------------------------------------------
+
+
+def specs(models: Models) -> dict[str, str]:
+    """Row → metric."""
+    vbleu = f"vbleu(index={str(models.index)!r},rater=gru(model={{!r}}{{}}),tokenizer={TOKENIZER!r})"
+    referenced = f"ruber_referenced(vectors={str(models.glove)!r})"
+    unreferenced = f"ruber_unreferenced(model={str(models.ruber)!r})"
+    plain = vbleu.format(str(models.rater), "")
+    rows = {
+        BLEU: METRIC,
+        REFERENCED: referenced,
+        VBLEU: plain,
+        f"{VBLEU}, signed_max": vbleu.format(str(models.rater), ",mode='signed_max'"),
+        f"{VBLEU}, gold rated": vbleu.format(str(models.rater), ",gold='rated'"),
+        UNREFERENCED: unreferenced,
+        BOTH: f"ruber(referenced={referenced},unreferenced={unreferenced})",
+        JOINED: f"ruber(referenced={plain},unreferenced={unreferenced})",
+    }
+    if models.matched:
+        rows[f"{VBLEU}, matched negatives"] = vbleu.format(str(models.matched), "")
+    return rows
+
+
+def metric_table(samples: Sequence[Sample], models: Models, resamples: int) -> MetaTable:
+    aspect = "Overall" if any(r.aspect == "Overall" for s in samples for r in s.ratings) else "overall"
+    scores: list[Score] = []
+    for name, text in specs(models).items():
+        print(f"  {name}", file=sys.stderr)
+        scores += [Score(id, name, value) for id, value in evaluate(text, samples).by_sample.items()]
+    scores += [Score(id, MULTI, value) for id, value in evaluate(METRIC, _extended(samples, models)).by_sample.items()]
+    return meta_evaluate(scores, samples, aspect=aspect, n_bootstrap=resamples, n_permutations=resamples)
+
+
+def _extended(samples: Sequence[Sample], models: Models) -> list[Sample]:
+    """The references of υBLEU, all with weight 1."""
+    from interloq.registry import create
+
+    rated = create(specs(models)[VBLEU]).rated(samples)
+    return [replace(s, references=tuple(replace(r, weight=1.0) for r in s.references)) for s in rated]
+
+
+# ---- the rater against people's choices ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """How well the rater tells further good replies from others; intervals by resampling contexts."""
+
+    against: str
+    auc: float
+    auc_ci: tuple[float, float]
+    spearman: float
+    mean_positive: float
+    mean_other: float
+
+
+def preferences(items: Sequence[Mapping[str, Any]], rater: Path, resamples: int) -> list[Preference]:
+    """R1 is the first good reply of a context; the others, good and bad, are rated as R2."""
+    replies = [{kind: item[f"{kind}_responses"][kind == "positive" :] for kind in KINDS} for item in items]
+    triplets = [
+        (item["context"][-1], item["positive_responses"][0], reply)
+        for item, found in zip(items, replies, strict=True)
+        for reply in chain.from_iterable(found[kind] for kind in KINDS)
+    ]
+    chances = iter(RaterModel.load(rater).chances(triplets).tolist())
+    rated = [{kind: np.array([next(chances) for _ in found[kind]]) for kind in KINDS} for found in replies]
+    return [_preference(rated, kind, resamples) for kind in KINDS[1:]]
+
+
+def _preference(rated: Sequence[Mapping[str, NDArray[np.float64]]], other: str, resamples: int) -> Preference:
+    from scipy.stats import spearmanr
+
+    rng = np.random.default_rng(0)
+    drawn = (rng.integers(len(rated), size=len(rated)) for _ in range(resamples))
+    spread = [_auc(*_sides(rated, other, which)) for which in drawn]
+    good, bad = _sides(rated, other, np.arange(len(rated)))
+    labels = np.repeat([1, 0], [len(good), len(bad)])
+    low, high = np.percentile(spread, [2.5, 97.5])
+    rho = float(spearmanr(np.concatenate([good, bad]), labels).statistic)
+    return Preference(other, _auc(good, bad), (float(low), float(high)), rho, float(good.mean()), float(bad.mean()))
+
+
+def _sides(
+    rated: Sequence[Mapping[str, NDArray[np.float64]]], other: str, which: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    good, bad = (np.concatenate([rated[i][kind] for i in which]) for kind in ("positive", other))
+    return good, bad
+
+
+def _auc(good: NDArray[np.float64], bad: NDArray[np.float64]) -> float:
+    from scipy.stats import mannwhitneyu
+
+    return float(mannwhitneyu(good, bad).statistic) / (len(good) * len(bad))
+
+
+# ---- printing --------------------------------------------------------------------------------------------------------
+
+
+def _print_retrieval(title: str, rows: Sequence[Row]) -> None:
+    print(f"\nReferences by retrieval, BLEU-2: {title}\n{'':<33}Spearman{'':<19}paper   Pearson{'':<20}paper")
+    for row in rows:
+        if row.form in (SINGLE, *PUBLISHED_FORMS):
+            figures = zip((row.spearman, row.pearson), (row.spearman_ci, row.pearson_ci), strict=True)
+            cells = [
+                f"{value:>8.3f} {_interval(ci)}{row.published[i] if row.published else float('nan'):>7.3f}"
+                for i, (value, ci) in enumerate(figures)
+            ]
+            print(f"{row.form:<33}{'  '.join(cells)}")
+
+
+def _print_metrics(title: str, meta: MetaTable) -> None:
+    found = {row.metric: row for row in meta.rows}
+    print(f"\nMetrics: {title} ({meta.counted.rated} replies; paper in brackets)")
+    print(f"{'':<28}" + "".join(f"{name:<15}{'95 %':<18}{'max':<15}{'min':<15}" for name in ("Spearman", "Pearson")))
+    for name in [*dict.fromkeys([*PUBLISHED, *found])]:
+        cells = [_cells(found.get(name), coefficient, PUBLISHED.get(name)) for coefficient in COEFFICIENTS]
+        print(f"{name:<28}{''.join(cells)}")
+    if meta.human and meta.human.pairwise:
+        spreads = [meta.human.pairwise[name] for name in COEFFICIENTS]
+        print(f"{'people':<28}" + "".join(f"{'':<33}{s.max:<15.3f}{s.min:<15.3f}" for s in spreads))
+    print("what the paper found, and the difference here (p of a permutation test):")
+    for higher, lower in CLAIMS:
+        print(f"  {f'{higher} > {lower}':<52}{'   '.join(_claims(meta, higher, lower))}")
+
+
+def _cells(row: MetricRow | None, coefficient: str, published: Any) -> str:
+    paper = published[COEFFICIENTS.index(coefficient)] if published else None
+    if row is None:
+        return "".join(f"{'n/a' + _bracket(paper, i):<{width}}" for i, width in ((2, 33), (0, 15), (1, 15)))
+    estimate, spread = row.with_mean[coefficient], row.with_annotators.get(coefficient)
+    ends = [f"{getattr(spread, end):.3f}" if spread else "n/a" for end in ("max", "min")]
+    value = f"{estimate.value:.3f}{_bracket(paper, 2)}"
+    marks = "".join(f"{end + _bracket(paper, i):<15}" for i, end in enumerate(ends))
+    return f"{value:<15}{_interval(estimate.ci):<18}{marks}"
+
+
+def _bracket(paper: Sequence[float] | None, i: int) -> str:
+    return f" ({paper[i]:.3f})" if paper else ""
+
+
+def _claims(meta: MetaTable, higher: str, lower: str) -> Iterator[str]:
+    for coefficient in COEFFICIENTS:
+        for c in meta.comparisons:
+            if c.coefficient == coefficient and {c.first, c.second} == {higher, lower}:
+                difference = c.difference if c.first == higher else -c.difference
+                p = "" if c.permutation_p is None else f" (p {c.permutation_p:.2f})"
+                yield f"{coefficient} {difference:+.3f}{p}{'' if difference > 0 else ' NO'}"
+
+
+def _print_preferences(title: str, found: Sequence[Preference]) -> None:
+    print(f"\nThe rater on DailyDialog++, {title}: further good replies against")
+    for each in found:
+        print(
+            f"  {each.against.replace('_', ' '):<22} AUC {each.auc:.3f} {_interval(each.auc_ci)} ρ {each.spearman:.3f}"
+            f"   mean P {each.mean_positive:.3f} and {each.mean_other:.3f}"
+        )
+
+
+# ---- the whole -------------------------------------------------------------------------------------------------------
+
+
+def run(args: argparse.Namespace, data: Path) -> dict[str, Any]:
+    work = Path(args.work)
+    sets = every_set(data)
+    first = [sample for name in list(sets)[:2] for sample in sets[name]]
+    files = pools(data, first, work)
+    logs = files[WITH_REDDIT if args.pool == "both" else DAILYDIALOG]
+    contexts = [Sample(f"plusplus/{i}", item["context"], "") for i, item in enumerate(plusplus(data))]
+    tested = work / "tested.jsonl"
+    write(tested, [*first, *contexts], kind="samples")
+    glove = word_vectors(files[WITH_REDDIT])
+    indexes = {form: index(form, logs, glove, 0) for form in PUBLISHED_FORMS if form in FORMS}
+    models = Models(
+        rater=trained("rater", args.rater, files[WITH_REDDIT], tested, work),
+        ruber=trained("ruber", args.ruber, files[WITH_REDDIT], tested, work),
+        glove=glove,
+        index=Path(str(indexes[UTTERANCE].home.where)),
+        matched=Path(args.matched) if args.matched else None,
+    )
+    pairs = load(logs, kind="pairs")
+    raters = {"rater": models.rater, **({"matched negatives": models.matched} if models.matched else {})}
+    items = list(plusplus(data))
+    return {
+        "retrieval": {name: table(sets[name], indexes, pairs, args.resamples)[0] for name in list(sets)[:2]},
+        "metrics": {name: metric_table(samples, models, args.resamples) for name, samples in sets.items()},
+        "rater": {name: preferences(items, folder, args.resamples) for name, folder in raters.items()},
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="υBLEU and RUBER against people, beside the published figures.")
+    parser.add_argument("--data", metavar="FOLDER", help="the datasets (default: $INTERLOQ_DATA)")
+    parser.add_argument("--work", default="out/vbleu", metavar="FOLDER", help="pools, indexes, models (out/vbleu)")
+    parser.add_argument("--pool", choices=("both", "dailydialog"), default="both", help="where references come from")
+    parser.add_argument("--rater", metavar="FOLDER", help="a trained rater (default: trained now)")
+    parser.add_argument("--matched", metavar="FOLDER", help="another rater, with matched negatives")
+    parser.add_argument("--ruber", metavar="FOLDER", help="a trained unreferenced scorer (default: trained now)")
+    parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals and tests (1000)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    args = parser.parse_args(argv)
+    data = args.data or os.environ.get(VARIABLE, "")
+    try:
+        if not data:
+            raise InputError("no data named", cure=f"give --data FOLDER or set {VARIABLE}")
+        os.environ.setdefault("INTERLOQ_CACHE", str(Path(args.work) / "cache"))
+        tables = run(args, Path(data))
+    except InterloqError as error:
+        print(f"vbleu_tables: {error}", file=sys.stderr)
+        return 2
+    if args.json:
+        print_json(tables)
+        return 0
+    for title, rows in tables["retrieval"].items():
+        _print_retrieval(title, rows)
+    for title, meta in tables["metrics"].items():
+        _print_metrics(title, meta)
+    for title, found in tables["rater"].items():
+        _print_preferences(title, found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""`interloq demo`: from the embedded log to a report, and what it may and may not touch."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import missing
+
+from interloq import Sample, load
+from interloq.cli import demo
+from interloq.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+VERBS = ["index", "train", "extend", "rate", "score", "score", "meta", "explain", "report"]
+ODD = 'it\'s "a" demo'  # a folder whose name the shell and specs must quote
+
+HIDDEN = f"""
+import sys
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *rest: None if name.split(".")[0] in {demo.NEEDED!r} else find(name, *rest)
+"""
+
+
+@pytest.fixture
+def extras(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_extras()
+    monkeypatch.setenv("INTERLOQ_CACHE", str(folder / "cache"))
+
+
+def needs_extras() -> None:
+    if absent := demo._missing():
+        missing(", ".join(absent))
+
+
+def commands(out: str) -> list[list[str]]:
+    return [shlex.split(line[2:]) for line in out.splitlines() if line.startswith("$ ")]
+
+
+@dataclass(frozen=True)
+class Shown:
+    folder: Path
+    out: str
+
+
+@pytest.fixture(scope="module")
+def english(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """One whole run, looked at by several tests."""
+    needs_extras()
+    folder, out = tmp_path_factory.mktemp("demo") / "out", io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
+        patch.setenv("INTERLOQ_CACHE", str(folder.parent / "cache"))
+        assert main(["demo", "-o", str(folder), "--quiet"]) == 0
+    return Shown(folder, out.getvalue())
+
+
+def test_every_step_is_a_command_that_can_be_pasted(english: Shown, capsys: Captured) -> None:
+    printed = commands(english.out)
+    assert [command[:1] for command in printed] == [["interloq"]] * len(VERBS)
+    assert [command[1] for command in printed] == VERBS
+    assert english.out.count("\n# ") == len(VERBS), "each says what it is for"
+    explained = printed[VERBS.index("explain")]
+    assert main(explained[1:]) == 0
+    assert capsys.readouterr().out in english.out
+
+
+def test_in_one_call_vbleu_gives_what_its_steps_gave(english: Shown) -> None:
+    steps = {score.id: score.value for score in load(english.folder / "steps.jsonl", kind="scores")}
+    scores = load(english.folder / "scores.jsonl", kind="scores")
+    whole = {score.id: score.value for score in scores if score.metric.startswith("vbleu(")}
+    assert len(whole) == 120
+    assert whole == steps
+    assert "120 of 120 replies have the same score" in english.out
+
+
+def test_it_says_how_little_the_rater_learned(english: Shown) -> None:
+    curve = json.loads((english.folder / "rater" / "learning_curve.json").read_bytes())["epochs"]
+    best = min(epoch["dev_loss"] for epoch in curve)
+    said = f"The rater's best dev loss is {best:.3f}, guessing has 0.693: 956 pairs are far too few."
+    assert said in english.out
+    assert best > 0.6, "once it learns, the demo must say something else"
+
+
+def test_references_are_found_and_weighed(english: Shown) -> None:
+    rated = load(english.folder / "rated.jsonl")
+    for sample in rated:
+        assert len(weights(sample, "retrieved:en-")) == demo.K
+        assert set(weights(sample, "gold") + weights(sample, "human")) == {1.0}
+    found = [weight for sample in rated for weight in weights(sample, "retrieved:en-")]
+    assert len(set(found)) > 100
+    assert all(-1 <= weight < 1 for weight in found)
+
+
+def weights(sample: Sample, source: str) -> list[float]:
+    return [reference.weight for reference in sample.references if reference.source.startswith(source)]
+
+
+def test_the_page_shows_the_metric_and_its_rater(english: Shown) -> None:
+    page = (english.folder / "report.html").read_text()
+    assert "vbleu" in page
+    assert "the lowest dev loss is" in page
+    assert (english.folder / "report.html").resolve().as_uri() in english.out
+
+
+def test_what_is_invented_is_called_invented(english: Shown) -> None:
+    last = english.out.split("\n$ ")[-1]
+    assert "Systems, ratings and log are illustrative" in last
+    assert "what is found fits better than replies from real logs" in last
+
+
+@pytest.mark.usefixtures("extras")
+def test_again_into_the_same_folder_in_another_language(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setattr(demo, "TRAINING", re.sub(r"--epochs \d+", "--epochs 1", demo.TRAINING))
+    for language in ("ja", "zh", "zh"):
+        assert main(["demo", "--language", language, "-o", ODD, "--quiet"]) == 0
+        out = capsys.readouterr().out
+        assert "32 of 32 replies have the same score" in out
+        assert [command[1] for command in commands(out)] == VERBS
+        assert f"gru(model={json.dumps(f'{ODD}/rater')})" in commands(out)[3]
+        assert {sample.id[:2] for sample in load(Path(ODD, "rated.jsonl"))} == {language}
+
+
+@pytest.mark.parametrize("name", ["index", "rater"])
+def test_a_folder_of_the_user_stays(folder: Path, name: str, capsys: Captured) -> None:
+    precious = folder / "out" / name / "precious.txt"
+    precious.parent.mkdir(parents=True)
+    precious.write_text("mine")
+    assert main(["demo", "-o", "out"]) == 2
+    assert f"out/{name} was not made by the demo; choose another folder with -o" in capsys.readouterr().err
+    assert precious.read_text() == "mine"
+
+
+def test_a_link_is_not_followed(folder: Path, capsys: Captured) -> None:
+    (folder / "mine").mkdir()
+    (folder / "mine" / "precious.txt").write_text("mine")
+    (folder / "out").mkdir()
+    (folder / "out" / demo.MADE[0]).write_text("")
+    (folder / "out" / "rater").symlink_to(folder / "mine")
+    assert main(["demo", "-o", "out"]) == 2
+    assert "was not made by the demo" in capsys.readouterr().err
+    assert (folder / "mine" / "precious.txt").exists()
+
+
+def test_without_the_extras_the_rest_runs(folder: Path) -> None:
+    code = f"{HIDDEN}\nfrom interloq.cli.main import main; sys.exit(main(['demo', '-o', {ODD!r}]))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False)
+    assert shown.returncode == 0, shown.stderr
+    said = "υBLEU is left out: no faiss, numba, safetensors, sentencepiece, torch here; "
+    assert said + "run: pip install 'interloq[rater,retrieve]'\n" in shown.stdout
+    assert [command[1] for command in commands(shown.stdout)] == ["score", "meta", "explain", "report"]
+    assert "vbleu" not in shown.stdout
+    assert (folder / ODD / "report.html").exists()
+    assert not (folder / ODD / "index").exists()

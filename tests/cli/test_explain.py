@@ -1,0 +1,235 @@
+"""`interloq explain`: the parts of a score make up the score that `interloq score` gives."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interloq import Rating, Reference, Sample, create, evaluate, load, registry, write
+from interloq.cli.main import main
+from interloq.data.embedded import embedded_path
+from interloq.metrics.delta_bleu import DeltaBleu
+from interloq.metrics.explain import Explanation, explain, is_explained
+from interloq.records import Pair
+from interloq.registry import Component
+
+Captured = pytest.CaptureFixture[str]
+PAGE = Path(__file__).parents[2] / "docs" / "explain.md"
+SAMPLE = Sample(
+    "c1/bot",
+    ["hi there", "how was the film ?"],
+    "it was a very very good film .",
+    [
+        Reference("it was a good film ."),
+        Reference("how was the film ?", 0.4, "parrot"),
+        Reference("very bad film , very very", 0.7, "retrieved:p1"),
+        Reference("a very long story .", -0.8, "retrieved:p2"),
+    ],
+    "bot",
+)
+SPECS = [
+    "delta_bleu",
+    "delta_bleu(order=3,tokenizer='char')",
+    "bleu(level='sentence')",
+    "bleu(order=2,smoothing='none',brevity='average')",
+    "bleu(smoothing='floor',effective_order=True)",
+    "bleu(smoothing='add-k',effective_order=True,k=0.3)",
+    "bleu(smoothing='method1')",
+    "bleu(smoothing='exp',effective_order=True)",
+    "bleu(order=3,smoothing='tiny')",
+]
+
+
+@pytest.fixture
+def file(folder: Path) -> Path:
+    others = [replace(SAMPLE, id=f"c{i}/bot", response=f"no {i}") for i in range(2, 6)]
+    bare = Sample("bare", ["x"], "y", [Reference("y", 0.0)])
+    write("rated.jsonl", [*others, SAMPLE, bare], kind="samples")
+    return folder
+
+
+def product(explained: Explanation) -> float:
+    """The score from its parts, as the page states the formula."""
+    used = [order.precision for order in explained.orders if order.used]
+    matched = any(order.matches for order in explained.orders)
+    if not used or min(used) <= 0 or not (matched or "tiny" in explained.metric):
+        return 0.0
+    return explained.brevity_penalty * math.exp(sum(map(math.log, used)) / len(used))
+
+
+def json_of(capsys: Captured, *arguments: str) -> dict[str, Any]:
+    assert main(["explain", *arguments, "--json"]) == 0
+    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return facts
+
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "."]), max_size=9).map(" ".join)
+REFERENCES = st.lists(st.builds(Reference, WORDS, st.sampled_from([-1.0, -0.2, 0.0, 0.3, 0.9, 1.0])), min_size=1)
+
+
+@pytest.mark.parametrize("text", SPECS)
+@settings(max_examples=60, deadline=None)
+@given(reply=WORDS, references=REFERENCES)
+def test_the_parts_make_up_the_score(text: str, reply: str, references: list[Reference]) -> None:
+    metric, sample = create(text), Sample("x", (), reply, references)
+    assert is_explained(metric)
+    if metric.unscorable(sample):
+        return
+    explained, score = explain(metric, sample), evaluate(metric, [sample]).by_sample["x"]
+    assert explained.score == score
+    assert product(explained) == pytest.approx(score, abs=1e-9)
+    for order in explained.orders:
+        assert order.credit == pytest.approx(sum(match.credit for match in order.matches))
+        assert order.denominator == pytest.approx(order.ngrams * explained.largest_weight)
+        for match in order.matches:
+            assert match.credit == match.weight * match.counted > 0
+            gram = match.ngram
+            theirs = explained.references[match.reference]
+            assert gram in theirs.shared[order.n - 1]
+            # no other reference would have given more
+            for other in explained.references:
+                weight = other.weight if explained.weighted else 1.0
+                tokens = metric.tokenizer.tokens(other.text)
+                count = sum(" ".join(tokens[i : i + order.n]) == gram for i in range(len(tokens) - order.n + 1))
+                assert weight * min(match.in_reply, count) <= match.credit + 1e-12
+
+
+def test_a_score_worked_by_hand() -> None:
+    explained = explain(DeltaBleu(order=2), SAMPLE)
+    first, second = explained.orders
+    very = next(match for match in first.matches if match.ngram == "very")
+    assert (very.in_reply, very.counted, very.reference, very.weight) == (2, 2, 2, 0.7)
+    assert (first.credit, first.denominator) == pytest.approx((6 + 1.4, 8))
+    assert [match.ngram for match in second.matches] == ["it was", "was a", "very very", "good film", "film ."]
+    assert second.missed == ("a very", "very good")  # only the distrusted reference has the first
+    assert (explained.length, explained.reference_length, explained.closest) == (8, 6, (0, 2))
+    assert explained.score == pytest.approx(math.sqrt(7.4 / 8 * 4.7 / 7))
+    (distrusted,) = explained.distrusted
+    assert (distrusted.place, distrusted.shared) == (3, (("a", "very", "."), ("a very",)))
+
+
+@pytest.mark.parametrize("text", ["delta_bleu(order=2)", "bleu(level='sentence')", "rouge_l", "nist", "length"])
+def test_the_score_is_the_one_that_score_prints(file: Path, capsys: Captured, text: str) -> None:
+    assert main(["score", "rated.jsonl", "-m", text, "--bootstrap", "0", "-o", "scores.jsonl"]) == 0
+    capsys.readouterr()
+    scores = {score.id: score.value for score in load("scores.jsonl", kind="scores")}
+    facts = json_of(capsys, "c1/bot", "rated.jsonl", "-m", text)
+    assert facts["score"] == scores["c1/bot"]
+    assert main(["explain", "c1/bot", "rated.jsonl", "-m", text]) == 0
+    said = capsys.readouterr().out
+    assert f"= {scores['c1/bot']:.4f}" in said
+    assert ("can be taken apart" in said) == ("bleu" not in text)
+    assert ("orders" in facts) == ("bleu" in text)
+
+
+def test_what_a_reader_sees(file: Path, capsys: Captured) -> None:
+    assert main(["explain", "c1/bot", "rated.jsonl"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("c1/bot (bot): delta_bleu = 0.7881\n")
+    assert re.search(r"very +2 +2 +2 +0\.700 +1\.400", said)
+    assert re.search(r"3  a very long story \. +retrieved:p2 +-0\.800 +3 +1 +no", said)
+    assert "p1 = credit 7.400 / (8 n-grams × largest weight 1.000) = 0.9250" in said
+    assert "no credit: a very; very good" in said
+    assert "reply 8, the closest reference (0, 2) 6 → brevity penalty 1.0000" in said
+    assert "score = 1.0000 × (0.9250 × 0.6714)^(1/2) = 0.7881" in said
+    assert re.search(r"3  a very long story \. +-0\.800 +a; very; \.; a very", said)
+
+
+def test_json_says_who_is_trusted(file: Path, capsys: Captured) -> None:
+    facts = json_of(capsys, "c1/bot", "rated.jsonl")
+    assert [row["trusted"] for row in facts["references"]] == [True, True, True, False]
+    assert facts["references"][3]["shared"] == [["a", "very", "."], ["a very"]]
+    assert [order["ngrams"] for order in facts["orders"]] == [8, 7]
+    assert "trusted" not in json_of(capsys, "c1/bot", "rated.jsonl", "-m", "bleu")["references"][0]
+
+
+def test_an_unscored_sample_says_why(file: Path, capsys: Captured) -> None:
+    assert main(["explain", "bare", "rated.jsonl"]) == 0
+    assert "unscored: no positive weight" in capsys.readouterr().out
+    facts = json_of(capsys, "bare", "rated.jsonl")
+    assert (facts["score"], facts["reason"], facts["references"][0]["weight"]) == (None, "no positive weight", 0)
+
+
+def test_no_match_at_all(file: Path, capsys: Captured) -> None:
+    assert main(["explain", "c3/bot", "rated.jsonl"]) == 0
+    assert "no n-gram of the reply stands in a reference that can earn it something" in capsys.readouterr().out
+
+
+def test_an_unknown_id_names_the_nearest(file: Path, capsys: Captured) -> None:
+    assert main(["explain", "c1-bot", "rated.jsonl"]) == 2
+    error = capsys.readouterr().err
+    assert "rated.jsonl: no sample 'c1-bot' among 6; did you mean 'c1/bot'" in error
+    assert main(["explain", "zzzzzzzz", "rated.jsonl"]) == 2
+    assert "the first are 'c2/bot' or 'c3/bot' or 'c4/bot'" in capsys.readouterr().err
+
+
+@dataclass(frozen=True)
+class Halving(Component):
+    """A pipeline that rates by halving weights."""
+
+    order: int = 1
+
+    def delta_bleu(self) -> DeltaBleu:
+        return DeltaBleu(order=self.order)
+
+    def rated(self, samples: list[Sample]) -> list[Sample]:
+        return [
+            replace(s, references=tuple(replace(r, weight=r.weight / 2) for r in s.references[1:])) for s in samples
+        ]
+
+
+def test_a_pipeline_is_explained_with_the_weights_it_gives(
+    file: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(registry._targets()["metric"], "halving", f"{__name__}:Halving")
+    registry._registered.cache_clear()
+    facts = json_of(capsys, "c1/bot", "rated.jsonl", "-m", "halving")
+    assert facts["metric"] == "halving"
+    assert [row["weight"] for row in facts["references"]] == [0.2, 0.35, -0.4]
+    assert facts["largest_weight"] == 0.35
+    (rated,) = Halving().rated([SAMPLE])
+    assert facts["score"] == evaluate("delta_bleu(order=1)", [rated]).by_sample["c1/bot"]
+    registry._registered.cache_clear()
+
+
+@pytest.mark.parametrize("mode", ["sentence", "paper"])
+def test_vbleu_is_explained_with_the_references_it_finds(file: Path, capsys: Captured, mode: str) -> None:
+    pairs = [Pair(f"p{i}", f"how was the {what} ?", f"a very good {what} .") for i, what in enumerate(["play", "song"])]
+    write("pairs.jsonl", pairs, kind="pairs")
+    assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25"]) == 0
+    places = range(len(SAMPLE.references) + 2)
+    write("ratings.jsonl", [Rating(1 + i % 5, item=f"c1/bot/{i}") for i in places], kind="ratings")
+    text = f"vbleu(index='index',rater=human(ratings='ratings.jsonl'),order=1,mode='{mode}')"
+    capsys.readouterr()
+    assert main(["score", "rated.jsonl", "-m", text, "--bootstrap", "0", "-o", "scores.jsonl"]) == 0
+    capsys.readouterr()
+    scores = {score.id: score.value for score in load("scores.jsonl", kind="scores")}
+    facts = json_of(capsys, "c1/bot", "rated.jsonl", "-m", text)
+    assert facts["score"] == scores["c1/bot"]
+    assert ("orders" in facts) == (mode == "sentence")
+    found = {row["source"]: row["weight"] for row in facts["references"]}
+    assert found["gold"] == -1
+    assert found["retrieved:p0"] in (0.0, 0.5, 1.0, -0.5, -1.0)
+    assert len(facts["references"]) == 6
+
+
+def test_the_commands_and_the_code_of_the_page_run(file: Path, capsys: Captured) -> None:
+    (file / "samples.jsonl").write_bytes(embedded_path("en").read_bytes())
+    page = PAGE.read_text("utf-8")
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    assert len(commands) >= 3
+    for command in commands:
+        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    capsys.readouterr()
+    exec(compile(code, "explain.md", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out.startswith("0.7881")

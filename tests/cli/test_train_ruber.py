@@ -1,0 +1,170 @@
+"""`interloq train ruber` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_ruber import topic_pairs, topic_pieces
+
+from interloq.cli.main import main
+from interloq.models.pieces import Pieces
+from interloq.models.ruber_settings import TRAINING, Unreferenced
+
+SMALL = ["--embedding", "16", "--hidden", "16", "--batch", "32", "--learning-rate", ".002", "--device", "cpu"]
+
+
+def write_pairs(path: Path, n: int = 200) -> Path:
+    rows = [{"utterance": pair.utterance, "response": pair.response} for pair in topic_pairs(n)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["train", "ruber", *arguments, *SMALL, "--json"]) == 0
+    value: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return value
+
+
+def test_train_then_score(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_pairs(folder / "pairs.jsonl")
+    assert main(["train", "ruber", "pairs.jsonl", "-o", "ruber", "--epochs", "1", *SMALL]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("ruber: Unreferenced(embedding=16,hidden=16,")
+    assert "true replies beat a random one" in out
+    assert "180 pairs to train on, 20 to check with" in err
+    assert "pieces is all that these texts give" in err
+    assert sorted(path.name for path in (folder / "ruber").iterdir()) == [
+        "learning_curve.json",
+        "model.json",
+        "model.safetensors",
+        "pieces.model",
+    ]
+    samples = [{"id": str(i), "context": ["tea ?"], "response": "tea " * i} for i in range(1, 4)]
+    (folder / "samples.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+    unreferenced = "ruber_unreferenced(model='ruber')"
+    blend = f"ruber(referenced=length,unreferenced={unreferenced})"
+    assert main(["score", "samples.jsonl", "-m", unreferenced, "-m", blend, "--json"]) == 0
+    results = json.loads(capsys.readouterr().out)
+    weights = json.loads((folder / "ruber" / "model.json").read_text())["weights"]
+    assert json.dumps(results).count(weights) == 2
+
+
+def test_the_tokenizer_may_be_given(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_pairs(folder / "pairs.jsonl")
+    given = topic_pieces(folder / "words.model")
+    shown(capsys, "pairs.jsonl", "-o", "ruber", "--epochs", "1", "--tokenizer", "words.model")
+    assert (folder / "ruber" / "pieces.model").read_bytes() == given.read_bytes()
+    assert Pieces(folder / "ruber" / "pieces.model").size == 80
+
+
+def test_the_order_of_files_does_not_matter(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    topic_pieces(folder / "words.model")
+    lines = write_pairs(folder / "all.jsonl").read_text().splitlines(keepends=True)
+    (folder / "a.jsonl").write_text("".join(lines[:120]))
+    (folder / "b.jsonl").write_text("".join(lines[120:]))
+    first, second = (
+        shown(capsys, *files, "-o", name, "--epochs", "1", "--tokenizer", "words.model")
+        for name, files in (("ab", ["a.jsonl", "b.jsonl"]), ("ba", ["b.jsonl", "a.jsonl"]))
+    )
+    assert first["weights"] == second["weights"]
+    assert first["source"] == second["source"]
+
+
+def test_dialogues_become_pairs_of_turns(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    topic_pieces(folder / "words.model")
+    turns = [{"speaker": speaker, "text": f"tea {speaker}"} for speaker in "aabab"]
+    rows = [{"id": str(i), "turns": [{**turn, "text": f"{turn['text']} {i}"} for turn in turns]} for i in range(20)]
+    (folder / "talks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    facts = shown(capsys, "talks.jsonl", "-o", "ruber", "--epochs", "1", "--tokenizer", "words.model")
+    assert facts["pairs"]["train"] + facts["pairs"]["dev"] == 20 * 3  # a turn of the same speaker is no reply
+
+
+def test_pairs_of_test_items_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    topic_pieces(folder / "words.model")
+    write_pairs(folder / "pairs.jsonl")
+    own = topic_pairs(200)[7]
+    sample = {"id": "1", "context": [own.utterance], "response": "no", "references": [own.response]}
+    (folder / "test.jsonl").write_text(json.dumps(sample) + "\n")
+    arguments = ["pairs.jsonl", "-o", "ruber", "--epochs", "1", "--tokenizer", "words.model", "--without", "test.jsonl"]
+    assert main(["train", "ruber", *arguments, *SMALL, "--json"]) == 0
+    out, err = capsys.readouterr()
+    facts = json.loads(out)
+    left = 200 - facts["pairs"]["train"] - facts["pairs"]["dev"]
+    assert left >= 1
+    assert f"{left} pairs left out that test items share" in err
+
+
+def test_bad_lines_are_named_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_pairs(folder / "pairs.jsonl", 100)
+    path.write_text(path.read_text() + '{"utterance": "tea ?"}\n')
+    assert main(["train", "ruber", "pairs.jsonl", "-o", "ruber", "--epochs", "1", *SMALL]) == 0
+    assert capsys.readouterr().err.count("set aside: pairs.jsonl:101") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["none.jsonl", "-o", "ruber"], "no file 'none.jsonl'"),
+        (["-", "-o", "ruber"], "they are read twice"),
+        (["samples.jsonl", "-o", "ruber"], "holds samples"),
+        (["pairs.jsonl", "-o", "ruber", "--tokenizer", "none.model"], "no SentencePiece model"),
+        (["pairs.jsonl", "-o", "ruber", "--hidden", "0"], "hidden must be above 0"),
+        (["pairs.jsonl", "-o", "ruber", "--learning-rate", "-1"], "learning_rate must be above 0"),
+        (["pairs.jsonl", "-o", "full"], "holds something else"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    arguments: list[str], says: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_pairs(folder / "pairs.jsonl", 30)
+    (folder / "samples.jsonl").write_text('{"id": "1", "response": "tea"}\n')
+    (folder / "full").mkdir()
+    (folder / "full" / "notes.txt").write_text("mine")
+    assert main(["train", "ruber", *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_the_defaults_in_help_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "ruber", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    for value in (TRAINING.epochs, TRAINING.learning_rate, Unreferenced().hidden, Unreferenced().margin):
+        assert f"(default {value:g})" in text
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "interloq.cli", "train", "ruber", *arguments, *SMALL]
+    one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=one_thread)
+
+
+def test_a_killed_command_goes_on_with_the_same_losses(folder: Path) -> None:
+    topic_pieces(folder / "words.model")
+    write_pairs(folder / "pairs.jsonl")
+    options = ["pairs.jsonl", "--epochs", "6", "--patience", "6", "--tokenizer", "words.model", "-o"]
+    with started(*options, "whole") as whole:
+        said = whole.communicate()[1]
+    assert whole.returncode == 0, said
+    with started(*options, "cut") as cut:
+        assert cut.stderr is not None
+        assert any(line.startswith("epoch 2 ") for line in cut.stderr)
+        cut.send_signal(signal.SIGKILL)
+    assert not (folder / "cut" / "model.json").exists()
+    with started(*options, "cut") as again:
+        said = again.communicate()[1]
+    assert "going on after" in said
+    models, curves = (
+        [json.loads((folder / name / file).read_text()) for name in ("whole", "cut")]
+        for file in ("model.json", "learning_curve.json")
+    )
+    first, second = ([(epoch["train_loss"], epoch["dev_loss"]) for epoch in curve["epochs"]] for curve in curves)
+    assert len(first) == 6
+    assert first == second
+    assert models[0]["weights"] == models[1]["weights"]

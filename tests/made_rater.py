@@ -1,0 +1,62 @@
+"""A made log with several replies to each utterance, all on its topic, and small raters trained on it."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from pathlib import Path
+
+from interloq import write
+from interloq.models.pieces import Pieces, train_pieces
+from interloq.models.training import Training
+from interloq.rate.examples import Examples
+from interloq.rate.model import RaterModel, train_rater
+from interloq.rate.pairs import RaterPairs, write_examples
+from interloq.rate.settings import Batching, Shape
+from interloq.records import Pair
+
+TOPICS = ("tea", "rain", "football", "music", "cats", "maths", "bread", "trains")
+FILLERS = ("i", "we", "like", "really", "the", "today", "about", "so", "much", "then")
+TINY = Shape(embedding=16, hidden=16, layers=2, width=32)
+SMALL_BATCHES = Batching(batch=64)
+QUICK = Training(epochs=12, patience=12, learning_rate=4e-3)
+
+
+def said(topic: str, drawn: random.Random) -> str:
+    words = [*drawn.choices(FILLERS, k=drawn.randint(2, 5)), topic]
+    drawn.shuffle(words)
+    return " ".join(words)
+
+
+@cache
+def topic_log(utterances: int = 160, replies: int = 4, seed: int = 0) -> tuple[Pair, ...]:
+    """Every utterance has its own number, so none is said twice; some replies are."""
+    drawn = random.Random(seed)
+    pairs = []
+    for number in range(utterances):
+        topic = drawn.choice(TOPICS)
+        utterance = f"{said(topic, drawn)} {number} ?"
+        pairs += [Pair(f"{number}/{i}", utterance, said(topic, drawn), thread=f"{number}") for i in range(replies)]
+    return tuple(pairs)
+
+
+def write_log(path: Path, utterances: int = 160, replies: int = 4) -> Path:
+    write(path, topic_log(utterances, replies), kind="pairs")
+    return path
+
+
+def made_examples(folder: Path, utterances: int = 160, replies: int = 4) -> tuple[RaterPairs, Pieces]:
+    pairs = topic_log(utterances, replies)
+    train_pieces(pairs, folder / "pieces.model", vocabulary=120)
+    pieces = Pieces(folder / "pieces.model")
+    chosen = Examples(dev_share=0.2)
+    return write_examples(pairs, folder / "examples", pieces, chosen, source="made"), pieces
+
+
+def small_rater(folder: Path, *, epochs: int = 1, utterances: int = 40, seed: int = 0) -> RaterModel:
+    """A rater in `folder`/rater, trained for a moment: as good as any where only form matters."""
+    pairs, pieces = made_examples(folder, utterances)
+    training = Training(epochs=epochs, learning_rate=QUICK.learning_rate, seed=seed)
+    return train_rater(
+        pairs, pieces, folder / "rater", shape=TINY, batching=SMALL_BATCHES, training=training, device="cpu"
+    )

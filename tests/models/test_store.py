@@ -1,0 +1,160 @@
+"""A model's folder: what goes in comes out, and what does not belong together is refused with a cure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from interloq.errors import InputError
+from interloq.models import store
+from interloq.models.store import FACTS, WEIGHTS, fill, load_model, save_model
+from interloq.signature import file_fingerprint
+
+TENSORS = {"a": torch.arange(6.0).reshape(2, 3), "b.c": torch.tensor([True, False]), "n": torch.tensor(7)}
+
+
+def saved(folder: Path, tensors: dict[str, torch.Tensor] | None = None, **facts: Any) -> Path:
+    save_model(folder, TENSORS if tensors is None else tensors, {"kind": "cat", "config": {"size": 3}, **facts})
+    return folder
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def edited(folder: Path, **facts: Any) -> None:
+    path = folder / FACTS
+    path.write_bytes(orjson.dumps(orjson.loads(path.read_bytes()) | facts))
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    turned = torch.arange(6.0).reshape(2, 3).T  # not contiguous
+    facts, tensors = load_model(saved(tmp_path / "new" / "model", {**TENSORS, "t": turned}), kind="cat")
+    assert facts["config"] == {"size": 3}
+    assert facts["weights"] == file_fingerprint(tmp_path / "new" / "model" / WEIGHTS)
+    assert tensors.keys() == {*TENSORS, "t"}
+    assert all(torch.equal(tensors[name], tensor) for name, tensor in {**TENSORS, "t": turned}.items())
+    assert {path.name for path in (tmp_path / "new" / "model").iterdir()} == {WEIGHTS, FACTS}
+    assert (tmp_path / "new" / "model" / WEIGHTS).stat().st_mode & 0o044  # others may read
+
+
+def test_the_same_model_has_the_same_bytes(tmp_path: Path) -> None:
+    assert content(saved(tmp_path / "a")) == content(saved(tmp_path / "b"))
+
+
+def test_another_kind_and_another_form_are_refused(tmp_path: Path) -> None:
+    saved(tmp_path)
+    with pytest.raises(InputError, match="the folder holds a 'cat', not a 'dog'; name a dog"):
+        load_model(tmp_path, kind="dog")
+    edited(tmp_path, schema=99)
+    with pytest.raises(InputError, match="saved in form 99, this version reads 1; train it again"):
+        load_model(tmp_path, kind="cat")
+
+
+def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
+    saved(tmp_path / "a")
+    other = saved(tmp_path / "b", {"a": torch.zeros(2, 3)})
+    (tmp_path / "a" / WEIGHTS).write_bytes((other / WEIGHTS).read_bytes())
+    with pytest.raises(InputError, match=r"belongs to another model than model\.json; copy the folder whole"):
+        load_model(tmp_path / "a", kind="cat")
+    (tmp_path / "a" / WEIGHTS).unlink()
+    with pytest.raises(InputError, match="is missing or"):
+        load_model(tmp_path / "a", kind="cat")
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "model.pth", "last.ckpt"])
+def test_pickles_are_not_loaded(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\x80\x04")
+    with pytest.raises(InputError, match=f"only {name}, and pickles are not loaded; name a folder of a cat"):
+        load_model(tmp_path, kind="cat")
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_folder_without_a_model(tmp_path: Path, exists: bool) -> None:
+    with pytest.raises(InputError, match=r"no model in the folder: no model\.json; name a folder of a cat"):
+        load_model(tmp_path if exists else tmp_path / "none", kind="cat")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, value: float) -> None:
+    saved(tmp_path, {"fine": torch.zeros(2), "broken": torch.tensor([1.0, value])})
+    with pytest.raises(InputError, match="weights 'broken' hold NaN or infinity; train it again"):
+        load_model(tmp_path, kind="cat")
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_truncated_file_is_refused(tmp_path: Path, known: bool) -> None:
+    path = saved(tmp_path) / WEIGHTS
+    path.write_bytes(path.read_bytes()[:-3])
+    if known:  # even where the facts were written after it was cut
+        edited(tmp_path, weights=file_fingerprint(path))
+    with pytest.raises(InputError, match="no readable safetensors" if known else "belongs to another model"):
+        load_model(tmp_path, kind="cat")
+
+
+def test_damaged_facts_are_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path) / FACTS
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(InputError, match=r"model\.json is damaged: .*; copy the folder again"):
+        load_model(tmp_path, kind="cat")
+
+
+# ---- a save that fails -----------------------------------------------------------------------------------------------
+
+
+def full(*_: Any) -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("part", ["weights", "facts"])
+def test_a_save_that_fails_leaves_the_old_model_whole(
+    tmp_path: Path, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = content(saved(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "save_file" if part == "weights" else "write_json", full)
+        with pytest.raises((InputError, OSError), match="No space left on device"):
+            saved(tmp_path, {"a": torch.zeros(1)})
+    assert content(tmp_path) == before
+    assert torch.equal(load_model(tmp_path, kind="cat")[1]["a"], TENSORS["a"])
+
+
+def test_a_model_that_is_half_written_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def half(tensors: Any, path: Path) -> None:
+        save_file(tensors, path)
+        full()
+
+    monkeypatch.setattr(store, "save_file", half)
+    with pytest.raises(InputError, match=r"cannot write: .*; free some space"):
+        saved(tmp_path)
+    assert content(tmp_path) == {}
+
+
+# ---- weights into a network ------------------------------------------------------------------------------------------
+
+
+def test_weights_go_into_a_network_of_their_own_shape_only(tmp_path: Path) -> None:
+    network = torch.nn.Linear(2, 3)
+    own = {name: torch.randn_like(tensor) for name, tensor in network.state_dict().items()}
+    fill(network, own, tmp_path)
+    assert all(torch.equal(network.state_dict()[name], tensor) for name, tensor in own.items())
+    for wrong, said in (
+        ({**own, "weight": torch.zeros(2, 2)}, r"'weight' have shape \(2, 2\), the network has \(3, 2\)"),
+        ({"weight": own["weight"]}, r"'bias' have shape None, the network has \(3,\)"),
+        ({**own, "more": torch.zeros(1)}, r"'more' have shape \(1,\), the network has None"),
+    ):
+        with pytest.raises(InputError, match=said):
+            fill(network, wrong, tmp_path)
+
+
+def test_facts_are_plain_json(tmp_path: Path) -> None:
+    text = (saved(tmp_path) / FACTS).read_text()
+    assert json.loads(text)["kind"] == "cat"
+    assert text.endswith("}\n")

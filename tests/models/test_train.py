@@ -1,0 +1,273 @@
+"""The training loop: learns, stops early, resumes exactly, survives kills and full disks, shares work."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from interloq.errors import InputError
+from interloq.models import checkpoint, train
+from interloq.models.train import Part, fit
+from interloq.models.training import Training
+
+
+class Line:
+    """y = 3x₀ − 2x₁ + noise, with dropout so that random numbers matter."""
+
+    def __init__(self, n: int = 200, *, dropout: float = 0.2, noise: float = 0.0) -> None:
+        torch.manual_seed(5)
+        self.network = torch.nn.Sequential(
+            torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Dropout(dropout), torch.nn.Linear(16, 1)
+        )
+        rng = np.random.default_rng(0)
+        self.x = {part: rng.normal(size=(n, 2)).astype(np.float32) for part in ("train", "dev")}
+        self.y = {part: x @ [3.0, -2.0] + noise * rng.normal(size=n) for part, x in self.x.items()}
+
+    def batches(self, part: Part, epoch: int) -> list[NDArray[np.int64]]:
+        n = len(self.x[part])
+        order = np.random.default_rng(epoch).permutation(n) if part == "train" else np.arange(n)
+        return [order[i : i + 20] for i in range(0, n, 20)]
+
+    def prepare(self, part: Part, examples: NDArray[np.int64]) -> Any:
+        return torch.from_numpy(self.x[part][examples]), torch.from_numpy(self.y[part][examples]).float()
+
+    def loss(self, prepared: Any) -> torch.Tensor:
+        x, y = prepared
+        return ((self.network(x)[:, 0] - y) ** 2).sum()
+
+
+FEW = Training(epochs=6, learning_rate=0.02, patience=6)
+
+
+def curve_of(task: Any, training: Training, folder: Path, **options: Any) -> list[dict[str, Any]]:
+    return [
+        {name: epoch[name] for name in ("epoch", "train_loss", "dev_loss")}
+        for epoch in fit(task, training, folder, job="a", device="cpu", **options)
+    ]
+
+
+def weights(task: Any) -> NDArray[np.float32]:
+    flat: NDArray[np.float32] = torch.cat([p.detach().flatten() for p in task.network.parameters()]).numpy()
+    return flat
+
+
+def test_it_learns_and_ends_with_the_best_epoch(tmp_path: Path) -> None:
+    task = Line(dropout=0.0)
+    curve = curve_of(task, replace(FEW, epochs=40, patience=40), tmp_path)
+    assert len(curve) == 40
+    assert curve[-1]["dev_loss"] < 0.1 * curve[0]["dev_loss"]
+    best = min(epoch["dev_loss"] for epoch in curve)
+    x, y = task.prepare("dev", np.arange(200))
+    with torch.inference_mode():
+        assert float(task.loss((x, y))) / 200 == pytest.approx(best, rel=1e-5)
+
+
+def test_one_step_is_that_of_the_mean_loss(tmp_path: Path) -> None:
+    task, own = Line(20, dropout=0.0), Line(20, dropout=0.0)
+    curve_of(task, Training(epochs=1, learning_rate=0.1), tmp_path)
+    optimizer = torch.optim.Adam(own.network.parameters(), lr=0.1)
+    (own.loss(own.prepare("train", np.arange(20))) / 20).backward()
+    optimizer.step()
+    assert weights(task) == pytest.approx(weights(own), abs=1e-6)
+
+
+def test_accumulated_batches_make_the_step_of_one_large_batch(tmp_path: Path) -> None:
+    small, large = Line(dropout=0.0), Line(dropout=0.0)
+    large.batches = lambda part, epoch: [np.concatenate(Line.batches(large, part, epoch))]  # type: ignore[method-assign]
+    curve_of(small, replace(FEW, accumulate=10, epochs=3), tmp_path / "small")
+    curve_of(large, replace(FEW, epochs=3), tmp_path / "large")
+    assert weights(small) == pytest.approx(weights(large), abs=1e-5)
+
+
+def test_clipping_bounds_what_a_step_learns_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    norms: list[float] = []
+    step = torch.optim.Adam.step
+
+    def watched(self: Any, *args: Any) -> Any:
+        norms.append(float(sum(p.grad.norm() ** 2 for group in self.param_groups for p in group["params"]) ** 0.5))
+        return step(self, *args)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", watched)
+    curve_of(Line(), replace(FEW, epochs=1, clip=0.5), tmp_path / "clipped")
+    assert max(norms) <= 0.5 + 1e-4
+    norms.clear()
+    curve_of(Line(), replace(FEW, epochs=1), tmp_path / "free")
+    assert max(norms) > 0.5
+
+
+def test_it_stops_when_dev_gets_no_better(tmp_path: Path) -> None:
+    task = Line(dropout=0.0)
+    task.y["dev"] = -task.y["dev"]  # what is learned makes dev worse
+    curve = curve_of(task, replace(FEW, epochs=50, patience=3), tmp_path)
+    best = min(curve, key=lambda epoch: epoch["dev_loss"])["epoch"]
+    assert len(curve) == best + 3 < 50
+
+
+@pytest.mark.parametrize("schedule", ["constant", "linear"])
+def test_the_learning_rate_warms_up_and_falls(tmp_path: Path, schedule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: list[float] = []
+    step = torch.optim.Adam.step
+
+    def watched(self: Any, *args: Any) -> Any:
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *args)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", watched)
+    curve_of(Line(), replace(FEW, epochs=2, warmup=0.25, schedule=schedule), tmp_path)
+    assert len(rates) == 20
+    assert rates[:5] == pytest.approx([0.02 * i / 5 for i in range(1, 6)])
+    after = [0.02] * 15 if schedule == "constant" else [0.02 * (20 - i) / 15 for i in range(5, 20)]
+    assert rates[5:] == pytest.approx(after)
+
+
+# ---- going on --------------------------------------------------------------------------------------------------------
+
+
+def stopping(after: int) -> Callable[..., Any]:
+    """`_step` that fails after so many steps, as a kill would."""
+    step, done = train._Fit._step, 0
+
+    def limited(self: Any, group: Any) -> Any:
+        nonlocal done
+        done += 1
+        if done > after:
+            raise RuntimeError("killed")
+        return step(self, group)
+
+    return limited
+
+
+@pytest.mark.parametrize("after", [1, 10, 13, 25])
+def test_a_killed_job_goes_on_with_the_losses_it_would_have_had(
+    tmp_path: Path, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Line()
+    expected = curve_of(whole, FEW, tmp_path / "whole")
+    training = replace(FEW, checkpoint_minutes=0.0)  # after every step
+    with monkeypatch.context() as patch:
+        patch.setattr(train._Fit, "_step", stopping(after))
+        with pytest.raises(RuntimeError, match="killed"):
+            curve_of(Line(), training, tmp_path / "cut")
+    resumed = Line()
+    said: list[str] = []
+    torch.rand(100)  # whatever was drawn elsewhere
+    assert curve_of(resumed, training, tmp_path / "cut", say=said.append) == expected
+    assert said[0].startswith("going on after ")
+    assert weights(resumed).tolist() == weights(whole).tolist()
+
+
+def test_another_jobs_checkpoint_is_refused(tmp_path: Path) -> None:
+    curve_of(Line(), replace(FEW, epochs=1), tmp_path)
+    with pytest.raises(InputError, match="other data or other settings; repeat the command as it was"):
+        fit(Line(), FEW, tmp_path, job="b", device="cpu")
+
+
+def test_the_old_checkpoint_survives_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    curve_of(Line(), replace(FEW, epochs=1), tmp_path)
+    before = checkpoint.Checkpoint(tmp_path, "a").found()
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("interloq.models.store.save_file", full)
+        with pytest.raises(InputError, match=r"No space left on device; free some space and run the command again"):
+            curve_of(Line(), FEW, tmp_path)
+    assert checkpoint.Checkpoint(tmp_path, "a").found() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-000000"]
+    assert curve_of(Line(), FEW, tmp_path) == curve_of(Line(), FEW, tmp_path / "whole")
+
+
+SCRIPT = """
+import json, sys, time
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+import test_train
+from interloq.models.train import fit
+class Slow(test_train.Line):
+    def loss(self, prepared):
+        time.sleep({pause})
+        return super().loss(prepared)
+task = Slow()
+curve = fit(task, test_train.replace(test_train.FEW, checkpoint_minutes=0.0), Path({folder!r}), job="a", device="cpu")
+Path({folder!r}, "curve-" + __import__("os").environ.get("RANK", "0") + ".json").write_text(json.dumps(curve))
+"""
+
+
+def script(folder: Path, pause: float = 0.0) -> str:
+    return SCRIPT.format(tests=str(Path(__file__).parent), folder=str(folder), pause=pause)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_killed_from_outside_it_loses_nothing(tmp_path: Path, number: int) -> None:
+    folder = tmp_path / "work"
+    process = subprocess.Popen([sys.executable, "-c", script(folder, 0.02)], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not list(folder.glob("checkpoint-00000[3-9]")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(number)
+    process.wait(timeout=60)
+    assert process.returncode != 0
+    assert not (folder / "curve-0.json").exists(), "it was to be cut short"
+    assert curve_of(Line(), replace(FEW, checkpoint_minutes=0.0), folder) == curve_of(Line(), FEW, tmp_path / "whole")
+
+
+def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
+    path = tmp_path / "job.py"
+    path.write_text(script(tmp_path / "work").replace("Slow()", "Slow(dropout=0.0)"))
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nnodes=1", "--nproc-per-node=2", str(path)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, *launch], env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    curves = [json.loads((tmp_path / "work" / f"curve-{rank}.json").read_text()) for rank in (0, 1)]
+    expected = curve_of(Line(dropout=0.0), FEW, tmp_path / "one")
+    for curve in curves:
+        assert [e["train_loss"] for e in curve] == pytest.approx([e["train_loss"] for e in expected], rel=1e-4)
+        assert [e["dev_loss"] for e in curve] == pytest.approx([e["dev_loss"] for e in expected], rel=1e-4)
+        assert curve[0]["device"] == "2 × cpu"
+
+
+# ---- what goes wrong -------------------------------------------------------------------------------------------------
+
+
+def test_a_loss_that_is_no_number_says_so(tmp_path: Path) -> None:
+    task = Line()
+    task.y["train"][:] = np.nan
+    with pytest.raises(InputError, match="training diverged: the loss of epoch 1 is nan; lower the learning rate"):
+        curve_of(task, FEW, tmp_path)
+
+
+@pytest.mark.parametrize(("part", "said"), [("train", "nothing to train on"), ("dev", "the dev part is empty")])
+def test_nothing_to_learn_from_says_so(tmp_path: Path, part: str, said: str) -> None:
+    task = Line()
+    task.x[part] = task.x[part][:0]
+    with pytest.raises(InputError, match=said):
+        curve_of(task, FEW, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "options", [{"epochs": 0}, {"learning_rate": -1.0}, {"clip": -1.0}, {"warmup": 1.5}, {"patience": 0}]
+)
+def test_settings_are_checked(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=next(iter(options))):
+        Training(**options)
+
+
+def test_an_unknown_device_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="device is auto, cpu or cuda"):
+        fit(Line(), FEW, tmp_path, job="a", device="gpu")
