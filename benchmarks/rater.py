@@ -182,7 +182,7 @@ def main() -> None:
         records = list(log(max(8, args.examples // 2), rng))
         texts = (text for pair in records[:30_000] for text in (pair.utterance, pair.response))
         pieces = Pieces(train_sentencepiece(texts, Path(folder) / "pieces.model", vocabulary=8_000, fewer=True))
-        pairs = write_examples(records, Path(folder) / "examples", pieces, Examples(), source="generated")
+        pairs = write_examples([records], Path(folder) / "examples", pieces, Examples(), source="generated")
         lengths = pairs.texts.lengths
         print(f"{len(lengths):,} texts of {lengths.mean():.1f} tokens on average, longest {lengths.max()}")
         name = torch.cuda.get_device_name() if args.device == "cuda" else f"CPU, {torch.get_num_threads()} threads"

@@ -4,7 +4,7 @@ Tsuta, Yoshinaga and Toyoda (2023), "Uncertainty-aware Automatic Evaluation Meth
 Tables 3, 4 and 5 (300 Japanese replies, 16 million Twitter pairs, none of it public) and, in place of Table 6, the
 rater on DailyDialog++: does it prefer further good replies to adversarial and to random ones?
 
-Here replies are English: GRADE's on DailyDialog (300), Gupta et al.'s (500) and USR's (360 and 300; its annotators are
+Here replies are English: GRADE's on DailyDialog (300), Gupta et al.'s (500) and USR's (300 and 240; its annotators are
 named, so there is a best and a worst one). Logs are DailyDialog's training dialogues and reddit pairs, without what the
 test sets share. Figures stand beside the papers' and cannot be equal; what can be compared is which metric is ahead.
 

@@ -50,7 +50,7 @@ def made_examples(folder: Path, utterances: int = 160, replies: int = 4) -> tupl
     train_pieces(pairs, folder / "pieces.model", vocabulary=120)
     pieces = Pieces(folder / "pieces.model")
     chosen = Examples(dev_share=0.2)
-    return write_examples(pairs, folder / "examples", pieces, chosen, source="made"), pieces
+    return write_examples([pairs], folder / "examples", pieces, chosen, source="made"), pieces
 
 
 def small_rater(folder: Path, *, epochs: int = 1, utterances: int = 40, seed: int = 0) -> RaterModel:

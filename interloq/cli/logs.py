@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +23,28 @@ class TrainingLog:
         for path in [*files, *without]:
             if path == "-" or not Path(path).is_file():
                 raise InputError(f"no file {path!r}", cure="name files: they are read twice")
-        self.files, self.strict = files, strict
+        self.files, self.strict = sorted(files, key=lambda path: file_fingerprint(Path(path))), strict
         self.samples = [sample for path in without for sample in read(path, strict=strict)]
         prints = [",".join(sorted(file_fingerprint(Path(path)) for path in paths)) for paths in (files, without)]
         self.fingerprint = fingerprint(*prints)
-        self.dropped: Counter[str] = Counter()
+        self.dropped: dict[str, Counter[str]] = {}
         self.named: set[str] = set()
         self.bad: dict[str, BadLines] = {}
 
     def pairs(self) -> Iterator[Any]:
+        return chain.from_iterable(self.logs())
+
+    def logs(self) -> list[Iterator[Any]]:
+        """The pairs of each file, in an order that does not depend on that of the files."""
+        return [self._guarded(path) for path in self.files]
+
+    def _guarded(self, path: str) -> Iterator[Any]:
         from interloq.retrieve.leaks import guarded
 
-        self.dropped.clear()  # by whoever reads them: to be asked for them and not read must not lose the counts
-        found = (pair for path in self.files for pair in self._file(path))
-        yield from guarded(found, self.samples, dropped=self.dropped) if self.samples else found
+        # counted anew by whoever reads: to be asked for pairs and not read must not lose the counts
+        dropped = self.dropped[path] = Counter()
+        found = self._file(path)
+        yield from guarded(found, self.samples, dropped=dropped) if self.samples else found
 
     def _file(self, path: str) -> Iterator[Any]:
         from interloq.data.dialogues import pairs_of_dialogue
@@ -57,5 +66,5 @@ class TrainingLog:
     def close(self) -> None:
         for path, bad in self.bad.items():
             bad.close(path)
-        if self.dropped:
-            print(f"interloq: {sum(self.dropped.values()):,} pairs left out that test items share", file=sys.stderr)
+        if left_out := sum(counts.total() for counts in self.dropped.values()):
+            print(f"interloq: {left_out:,} pairs left out that test items share", file=sys.stderr)

@@ -68,6 +68,10 @@ def run(args: argparse.Namespace) -> int:
 
         raise MissingDependencyError("training a rater", error.name or "torch", "rater") from error
     log = TrainingLog(args.files, args.without, strict=args.strict)
+    if model := _done(args, log):
+        print(f"{args.output} is trained already", file=sys.stderr)
+        _print(args, model)
+        return 0
     try:
         with Processes.joined(args.device) as processes:
             if processes.first:
@@ -84,21 +88,31 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _done(args: argparse.Namespace, log: TrainingLog) -> RaterModel | None:
+    """The rater that an earlier run of this command left; one of other logs is refused."""
+    from interloq.models.store import FACTS
+    from interloq.rate.model import RaterModel
+
+    if not Path(args.output, FACTS).exists():
+        return None
+    model = RaterModel.load(args.output)
+    if model.facts["examples"]["source"] != log.fingerprint:
+        raise InputError(f"{args.output} holds a rater of other logs", cure="choose another folder")
+    return model
+
+
 def _prepared(args: argparse.Namespace, log: TrainingLog) -> tuple[RaterPairs, Pieces]:
     """Tokenizer and examples, made once: what is there already is taken."""
     from interloq.models.pieces import Pieces
-    from interloq.models.store import FACTS
     from interloq.rate.examples import Examples
     from interloq.rate.pairs import write_examples
 
     work = Path(args.output) / "work"
-    if Path(args.output, FACTS).exists():
-        raise InputError(f"{args.output} holds a trained model", cure="choose another folder")
     model = Path(args.tokenizer) if args.tokenizer else _tokenizer(args, log, work)
     pieces = Pieces(model, longest=args.longest)
     with progress("reading pairs", quiet=args.quiet) as step:
         pairs = write_examples(
-            log.pairs(),
+            log.logs(),
             Path(args.examples) if args.examples else work / "examples",
             pieces,
             Examples(**_given(args, "most_replies", "most_positives", "dev_share", "negatives", "seed")),

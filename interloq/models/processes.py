@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import numpy as np
 import torch
@@ -13,6 +14,8 @@ import torch.distributed
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
+
+PATIENCE = timedelta(days=2)  # that the others wait while the first reads a log
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Processes:
             found = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         outer = torch.distributed.is_initialized()
         if not outer:
-            torch.distributed.init_process_group("nccl" if found.type == "cuda" else "gloo")
+            backend = "nccl" if found.type == "cuda" else "gloo"
+            torch.distributed.init_process_group(backend, timeout=PATIENCE)
         try:
             yield cls(found, torch.distributed.get_rank(), count)
         finally:

@@ -1,7 +1,10 @@
 """Which pairs of a log make an example for the NN-rater, decided on 64-bit keys of texts alone.
 
-A positive is two different replies to one utterance, a negative two pairs of the log with different utterances and
-different replies. Everything is drawn from pairs in the order of their keys, so the order of the log does not matter.
+A positive is two different replies to one utterance, a negative two pairs of one log with different utterances and
+different replies. Everything is drawn from pairs in the order of their keys, so their order in a log does not matter.
+
+Of several logs each has as many negatives as positives, and no negative is of two logs: logs differ in style, and a
+network would learn to tell styles instead of replies.
 """
 
 from __future__ import annotations
@@ -57,19 +60,21 @@ class Examples(Component):
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The distinct pairs of a log as keys of their texts, sorted by utterance, then reply."""
+    """The distinct pairs of logs as keys of their texts, sorted by utterance, then reply; `origins` number the logs."""
 
     utterances: Keys
     replies: Keys
+    origins: NDArray[np.uint16]
 
     @classmethod
-    def of(cls, utterances: Keys, replies: Keys) -> Log:
-        order = np.lexsort((replies, utterances))
-        log = cls(utterances[order], replies[order])
+    def of(cls, utterances: Keys, replies: Keys, origins: NDArray[np.uint16]) -> Log:
+        """A pair that stands in several logs is of the first of them."""
+        order = np.lexsort((origins, replies, utterances))
+        log = cls(utterances[order], replies[order], origins[order])
         return log.only(changes(log.utterances) | changes(log.replies))
 
-    def only(self, kept: NDArray[np.bool_]) -> Log:
-        return Log(self.utterances[kept], self.replies[kept])
+    def only(self, kept: NDArray[np.bool_] | slice) -> Log:
+        return Log(self.utterances[kept], self.replies[kept], self.origins[kept])
 
     def groups(self) -> tuple[Numbers, Numbers]:
         """Where the pairs of each utterance start, and how many they are."""
@@ -115,19 +120,25 @@ class Side:
 
 def side(log: Log, part: slice, settings: Examples, rng: np.random.Generator) -> Side:
     """Half positives, half negatives, in random order, of the pairs at `part`."""
-    own = Log(log.utterances[part], log.replies[part])
+    own = log.only(part)
     starts, sizes = own.groups()
-    good = _positives(starts, sizes, settings.most_positives, rng)
-    pool = good.ravel() if settings.negatives == "matched" else np.arange(len(own.utterances), dtype=np.int32)
-    bad = _negatives(own, pool, len(good), rng)
-    every, unmatched = int(np.sum(sizes * (sizes - 1) // 2)), len(good) - len(bad)
-    rows = np.concatenate([rng.permutation(good)[: len(bad)], bad])
+    found = _positives(starts, sizes, settings.most_positives, rng)
+    pool = found.ravel() if settings.negatives == "matched" else np.arange(len(own.utterances), dtype=np.int32)
+    known, every = np.sort(_mixed(own.utterances, own.replies)), int(np.sum(sizes * (sizes - 1) // 2))
+    good, bad = [found[:0]], [found[:0]]
+    for origin in np.unique(own.origins[found[:, 0]]):
+        here = found[own.origins[found[:, 0]] == origin]
+        bad.append(_negatives(own, pool[own.origins[pool] == origin], len(here), known, rng))
+        good.append(rng.permutation(here)[: len(bad[-1])])
+    bad_rows = np.concatenate(bad)
+    rows = np.concatenate([*good, bad_rows])
+    unmatched = len(found) - len(bad_rows)
     order = rng.permutation(len(rows))
-    rows, labels = rows[order], (order < len(bad)).astype(np.int8)
+    rows, labels = rows[order], (order < len(bad_rows)).astype(np.int8)
     flipped = rng.random(len(rows)) < 0.5  # neither of the two pairs stands first more often
     rows[flipped] = rows[flipped, ::-1]
     rows += np.int32(part.start)
-    return Side(rows, labels, every - len(good), unmatched)
+    return Side(rows, labels, every - len(found), unmatched)
 
 
 def _positives(starts: Numbers, sizes: Numbers, most: int, rng: np.random.Generator) -> Places:
@@ -143,14 +154,14 @@ def _positives(starts: Numbers, sizes: Numbers, most: int, rng: np.random.Genera
     return np.concatenate(rows)
 
 
-def _negatives(log: Log, pool: Places, count: int, rng: np.random.Generator) -> Places:
-    """Two places of the pool a row, no two rows alike; fewer than asked for where the log has no more.
+def _negatives(log: Log, pool: Places, count: int, known: Keys, rng: np.random.Generator) -> Places:
+    """Two places of the pool a row, no two rows alike; fewer than asked for where the pool gives no more.
 
     Neither reply is known as a reply to the other utterance: many people say "thanks".
     """
-    known, found = np.sort(_mixed(log.utterances, log.replies)), np.zeros(0, dtype=np.int64)
+    found = np.zeros(0, dtype=np.int64)
     for _ in range(ROUNDS):
-        if len(found) >= count:
+        if len(found) >= count or not len(pool):
             break
         drawn = pool[rng.integers(len(pool), size=(2, max(FEWEST, count - len(found))))]
         first, second = drawn.min(axis=0), drawn.max(axis=0)

@@ -13,7 +13,7 @@ in one of them. The folder appears when it is whole.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,7 @@ Part = Literal["train", "dev"]
 PARTS: tuple[Part, ...] = ("train", "dev")
 KIND, SCHEMA = "rater_pairs", 1
 FACTS = "pairs.json"
+LOGS = 2**16  # files at a time
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class RaterPairs:
 
 
 def write_examples(
-    pairs: Iterable[Pair],
+    logs: Sequence[Iterable[Pair]],
     folder: str | Path,
     pieces: Numbering,
     settings: Examples,
@@ -78,17 +79,19 @@ def write_examples(
     excluded: Callable[[Pair], bool] | None = None,
     progress: Step | None = None,
 ) -> RaterPairs:
-    """Make the examples of a log, or open them where they were made from the same `source` with the same settings.
+    """Make the examples of logs, or open them where they were made from the same `source` with the same settings.
 
-    `source` names the log and whatever `excluded` leaves out of it (test items and their copies). `progress` hears how
-    many pairs were read.
+    `source` names the logs and whatever `excluded` leaves out of them (test items and their copies). `progress` hears
+    how many pairs were read.
     """
+    if not 0 < len(logs) <= LOGS:
+        raise InputError(f"give 1 to {LOGS} logs, got {len(logs)}")
     folder, job = Path(folder).resolve(), fingerprint(full_spec(settings), pieces.signature(), source)
     if _made(folder, job):
         return RaterPairs.load(folder)
     with _whole(folder) as part:
         stream = Stream(part / "work", pieces, excluded)
-        stream.read(pairs, progress or (lambda _: None))
+        stream.read(logs, progress or (lambda _: None))
         counts = _draw(stream, part, settings)
         shutil.rmtree(stream.folder)
         origin = {"source": source, "settings": full_spec(settings), "pieces": pieces.signature()}

@@ -21,7 +21,7 @@ from interloq.records import Pair
 from interloq.retrieve.leaks import normalised
 
 TOKENS, ENDS = "tokens.npy", "ends.npy"
-FILES = ("pairs", "forms", "lengths", "tokens")
+FILES = ("pairs", "origins", "forms", "lengths", "tokens")
 BATCH = 10_000  # pairs read at a time
 
 
@@ -45,13 +45,14 @@ class Stream:
         self.dtype = np.dtype("<u2" if pieces.size <= 2**16 else "<i4")
         folder.mkdir()
 
-    def read(self, pairs: Iterable[Pair], step: Step) -> None:
+    def read(self, logs: Sequence[Iterable[Pair]], step: Step) -> None:
         seen = Distinct()
         with ExitStack() as stack:
-            keys, forms, lengths, tokens = (stack.enter_context(self._file(name, "wb")) for name in FILES)
-            for batch in _batches(pairs):
+            keys, origins, forms, lengths, tokens = (stack.enter_context(self._file(name, "wb")) for name in FILES)
+            for origin, batch in ((i, batch) for i, log in enumerate(logs) for batch in _batches(log)):
                 texts, reads = self._texts(batch)
                 _keys(map(reads.__getitem__, texts)).tofile(keys)
+                np.full(len(texts) // 2, origin, dtype=np.uint16).tofile(origins)
                 new = seen.new(texts)
                 np.stack([_keys(map(reads.__getitem__, new)), _keys(new)], axis=1).tofile(forms)
                 numbered = self.pieces.texts(new)
@@ -70,7 +71,7 @@ class Stream:
 
     def log(self) -> Log:
         keys = np.fromfile(self.folder / "pairs", dtype=np.uint64).reshape(-1, 2)
-        log = Log.of(keys[:, 0], keys[:, 1])
+        log = Log.of(keys[:, 0], keys[:, 1], np.fromfile(self.folder / "origins", dtype=np.uint16))
         self.counts["repeated"] = len(keys) - len(log.utterances)
         return log
 

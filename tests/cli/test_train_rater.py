@@ -100,8 +100,11 @@ def test_train_then_rate(log: Path, capsys: Captured) -> None:
     write("samples.jsonl", [Sample("1", ["tea ?"], "yes tea", ["i like tea"])], kind="samples")
     assert main(["rate", "samples.jsonl", "--rater", "gru(model='rater',gold='rated')", "-o", "rated.jsonl"]) == 0
     assert RaterModel.load("rater").fingerprint in capsys.readouterr().out
-    assert main([*TRAIN, *VOCABULARY, "--epochs", "2", "-o", "rater"]) == 2
-    assert "rater holds a trained model; choose another folder" in capsys.readouterr().err
+    assert main([*TRAIN, *VOCABULARY, "--epochs", "2", "-o", "rater"]) == 0
+    assert "rater is trained already" in capsys.readouterr().err
+    Path("other.jsonl").write_text(Path(TRAIN[2]).read_text() + '{"utterance": "and", "response": "more"}\n')
+    assert main(["train", "rater", "other.jsonl", "-o", "rater"]) == 2
+    assert "rater holds a rater of other logs; choose another folder" in capsys.readouterr().err
 
 
 def test_facts_as_json(log: Path, capsys: Captured) -> None:

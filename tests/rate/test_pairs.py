@@ -67,7 +67,7 @@ def grouped(pairs: Iterable[Pair]) -> dict[str, set[str]]:
 
 
 def make(pairs: Iterable[Pair], folder: Path, chosen: Examples = WHOLE, **options: Any) -> RaterPairs:
-    return write_examples(pairs, folder, Bytes(), chosen, source="log", **options)
+    return write_examples([pairs], folder, Bytes(), chosen, source="log", **options)
 
 
 def read(data: RaterPairs, part: Part, label: int) -> list[Example]:
@@ -106,6 +106,21 @@ def test_examples_are_those_of_a_literal_reading(
     unmatched = sum(data.facts[part]["positives_without_negative"] for part in PARTS)
     assert len(found) == len(set(found)) == len(expected) - unmatched
     assert set(found) <= expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_negatives_do_not_mix_logs(tmp_path: Path, mode: Literal["any", "matched"]) -> None:
+    """Styles of two logs must not give the label away: each has as many negatives as positives, of its own pairs."""
+    logs = [
+        [Pair("", f"{name} question {i}", f"{name} answer {i} {j}") for i in range(n) for j in range(1 + i % 4)]
+        for name, n in (("formal", 200), ("casual", 60))
+    ]
+    chosen = Examples(dev_share=0.3, negatives=mode)
+    data = write_examples(logs, tmp_path / "examples", Bytes(), chosen, source="logs")
+    for part in PARTS:
+        styles = [Counter(" ".join(sorted({text[:6] for text in row})) for row in read(data, part, i)) for i in (0, 1)]
+        assert styles[0] == styles[1]
+        assert set(styles[0]) == {"formal", "casual"}
 
 
 def test_no_utterance_is_on_both_sides(tmp_path: Path) -> None:
@@ -225,7 +240,7 @@ def test_the_order_of_the_log_does_not_matter(
 @pytest.mark.parametrize(("size", "dtype"), [(2**16, np.uint16), (2**16 + 1, np.int32)])
 def test_tokens_are_those_of_the_pieces(tmp_path: Path, size: int, dtype: type) -> None:
     pairs, pieces = log(8), Bytes(size)
-    data = write_examples(pairs, tmp_path / "examples", pieces, WHOLE, source="log")
+    data = write_examples([pairs], tmp_path / "examples", pieces, WHOLE, source="log")
     assert data.texts.tokens.dtype == dtype
     texts = {text for pair in pairs for text in (pair.utterance, pair.response)}
     known = {tuple(pieces.texts([text]).tokens.tolist()) for text in texts}
@@ -310,9 +325,9 @@ def test_another_job_in_the_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"other settings.*choose another folder"):
         make(log(10), folder, Examples())
     with pytest.raises(InputError, match="other settings"):
-        write_examples(log(10), folder, Bytes(300), WHOLE, source="log")
+        write_examples([log(10)], folder, Bytes(300), WHOLE, source="log")
     with pytest.raises(InputError, match="other settings"):
-        write_examples(log(10), folder, Bytes(), WHOLE, source="another log")
+        write_examples([log(10)], folder, Bytes(), WHOLE, source="another log")
     assert content(folder) == before
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
