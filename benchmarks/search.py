@@ -70,12 +70,18 @@ def dense(folder: Path, n: int) -> dict[str, float]:
     queries = np.ascontiguousarray(vectors[:: n // N_QUERIES][:N_QUERIES])
     ours = best_rate(lambda: home.nearest("utterance", queries, K), len(queries))
     theirs = best_rate(lambda: raw.search(queries, K), len(queries))
+    few = queries[:100]
+    ours_single = best_rate(lambda: [home.nearest("utterance", query[None], K) for query in few], len(few))
+    theirs_single = best_rate(lambda: [raw.search(query[None], K) for query in few], len(few))
     return {
         "build s": built,
         "recall@15": home.manifest.recall or 1.0,
         "queries/s": ours,
         "faiss queries/s": theirs,
         "time over raw": theirs / ours,
+        "queries/s one by one": ours_single,
+        "faiss queries/s one by one": theirs_single,
+        "time over raw one by one": theirs_single / ours_single,
     }
 
 

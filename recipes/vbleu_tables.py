@@ -47,7 +47,7 @@ from retrieval import (
     word_vectors,
 )
 
-from interloq import InputError, InterloqError, Sample, Score, evaluate, load
+from interloq import InputError, InterloqError, Sample, Score, evaluate, load, read
 from interloq.cli.main import main as interloq
 from interloq.cli.output import print_json
 from interloq.data.archives import read_files, text_lines
@@ -111,11 +111,19 @@ def every_set(data: Path) -> dict[str, list[Sample]]:
     return sets
 
 
-def trained(part: str, given: str | None, pairs: Path, samples: Path, work: Path) -> Path:
+def training_logs(files: Mapping[str, Path], work: Path) -> list[str]:
+    """One file an origin: the rater's negatives must not mix them."""
+    reddit = work / "reddit.jsonl"
+    pairs = (pair for pair in read(files[WITH_REDDIT], kind="pairs") if pair.id.startswith("reddit/"))
+    write(reddit, pairs, kind="pairs")
+    return [str(files[DAILYDIALOG]), str(reddit)]
+
+
+def trained(part: str, given: str | None, logs: Sequence[str], samples: Path, work: Path) -> Path:
     """A folder that was given, or one that is trained now, without what the test samples share."""
     folder = Path(given) if given else work / part
     if not (folder / "model.json").exists():
-        code = interloq(["train", part, str(pairs), "-o", str(folder), "--without", str(samples)])
+        code = interloq(["train", part, *logs, "-o", str(folder), "--without", str(samples)])
         if code:
             raise InputError(f"training {part} ended with exit code {code}")
     return folder
@@ -297,15 +305,15 @@ def run(args: argparse.Namespace, data: Path) -> dict[str, Any]:
     sets = every_set(data)
     first = [sample for name in list(sets)[:2] for sample in sets[name]]
     files = pools(data, first, work)
-    logs = files[WITH_REDDIT if args.pool == "both" else DAILYDIALOG]
+    logs, origins = files[WITH_REDDIT if args.pool == "both" else DAILYDIALOG], training_logs(files, work)
     contexts = [Sample(f"plusplus/{i}", item["context"], "") for i, item in enumerate(plusplus(data))]
     tested = work / "tested.jsonl"
     write(tested, [*first, *contexts], kind="samples")
     glove = word_vectors(files[WITH_REDDIT])
     indexes = {form: index(form, logs, glove, 0) for form in PUBLISHED_FORMS if form in FORMS}
     models = Models(
-        rater=trained("rater", args.rater, files[WITH_REDDIT], tested, work),
-        ruber=trained("ruber", args.ruber, files[WITH_REDDIT], tested, work),
+        rater=trained("rater", args.rater, origins, tested, work),
+        ruber=trained("ruber", args.ruber, origins, tested, work),
         glove=glove,
         index=Path(str(indexes[UTTERANCE].home.where)),
         matched=Path(args.matched) if args.matched else None,

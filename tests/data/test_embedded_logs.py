@@ -11,8 +11,8 @@ from interloq.data.jsonl import header, load
 from interloq.records import Pair, Sample
 from interloq.retrieve.leaks import guarded, normalised, words
 
-LEAST = {"en": (180, 900, 30), "ja": (60, 240, 15), "zh": (60, 240, 15)}  # utterances, pairs, topics
-SIZE = 250_000  # bytes: every wheel carries them
+LEAST = {"en": (1500, 6000, 30), "ja": (500, 2500, 15), "zh": (500, 2500, 15)}  # utterances, pairs, topics
+SIZE = 400_000  # bytes: every wheel carries them
 KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
 HAN = re.compile("[\u4e00-\u9fff]")
 LATIN = re.compile("[A-Za-z]")
@@ -45,7 +45,9 @@ def by_post(pairs: Iterable[Pair]) -> dict[str, list[Pair]]:
 def test_a_log_is_large_enough_to_learn_from(language: str) -> None:
     pairs = log(language)
     utterances, count, topics = LEAST[language]
-    assert header(embedded_log_path(language))["source"].startswith("written for this project")
+    source = header(embedded_log_path(language))["source"]
+    assert source.startswith("written for this project")
+    assert "most pairs are composed from patterns" in source
     assert len({normalised(pair.utterance) for pair in pairs}) >= utterances
     assert len(pairs) >= count
     assert len({pair.thread.rpartition("-")[0] for pair in pairs}) >= topics
@@ -80,7 +82,7 @@ def test_some_replies_fit_several_utterances_but_most_only_one(language: str) ->
     for pair in pairs:
         posts[normalised(pair.response)].add(pair.to)
     shared = sum(len(several) for several in posts.values() if len(several) > 1)
-    assert 0.02 < shared / len(pairs) < 0.2
+    assert 0.02 < shared / len(pairs) < 0.5
 
 
 @languages

@@ -249,14 +249,14 @@ def test_networks_that_are_not_given_are_trained_without_the_test_sets(
         return 0
 
     monkeypatch.setattr(recipe, "interloq", noted)
-    folder = recipe.trained("rater", None, tmp_path / "pairs.jsonl", tmp_path / "tested.jsonl", tmp_path)
+    folder = recipe.trained("rater", None, ["one.jsonl", "two.jsonl"], tmp_path / "tested.jsonl", tmp_path)
     assert folder == tmp_path / "rater"
     (arguments,) = asked
-    assert arguments[:3] == ["train", "rater", str(tmp_path / "pairs.jsonl")]
+    assert arguments[:4] == ["train", "rater", "one.jsonl", "two.jsonl"]
     assert arguments[-2:] == ["--without", str(tmp_path / "tested.jsonl")]
     monkeypatch.setattr(recipe, "interloq", lambda _: 2)
     with pytest.raises(recipe.InputError, match="training rater ended with exit code 2"):
-        recipe.trained("rater", None, tmp_path / "pairs.jsonl", tmp_path / "tested.jsonl", tmp_path)
+        recipe.trained("rater", None, ["one.jsonl"], tmp_path / "tested.jsonl", tmp_path)
 
 
 def test_missing_data_are_said_in_one_line(
