@@ -26,7 +26,7 @@ VERBS = {
     "explain": "show why a reply got its score",
     "meta": "say how far metrics agree with people",
     "report": "write one self-contained HTML report",
-    "demo": "score several systems on embedded data and write a report",
+    "demo": "the whole job on embedded data: train, search, rate, score, explain, report",
 }
 INTERRUPTED = 130
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import re
 import shlex
 import subprocess
 import sys
@@ -82,12 +81,29 @@ def test_in_one_call_vbleu_gives_what_its_steps_gave(english: Shown) -> None:
     assert "120 of 120 replies have the same score" in english.out
 
 
-def test_it_says_how_little_the_rater_learned(english: Shown) -> None:
+def test_the_rater_learned_and_it_says_how_much(english: Shown) -> None:
     curve = json.loads((english.folder / "rater" / "learning_curve.json").read_bytes())["epochs"]
     best = min(epoch["dev_loss"] for epoch in curve)
-    said = f"The rater's best dev loss is {best:.3f}, guessing has 0.693: 956 pairs are far too few."
-    assert said in english.out
-    assert best > 0.6, "once it learns, the demo must say something else"
+    pairs = len(load(english.folder / "log.jsonl", kind="pairs"))
+    assert f"The rater's best dev loss is {best:.3f} on {pairs:,} pairs, guessing has 0.693." in english.out
+    assert best < 0.6, "guessing has .69"
+
+
+def test_off_topic_references_weigh_less_than_retrieved_ones(english: Shown) -> None:
+    """The samples carry references of other samples, `retrieved:en/…`; those of the log are `retrieved:en-…`."""
+    contexts = {sample.id.rpartition("/")[0]: sample for sample in load(english.folder / "rated.jsonl")}
+    lower = [
+        max(weights(sample, "retrieved:en/")) < sum(weights(sample, "retrieved:en-")) / demo.K
+        for sample in contexts.values()
+    ]
+    assert len(lower) == 30
+    assert sum(lower) > 20
+
+
+def test_the_explained_reply_has_trusted_and_distrusted_references(english: Shown) -> None:
+    (sample,) = [s for s in load(english.folder / "rated.jsonl") if s.id == demo.EXPLAINED["en"]]
+    found = weights(sample, "retrieved:")
+    assert min(found) < 0 < max(found)
 
 
 def test_references_are_found_and_weighed(english: Shown) -> None:
@@ -115,11 +131,12 @@ def test_what_is_invented_is_called_invented(english: Shown) -> None:
     last = english.out.split("\n$ ")[-1]
     assert "Systems, ratings and log are illustrative" in last
     assert "what is found fits better than replies from real logs" in last
+    assert "No figure here says anything about real data" in last
 
 
 @pytest.mark.usefixtures("extras")
 def test_again_into_the_same_folder_in_another_language(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    monkeypatch.setattr(demo, "TRAINING", re.sub(r"--epochs \d+", "--epochs 1", demo.TRAINING))
+    monkeypatch.setattr(demo, "EPOCHS", dict.fromkeys(demo.EPOCHS, 1))
     for language in ("ja", "zh", "zh"):
         assert main(["demo", "--language", language, "-o", ODD, "--quiet"]) == 0
         out = capsys.readouterr().out
