@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from interloq.cli.main import main
-from interloq.data.embedded import embedded_path
+from interloq.data.embedded import embedded_log_path, embedded_path
+from interloq.data.jsonl import read, write
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -24,8 +26,12 @@ def commands() -> list[str]:
     return [line for line in text.splitlines() if line.startswith("interloq ")]
 
 
-def test_commands_run_in_order(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_run_in_order(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "samples.jsonl").write_bytes(embedded_path("en").read_bytes())
+    write("pairs.jsonl", islice(read(embedded_log_path("en"), kind="pairs"), 150), kind="pairs")
+    monkeypatch.setenv("INTERLOQ_CACHE", "off")
     assert len(commands()) >= 3
     for command in commands():
         assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"

@@ -72,12 +72,14 @@ class Encoder:
         if not 0 <= self.layer <= self.layers:
             raise InputError(f"the model has layers 0 to {self.layers}, not {layer}", where=str(self.folder))
         self.dimensions: int = model.config.hidden_size
+        self.vocabulary: int = max(model.config.vocab_size, len(self._tokenizer))
+        self.special: list[int] = sorted({self._tokenizer.cls_token_id, self._tokenizer.sep_token_id} - {None})
         _cut(model, self.layer)
         self._model = model.to(self.device, self.precision).eval()
 
     def encode(self, texts: Sequence[str]) -> Iterator[Encoded]:
         """Batches of texts of like length, every text in one of them; the longest texts are cut."""
-        rows = self._numbers(texts)
+        rows = self.numbers(texts)
         lengths = np.array([len(row) for row in rows], dtype=np.int64)
         for places in bucketed(lengths, size=TEXTS, tokens=self.tokens, rng=None):
             yield self._batch(places, [rows[i] for i in places])
@@ -102,7 +104,8 @@ class Encoder:
             parts.append(str(self.precision).removeprefix("torch."))
         return "-".join(parts)
 
-    def _numbers(self, texts: Sequence[str]) -> list[list[int]]:
+    def numbers(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids of texts with special tokens, cut at `longest`; a text without any token is one unknown token."""
         if not texts:
             return []
         rows: list[list[int]] = self._tokenizer(list(texts), truncation=True, max_length=self.longest)["input_ids"]
