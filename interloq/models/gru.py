@@ -24,6 +24,7 @@ class SentenceGru(torch.nn.Module):  # type: ignore[misc]
         return both[torch.argsort(order).to(both.device)]
 
 
+@torch.compiler.disable  # type: ignore[untyped-decorator] # bookkeeping on the CPU: nothing to gain
 def packing(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Texts end to end → the order of a packed sequence: all first tokens, all second ones, … longest texts first.
 
