@@ -71,9 +71,22 @@ def main() -> None:
     args = parser.parse_args()
     logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # it comments on every single reply
     samples = made_samples(args.replies)
-    part = samples[: args.peer_replies]
+    times, difference = measured(samples, samples[: args.peer_replies], args.tokenizer)
+    figures = {
+        "seconds": times,
+        "largest difference to nltk": difference,
+        "ratio to nltk from text": times["nltk from text"] / times["interloq from text"],
+        "ratio to nltk from ids": times["nltk from ids"] / times["interloq from ids"],
+        "ratio to sacrebleu from text": times["sacrebleu from text"] / times["interloq from text"],
+        "machine": f"{platform.processor() or platform.machine()}, one core, Python {platform.python_version()}",
+    }
+    print(json.dumps(figures, indent=2) if args.json else report(figures, len(samples)))
+
+
+def measured(samples: list[Sample], part: list[Sample], name: str) -> tuple[dict[str, float], float]:
+    """Seconds for all samples (the peers are timed on a part of them), and the largest difference to NLTK."""
     scale = len(samples) / len(part)
-    metric = create(f"delta_bleu(order={ORDER},tokenizer='{args.tokenizer}')")
+    metric = create(f"delta_bleu(order={ORDER},tokenizer='{name}')")
     tokenizer = metric.tokenizer
     numbered = ngrams.number(samples, tokenizer)
     number = {token: i for i, token in enumerate(sorted({t for s in part for t in tokenizer.tokens(s.response)}))}
@@ -90,7 +103,7 @@ def main() -> None:
         max_ngram_order=ORDER,
         smooth_method="none",
         effective_order=False,
-        tokenize="none" if args.tokenizer == "whitespace" else args.tokenizer,
+        tokenize="none" if name == "whitespace" else name,
     )
 
     def from_text() -> Any:
@@ -118,15 +131,7 @@ def main() -> None:
         "1,000 bootstrap resamples": best_time(lambda: evaluate(metric, samples, n_bootstrap=1_000), repeats=3)
         - best_time(lambda: evaluate(metric, samples), repeats=3),
     }
-    figures = {
-        "seconds": times,
-        "largest difference to nltk": float(np.abs(ours - theirs).max()),
-        "ratio to nltk from text": times["nltk from text"] / times["interloq from text"],
-        "ratio to nltk from ids": times["nltk from ids"] / times["interloq from ids"],
-        "ratio to sacrebleu from text": times["sacrebleu from text"] / times["interloq from text"],
-        "machine": f"{platform.processor() or platform.machine()}, one core, Python {platform.python_version()}",
-    }
-    print(json.dumps(figures, indent=2) if args.json else report(figures, len(samples)))
+    return times, float(np.abs(ours - theirs).max())
 
 
 def clear_cache() -> None:

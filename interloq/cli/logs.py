@@ -21,8 +21,10 @@ class TrainingLog:
         from interloq.signature import file_fingerprint, fingerprint
 
         for path in [*files, *without]:
-            if path == "-" or not Path(path).is_file():
-                raise InputError(f"no file {path!r}", cure="name files: they are read twice")
+            if path == "-":
+                raise InputError("a pipe cannot be read twice", cure="name files")
+            if not Path(path).is_file():
+                raise InputError(f"no file {path!r}")
         self.files, self.strict = sorted(files, key=lambda path: file_fingerprint(Path(path))), strict
         self.samples = [sample for path in without for sample in read(path, strict=strict)]
         prints = [",".join(sorted(file_fingerprint(Path(path)) for path in paths)) for paths in (files, without)]

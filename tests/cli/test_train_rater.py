@@ -217,8 +217,8 @@ def test_two_processes_train_one_rater(log: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["none.jsonl"], "no file 'none.jsonl'; name files: they are read twice"),
-        (["-"], "they are read twice"),
+        (["none.jsonl"], "no file 'none.jsonl'"),
+        (["-"], "a pipe cannot be read twice; name files"),
         (["samples.jsonl"], "the file holds samples; name files of pairs or of dialogues"),
         (["pairs.jsonl", "--without", "none.jsonl"], "no file 'none.jsonl'"),
         (["pairs.jsonl", "--tokenizer", "none.model"], "no SentencePiece model at 'none.model'"),

@@ -112,7 +112,7 @@ def test_bad_lines_are_named_once(folder: Path, capsys: pytest.CaptureFixture[st
     ("arguments", "says"),
     [
         (["none.jsonl", "-o", "ruber"], "no file 'none.jsonl'"),
-        (["-", "-o", "ruber"], "they are read twice"),
+        (["-", "-o", "ruber"], "a pipe cannot be read twice; name files"),
         (["samples.jsonl", "-o", "ruber"], "holds samples"),
         (["pairs.jsonl", "-o", "ruber", "--tokenizer", "none.model"], "no SentencePiece model"),
         (["pairs.jsonl", "-o", "ruber", "--hidden", "0"], "hidden must be above 0"),
