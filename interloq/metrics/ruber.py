@@ -38,7 +38,7 @@ class Ruber(Component):
     def fit(self, samples: Sequence[Sample]) -> Self:
         """A copy whose parts are fitted to these samples, with the range of each part's scores."""
         fitted = dataclasses.replace(
-            self, referenced=_fitted(self.referenced, samples), unreferenced=_fitted(self.unreferenced, samples)
+            self, referenced=fitted_to(self.referenced, samples), unreferenced=fitted_to(self.unreferenced, samples)
         )
         scored = [sample for sample in samples if fitted.unscorable(sample) is None]
         object.__setattr__(fitted, "_fit", Fit.of(scored, *fitted._parts().values()))
@@ -48,11 +48,11 @@ class Ruber(Component):
         if self._fit is None:
             return ""
         parts = zip(self._parts().items(), self._fit.ranges, strict=True)
-        return ",".join(f"{name}[{_bounds(*bounds)}{_source(part)}]" for (name, part), bounds in parts)
+        return ",".join(f"{name}[{_bounds(*bounds)}{source_of(part)}]" for (name, part), bounds in parts)
 
     def built_with(self) -> str:
         """The tokenizers and models of both parts."""
-        return ",".join(f"{name}[{_foundation(part)}]" for name, part in self._parts().items())
+        return ",".join(f"{name}[{foundation(part)}]" for name, part in self._parts().items())
 
     def unscorable(self, sample: Sample) -> str | None:
         return self.referenced.unscorable(sample) or self.unreferenced.unscorable(sample)
@@ -113,7 +113,7 @@ def _scores(metric: Metric, samples: Sequence[Sample]) -> Array:
     return np.concatenate([np.zeros(0), *(metric.value(metric.stats(chunk)) for chunk in chunks)])
 
 
-def _fitted(part: Any, samples: Sequence[Sample]) -> Any:
+def fitted_to(part: Any, samples: Sequence[Sample]) -> Any:
     return part.fit(samples) if isinstance(part, FittedMetric) else part
 
 
@@ -121,11 +121,11 @@ def _bounds(low: float, high: float) -> str:
     return f"{low!r}..{high!r}"
 
 
-def _source(part: Any) -> str:
+def source_of(part: Any) -> str:
     return f",{part.fitted()}" if isinstance(part, FittedMetric) else ""
 
 
-def _foundation(part: Any) -> str:
+def foundation(part: Any) -> str:
     tokenizer = getattr(part, "tokenizer", None)
     known = [tokenizer.signature()] if tokenizer is not None else []
     return ",".join([*known, part.built_with()] if hasattr(part, "built_with") else known)

@@ -1,11 +1,13 @@
 """A transformer that reads several texts together, [CLS] A [SEP] B [SEP] …, and gives logits from the first state.
 
-The first text has token type 0, the others 1, as BERT learned them; encoders without types get none.
+The first text has token type 0, the others 1, as BERT learned them; encoders without types get none. The texts of a row
+that is longer than the encoder can read are cut to one length, the greatest with which the row fits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,14 @@ import torch
 import transformers
 from numpy.typing import NDArray
 
-from interloq.models.pretrained import load_network
+from interloq.data.numbering import Texts
+from interloq.errors import InputError
+from interloq.models.pretrained import OPTIONS, load_network
 from interloq.models.subwords import Subwords
 
 Ints = NDArray[np.int64]
 DEVIATION = 0.02  # of the head's first weights, as BERT's own heads start
+CONFIG = "config.json"
 
 
 class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
@@ -26,21 +31,32 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
 
     def __init__(self, encoder: torch.nn.Module, outputs: int) -> None:
         super().__init__()
+        if getattr(encoder, "pooler", None) is not None:
+            encoder.pooler = None  # never asked for
         self.encoder = encoder
         self.head = torch.nn.Linear(encoder.config.hidden_size, outputs)
         torch.nn.init.normal_(self.head.weight, std=DEVIATION)
         torch.nn.init.zeros_(self.head.bias)
         self.kinds: int = getattr(encoder.config, "type_vocab_size", 0) or 0
+        self.vocabulary: int = encoder.config.vocab_size
+        self.positions = _positions(encoder)
 
     @classmethod
     def pretrained(cls, folder: Path, outputs: int) -> CrossEncoder:
-        return cls(load_network(folder, add_pooling_layer=False), outputs)
+        return cls(load_network(folder), outputs)
 
     @classmethod
     def empty(cls, folder: Path, outputs: int) -> CrossEncoder:
         """The shape that `folder/config.json` names, with weights still to be filled in."""
-        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        return cls(transformers.AutoModel.from_config(config, add_pooling_layer=False), outputs)
+        try:
+            config = transformers.AutoConfig.from_pretrained(folder, **OPTIONS)
+        except (OSError, ValueError, KeyError) as error:
+            raise InputError(
+                f"no {CONFIG} can be read: {str(error).splitlines()[0]}",
+                cure="copy the model's folder whole",
+                where=str(folder),
+            ) from error
+        return cls(transformers.AutoModel.from_config(config, dtype=torch.float32), outputs)
 
     def forward(self, rows: Rows) -> torch.Tensor:
         device = self.head.weight.device
@@ -51,24 +67,81 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
         return logits
 
 
+@dataclass(frozen=True, slots=True)
 class Rows:
     """Padded rows of token numbers: ids, mask and token types [rows, tokens], on the CPU."""
 
-    def __init__(self, ids: torch.Tensor, mask: torch.Tensor, kinds: torch.Tensor) -> None:
-        self.ids, self.mask, self.kinds = ids, mask, kinds
+    ids: torch.Tensor
+    mask: torch.Tensor
+    kinds: torch.Tensor
+
+    def pinned(self) -> Rows:
+        """The same in memory that a GPU reads while it computes."""
+        return Rows(self.ids.pin_memory(), self.mask.pin_memory(), self.kinds.pin_memory())
+
+    def __getitem__(self, which: slice) -> Rows:
+        return Rows(self.ids[which], self.mask[which], self.kinds[which])
 
 
-def rows(tokens: Sequence[Sequence[NDArray[Any]]], subwords: Subwords) -> Rows:
-    """Each row's texts, given as their tokens, put together and padded to the longest row."""
-    lengths = [1 + sum(len(text) + 1 for text in texts) for texts in tokens]
-    shape = (len(tokens), max(lengths, default=1))
-    ids, mask, kinds = np.full(shape, subwords.pad), np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    for row, texts in enumerate(tokens):
-        ids[row, 0], at = subwords.start, 1
-        for place, text in enumerate(texts):
-            end = at + len(text)
-            ids[row, at:end], ids[row, end] = text, subwords.end
-            kinds[row, at : end + 1] = min(place, 1)
-            at = end + 1
-        mask[row, :at] = 1
-    return Rows(torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(kinds))
+def rows(tokens: Sequence[Sequence[NDArray[Any]]], subwords: Subwords, *, limit: int | None = None) -> Rows:
+    """Each row's texts, given as their tokens, put together and padded to the longest row; each row has as many."""
+    flat = [text for texts in tokens for text in texts]
+    ends = np.concatenate([[0], np.cumsum([len(text) for text in flat], dtype=np.int64)])
+    joined = np.concatenate([np.zeros(0, dtype=np.int32), *flat]).astype(np.int32)
+    named = np.arange(len(flat)).reshape(len(tokens), len(tokens[0]) if tokens else 1)
+    return joined_rows(Texts(joined, ends), named, subwords, limit=limit)
+
+
+def joined_rows(texts: Texts, named: Ints, subwords: Subwords, *, limit: int | None = None) -> Rows:
+    """The same of texts that stand end to end: `named` [rows, texts] holds their numbers."""
+    starts = texts.ends[named]
+    lengths = cut_lengths(texts.ends[named + 1] - starts, limit)
+    places = 1 + np.cumsum(lengths + 1, axis=1) - (lengths + 1)  # of each text's first token in its row
+    width = row_lengths(lengths)
+    shape = (len(named), int(width.max(initial=1)))
+    ids = np.full(shape, subwords.pad, dtype=np.int32)
+    ids[:, 0] = subwords.start
+    np.put_along_axis(ids, places + lengths, np.int32(subwords.end), axis=1)
+    sizes = lengths.ravel()
+    inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of each token in its text
+    first = (places + shape[1] * np.arange(len(named))[:, None]).ravel()
+    ids.ravel()[np.repeat(first, sizes) + inside] = texts.tokens[np.repeat(starts.ravel(), sizes) + inside]
+    columns = np.arange(shape[1])
+    mask = columns < width[:, None]
+    kinds = mask & (columns > (places + lengths)[:, :1])
+    return Rows(*map(torch.from_numpy, (ids, mask.astype(np.int32), kinds.astype(np.int32))))
+
+
+def row_lengths(lengths: Ints, limit: int | None = None) -> Ints:
+    """Tokens of rows, with the special ones, from the lengths of their texts [rows, texts]."""
+    total: Ints = 1 + np.sum(lengths + 1, axis=1)
+    return total if limit is None else np.minimum(total, limit)
+
+
+def cut_lengths(lengths: Ints, limit: int | None) -> Ints:
+    """Lengths of texts [rows, texts] with which every row has at most `limit` tokens."""
+    if limit is None or not (long := row_lengths(lengths) > limit).any():
+        return lengths
+    room = limit - 1 - lengths.shape[1]
+    if room < lengths.shape[1]:
+        raise InputError(
+            f"{lengths.shape[1]} texts do not fit in {limit} tokens", cure="use an encoder that reads more"
+        )
+    low, high = np.ones(int(long.sum()), dtype=np.int64), lengths[long].max(axis=1)  # what fits, what does not
+    while (high - low > 1).any():
+        middle = (low + high) // 2
+        fits = np.minimum(lengths[long], middle[:, None]).sum(axis=1) <= room
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+    cut = lengths.copy()
+    cut[long] = np.minimum(lengths[long], low[:, None])
+    return cut
+
+
+def _positions(encoder: Any) -> int | None:
+    """The longest row that the encoder can read; RoBERTa's kin count positions from behind the padding's."""
+    longest = getattr(encoder.config, "max_position_embeddings", None)
+    table = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
+    if longest is None or longest < 1:
+        return None
+    padding = getattr(table, "padding_idx", None)
+    return int(longest) if padding is None else int(longest) - padding - 1

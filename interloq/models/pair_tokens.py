@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from interloq.data.files import replacing
+from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.corpus import Distinct
-from interloq.models.pieces import Pieces
 from interloq.records import Pair
 from interloq.signature import fingerprint
 
@@ -28,6 +28,12 @@ Numbers = NDArray[np.int64]
 BATCH = 10_000  # pairs tokenised at a time
 TOKENS, STARTS, LENGTHS, PAIRS, FACTS = "tokens.i32", "starts.npy", "lengths.npy", "pairs.npy", "pairs.json"
 LEAST = 2  # utterances on either side: one of them alone has no reply of another
+
+
+class Numbered(Protocol):
+    """What gives texts their token numbers: `Pieces`, `Subwords`."""
+
+    def texts(self, texts: Sequence[str]) -> Texts: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ class PairTokens:
 def write_pair_tokens(
     pairs: Iterable[Pair],
     folder: Path,
-    pieces: Pieces,
+    pieces: Numbered,
     *,
     dev: int,
     step: Callable[[int], None] = lambda _: None,

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors import SafetensorError
 
 from interloq.errors import InputError
 from interloq.signature import file_fingerprint, fingerprint
@@ -50,14 +51,29 @@ def load_tokenizer(folder: Path) -> Any:
         ) from error
 
 
-def load_network(folder: Path, kind: Any = transformers.AutoModel, **options: Any) -> Any:
+class WholeEncoder:
+    """`AutoModel`, but weights that a file lacks are not made up at random; the pooler's are, as few have it."""
+
+    @staticmethod
+    def from_pretrained(folder: Path, **options: Any) -> Any:
+        network, found = transformers.AutoModel.from_pretrained(folder, output_loading_info=True, **options)
+        if missing := sorted(name for name in found["missing_keys"] if not name.startswith("pooler.")):
+            raise InputError(
+                f"the model holds no weights for {missing[0]!r}",
+                cure="name an encoder in the layout of Hugging Face, not a model made from one",
+                where=str(folder),
+            )
+        return network
+
+
+def load_network(folder: Path, kind: Any = WholeEncoder, **options: Any) -> Any:
     """The network in float32, as one of transformers' `AutoModel…` classes."""
     said = transformers.logging.get_verbosity()
     transformers.logging.set_verbosity_error()  # a head that is not used would be reported as a surprise
     transformers.logging.disable_progress_bar()
     try:
         network = kind.from_pretrained(folder, use_safetensors=True, dtype=torch.float32, **OPTIONS, **options)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise InputError(
             f"no model can be loaded: {_first_line(error)}",
             cure="name a folder with config.json and *.safetensors",

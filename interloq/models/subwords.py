@@ -14,7 +14,18 @@ from interloq.models.pretrained import load_tokenizer
 from interloq.signature import file_fingerprint, fingerprint
 
 LONGEST = 128  # tokens of a text that count
-NAMES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt")
+NAMES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tokenizer.model",
+)
 
 
 class Subwords:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import torch
 from numpy.typing import NDArray
 
@@ -16,12 +14,12 @@ from interloq.data.files import replacing
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.pieces import Pieces
-from interloq.models.processes import Processes, pick_device
+from interloq.models.processes import pick_device
 from interloq.models.progress import Progress, silent
-from interloq.models.store import FACTS, fill, load_model, save_model, write_json
-from interloq.models.train import fit
+from interloq.models.store import FACTS, fill, load_model, save_model
 from interloq.models.training import Training
-from interloq.rate.calibrate import calibration, probabilities
+from interloq.rate.calibrate import probabilities
+from interloq.rate.learning import check_same, learn
 from interloq.rate.network import RaterNetwork, RaterTask
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching, Shape
@@ -29,7 +27,7 @@ from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.version import __version__
 
-KIND, PIECES, CURVE, CALIBRATION = "rater", "pieces.model", "learning_curve.json", "calibration.json"
+KIND, PIECES = "rater", "pieces.model"
 TEXTS, TOKENS = 4_096, 2**16  # encoded at a time
 TRIPLETS = 2**15
 
@@ -48,71 +46,29 @@ def train_rater(
 ) -> RaterModel:
     """Train on examples and save to `folder`; a job that was cut short goes on where it was."""
     folder = Path(folder)
-    described = "|".join(
+    signature = "|".join(
         [*map(full_spec, (shape, batching, training)), pieces.signature(), pairs.fingerprint, f"version:{__version__}"]
     )
     if (folder / FACTS).exists():
         model = RaterModel.load(folder)
-        if model.facts["signature"] != described:
-            raise InputError(f"{folder} holds a rater with other settings or data", cure="choose another folder")
+        check_same(model.facts, signature, folder)
         say(f"{folder} is trained already")
         return model
     torch.manual_seed(training.seed)
-    network = RaterNetwork(pieces.size, shape)
-    task = RaterTask(network, pairs, batching, seed=training.seed)
-    with Processes.joined(device) as processes:
-        job = fingerprint(described)
-        curve = fit(task, training, folder / "work", job=job, device=device, progress=progress, say=say)
-        if processes.first:
-            _save(folder, task, pieces, pairs, described, curve)
-        processes.wait()
+    task = RaterTask(RaterNetwork(pieces.size, shape), pairs, batching, seed=training.seed)
+
+    def keep(facts: dict[str, Any]) -> None:
+        _save(folder, task.network, pieces, facts)
+
+    learn(task, pairs, training, folder, signature=signature, keep=keep, device=device, progress=progress, say=say)
     return RaterModel.load(folder)
 
 
-def _save(
-    folder: Path,
-    task: RaterTask,
-    pieces: Pieces,
-    pairs: RaterPairs,
-    described: str,
-    curve: list[dict[str, Any]],
-) -> None:
-    found = calibration(*_dev(task))
+def _save(folder: Path, network: RaterNetwork, pieces: Pieces, facts: dict[str, Any]) -> None:
     with replacing(folder / PIECES) as file:
         file.write(pieces.model.read_bytes())
-    write_json(folder / CURVE, {"signature": described, "epochs": curve})
-    write_json(folder / CALIBRATION, found)
-    facts = {
-        "kind": KIND,
-        "signature": described,
-        "config": task.network.config(),
-        "pieces": file_fingerprint(folder / PIECES),
-        "longest": pieces.longest,
-        "source": pairs.fingerprint,
-        "temperature": found["temperature"],
-        "examples": pairs.facts,
-    }
-    save_model(folder, task.network.state_dict(), facts)
-    shutil.rmtree(folder / "work", ignore_errors=True)
-
-
-@torch.inference_mode()  # type: ignore[untyped-decorator]
-def _dev(task: RaterTask) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Logits of the dev part's first triplets, positive minus negative, and their labels."""
-    task.network.eval()
-    logits, labels = [], []
-    for examples in task.batches("dev", 0):
-        batch = task.prepare("dev", examples)
-        both = task.logits(batch).double().cpu().numpy()[: len(examples)]
-        logits.append(both[:, 1] - both[:, 0])
-        labels.append(batch.labels[: len(examples)].numpy())
-    return np.concatenate(logits), np.concatenate(labels)
-
-
-def read_curve(folder: str | Path) -> list[dict[str, Any]]:
-    """The learning curve beside a model."""
-    curve: list[dict[str, Any]] = orjson.loads((Path(folder) / CURVE).read_bytes())["epochs"]
-    return curve
+    own = {"pieces": file_fingerprint(folder / PIECES), "longest": pieces.longest}
+    save_model(folder, network.state_dict(), {"kind": KIND, **facts, "config": network.config(), **own})
 
 
 class RaterModel:

@@ -1,10 +1,14 @@
-"""The settings of the NN-rater, apart from it: asking for the defaults needs no torch. They are the papers'."""
+"""The settings of the NN-raters, apart from them: asking for the defaults needs no torch.
+
+Those of the Bi-GRU are the papers'. For BERT the paper names none: these are usual where one is fine-tuned.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
 from interloq.errors import InputError
+from interloq.models.training import Training
 from interloq.registry import Component
 
 
@@ -32,3 +36,10 @@ class Batching(_Sizes):
 
     batch: int = 1_000
     tokens: int = 2**16
+
+
+BERT_TRAINING = Training(
+    epochs=3, learning_rate=3e-5, optimizer="adamw", weight_decay=0.01, schedule="linear", warmup=0.1, clip=1.0
+)
+BERT_BATCHING = Batching(batch=128, tokens=2**15)
+BERT_LONGEST = 64  # tokens of a text that count: three of them are read together

@@ -178,7 +178,7 @@ class Halving(Component):
 
     order: int = 1
 
-    def delta_bleu(self) -> DeltaBleu:
+    def metric(self) -> DeltaBleu:
         return DeltaBleu(order=self.order)
 
     def rated(self, samples: list[Sample]) -> list[Sample]:

@@ -19,7 +19,8 @@ from interloq.cli.main import main
 from interloq.models.pieces import Pieces, train_pieces
 from interloq.models.training import Training
 from interloq.rate.examples import Examples
-from interloq.rate.model import PIECES, RaterModel, read_curve
+from interloq.rate.learning import read_curve
+from interloq.rate.model import PIECES, RaterModel
 from interloq.rate.settings import Batching, Shape
 
 Captured = pytest.CaptureFixture[str]
@@ -254,4 +255,4 @@ def test_the_defaults_in_help_are_those_of_the_settings(capsys: Captured) -> Non
         ("dev-share", Examples().dev_share),
     ):
         described = text.split(f" --{name} ")[-1].split(" --")[0]
-        assert f"(default {value:g})" in described
+        assert f"(default {value:g}" in described

@@ -137,6 +137,20 @@ def test_long_texts_are_cut(encoder: Encoder) -> None:
     assert short.signature() != encoder.signature()
 
 
+@pytest.mark.parametrize(("kind", "longest"), [("bert", 40), ("roberta", 38)])
+def test_a_model_with_few_places_cuts_earlier(encoder: Encoder, tmp_path: Path, kind: str, longest: int) -> None:
+    """RoBERTa numbers places from behind its pad token, so it has fewer than its table."""
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    config = transformers.AutoConfig.for_model(
+        kind, **sizes, vocab_size=30_522, max_position_embeddings=40, pad_token_id=0 if kind == "bert" else 1
+    )
+    transformers.AutoModel.from_config(config).save_pretrained(tmp_path)
+    transformers.AutoTokenizer.from_pretrained(encoder.folder).save_pretrained(tmp_path)
+    small = Encoder(str(tmp_path), device="cpu", longest=512)
+    assert small.longest == longest
+    assert [len(row) for row in states(small, ["word " * 100, "word"])] == [longest, 3]
+
+
 def test_half_precision_stays_near(encoder: Encoder) -> None:
     half = Encoder(NAME, device="cpu", precision="bfloat16")
     cosines = np.sum(half.sentences(TEXTS) * encoder.sentences(TEXTS), axis=1)

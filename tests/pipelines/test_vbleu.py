@@ -13,7 +13,7 @@ from made_rater import TOPICS, said, small_rater, write_log
 from interloq import Rating, Reference, Sample, create, evaluate, load, spec, write
 from interloq.cli.main import main
 from interloq.errors import InputError, SpecError
-from interloq.pipelines import vbleu
+from interloq.pipelines import rated as stages
 from interloq.pipelines.vbleu import Vbleu
 from interloq.rate.gru import Gru
 from interloq.rate.human import Human
@@ -139,7 +139,7 @@ class Counted:
 
 def test_no_stage_runs_twice(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     samples = load("samples.jsonl")
-    searches, ratings = Counted(monkeypatch, vbleu, "extend"), Counted(monkeypatch, Human, "rate")
+    searches, ratings = Counted(monkeypatch, stages, "extend"), Counted(monkeypatch, Human, "rate")
     first = evaluate(f"vbleu(index='index',rater={HUMAN})", samples)
     assert (searches.calls, ratings.calls) == (1, 1)
     again = evaluate(f"vbleu(index='index',rater={HUMAN})", samples)

@@ -21,9 +21,10 @@ from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.pieces import Pieces, train_pieces
 from interloq.models.training import Training
-from interloq.rate import gru
 from interloq.rate.gru import Gru
-from interloq.rate.model import CALIBRATION, PIECES, RaterModel, read_curve, train_rater
+from interloq.rate.learning import CALIBRATION, read_curve
+from interloq.rate.model import PIECES, RaterModel, train_rater
+from interloq.rate.question import weights
 from interloq.rate.settings import Shape
 from interloq.records import Pair
 
@@ -237,8 +238,8 @@ def test_signed_max_is_the_surer_label_with_its_sign(learned: Path) -> None:
 
 def test_weights_at_the_border() -> None:
     chances = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-    assert gru.weights(chances, "linear").tolist() == [-1, -0.5, 0, 0.5, 1]
-    assert gru.weights(chances, "signed_max").tolist() == [-1, -0.75, -0.5, 0.75, 1]
+    assert weights(chances, "linear").tolist() == [-1, -0.5, 0, 0.5, 1]
+    assert weights(chances, "signed_max").tolist() == [-1, -0.75, -0.5, 0.75, 1]
 
 
 def test_a_rated_gold_reply_is_rated_like_the_rest(learned: Path) -> None:

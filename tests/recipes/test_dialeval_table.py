@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_bert import tiny_bert
+from made_lm import tiny_lm
 from published_layouts import grade_item, packed, usr_item, write_grade, write_usr
 from scipy import stats
 
@@ -125,10 +127,28 @@ def test_a_mismatch_is_marked_and_fails(
     assert sum("MISMATCH" in line for line in lines) == wrong > 0
     assert lines[-1] == f"{40 - wrong} of 40 figures agree to 3 decimals"
     ours = np.array([round(figure.ours, 3) for figure in figures]).reshape(10, 4)
-    monkeypatch.setattr(recipe, "PUBLISHED", dict(zip(recipe.PUBLISHED, map(tuple, ours), strict=True)))
+    plain = [key for key in recipe.PUBLISHED if key[2] in recipe.METRICS]
+    monkeypatch.setattr(recipe, "PUBLISHED", dict(zip(plain, map(tuple, ours), strict=True)))
     monkeypatch.setenv("INTERLOQ_DATA", str(tiny))
     assert recipe.main([]) == 0
     assert "MISMATCH" not in capsys.readouterr().out
+
+
+def test_metrics_with_models_stand_beside_the_published_ones(
+    recipe: ModuleType, tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    encoder, lm = str(tiny_bert(tmp_path / "encoder")), str(tiny_lm(tmp_path / "lm"))
+    figures = list(recipe.figures(tiny, encoder, lm))
+    assert len(figures) == 80
+    with_models = [f for f in figures if f.metric in ("BERTScore", "Deep AM-FM")]
+    assert len(with_models) == 40
+    assert {f.agrees for f in with_models} == {None}
+    assert all(abs(f.ours) <= 1 for f in with_models)
+    assert recipe.main(["--data", str(tiny), "--encoder", encoder]) == 1
+    printed = capsys.readouterr().out
+    assert f"BERTScore: ours bertscore(model={encoder!r}); published with" in printed
+    assert "Deep AM-FM" not in printed
+    assert "of 40 figures agree" in printed
 
 
 def test_json_holds_every_figure(recipe: ModuleType, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

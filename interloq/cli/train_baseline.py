@@ -1,0 +1,72 @@
+"""`interloq train baseline`: the level of BERTScore that unrelated texts reach with a model."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from interloq.cli.output import BadLines, add_common, number, print_json, print_table, progress
+from interloq.errors import InputError, MissingDependencyError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="pairs, dialogues, samples or text (a text a line)")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the .json file to write, or a folder")
+    parser.add_argument("--model", required=True, metavar="MODEL", help="an encoder, as in bertscore(model=…)")
+    parser.add_argument("--layer", type=int, metavar="N", help="this layer alone (default: all in one pass)")
+    parser.add_argument("--pairs", type=int, default=10_000, metavar="N", help="pairs of texts (default 10000)")
+    parser.add_argument("--idf", action="store_true", help="for bertscore(idf=True)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draw of texts")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.pairs < 1:
+        raise InputError(f"--pairs must be at least 1, got {args.pairs}")
+    facts = _made(args)
+    from interloq.models.baseline import PARTS, save_baseline
+
+    path = save_baseline(args.output, facts)
+    if args.json:
+        print_json({"file": str(path), **facts})
+        return 0
+    rows = [[layer, *(number(levels[part], 4) for part in PARTS)] for layer, levels in facts["layers"].items()]
+    print(f"{path}: {facts['pairs']:,} pairs of unrelated texts, {facts['model']}")
+    print_table("", ["layer", "P", "R", "F"], rows)
+    return 0
+
+
+def _made(args: argparse.Namespace) -> dict[str, Any]:
+    try:
+        from interloq.models.encoder import Encoder
+    except ImportError as error:
+        raise MissingDependencyError("a baseline of BERTScore", error.name or "transformers", "encoder") from error
+    from interloq.metrics.bertscore import LONGEST
+    from interloq.models.baseline import make_baseline
+    from interloq.signature import file_fingerprint, fingerprint
+
+    for path in args.files:
+        if not Path(path).is_file():
+            raise InputError(f"no file {path!r}")
+    return make_baseline(
+        _texts(args.files, args.strict),
+        Encoder(args.model, layer=args.layer, longest=LONGEST, device=args.device),
+        pairs=args.pairs,
+        seed=args.seed,
+        idf=args.idf,
+        source=fingerprint(*sorted(file_fingerprint(Path(path)) for path in args.files)),
+        every_layer=args.layer is None,
+        progress=lambda label, total: progress(label, total, quiet=args.quiet),
+    )
+
+
+def _texts(files: list[str], strict: bool) -> Iterator[str]:
+    from interloq.data.texts import file_texts
+
+    for path in files:
+        bad = BadLines()
+        yield from file_texts(path, strict=strict, on_reject=bad)
+        bad.close(path)

@@ -1,0 +1,95 @@
+"""`interloq train bert-ruber`: BERT-RUBER's unreferenced scorer from pairs of an utterance and a reply."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from interloq.cli.logs import TrainingLog
+from interloq.cli.output import add_common, number, print_json, progress
+from interloq.errors import MissingDependencyError
+
+# option → (kind, metavar, what it does); the defaults are those of models/bert_ruber_settings.py
+LEARNING: dict[str, tuple[type, str, str]] = {
+    "epochs": (int, "N", "passes over all pairs, at most"),
+    "patience": (int, "N", "epochs without a better dev loss before it stops"),
+    "learning-rate": (float, "R", "step of Adam"),
+    "checkpoint-minutes": (float, "M", "time between checkpoints"),
+}
+MODEL: dict[str, tuple[type, str, str]] = {
+    "longest": (int, "N", "tokens of a text that count"),
+    "batch": (int, "N", "pairs in a batch"),
+    "dev": (int, "N", "pairs kept for checking, at most a tenth"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="pairs or dialogues, also .gz .xz .zst")
+    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to go on in")
+    parser.add_argument(
+        "--encoder", required=True, metavar="NAME", help="a folder, an installed package or hub:org/name@revision"
+    )
+    parser.add_argument("--pooling", choices=("max", "mean"), help="how tokens make a text's vector (default mean)")
+    parser.add_argument("--layer", type=int, metavar="N", help="of the encoder, from 1 (default: the last)")
+    parser.add_argument("--without", action="append", default=[], metavar="SAMPLES", help="leave out what these share")
+    for name, (kind, metavar, what) in (LEARNING | MODEL).items():
+        parser.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} (default {_default(name):g})")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of weights, order and random replies")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    facts = _trained(args, TrainingLog(args.files, args.without, strict=args.strict))
+    if args.json:
+        print_json({"model": args.output, **facts})
+        return 0
+    best = facts["best"]
+    print(f"{args.output}: {facts['signature']}")
+    print(
+        f"best dev loss {number(best['dev_loss'], 4)} after epoch {best['epoch']}; "
+        f"{facts['wins']:.1%} of {facts['pairs']['dev']:,} true replies beat a random one"
+    )
+    return 0
+
+
+def _trained(args: argparse.Namespace, log: TrainingLog) -> dict[str, Any]:
+    try:
+        from interloq.models.bert_ruber_training import train
+    except ImportError as error:
+        raise MissingDependencyError("training BERT-RUBER", error.name or "torch", "encoder") from error
+    from dataclasses import replace
+
+    from interloq.models.bert_ruber_settings import TRAINING, BertRuberSettings
+
+    try:
+        return train(
+            log.pairs,
+            args.output,
+            args.encoder,
+            BertRuberSettings(**_given(args, ["pooling", "layer", *MODEL]), seed=args.seed),
+            replace(TRAINING, **_given(args, LEARNING), seed=args.seed),
+            source=log.fingerprint,
+            device=args.device,
+            progress=lambda label, total: progress(label, total, quiet=args.quiet),
+            say=lambda line: None if args.quiet else print(line, file=sys.stderr),
+        )
+    except KeyboardInterrupt:
+        print(f"\nthe same command goes on in {args.output}", file=sys.stderr)
+        raise
+    finally:
+        log.close()
+
+
+def _given(args: argparse.Namespace, options: Iterable[str]) -> dict[str, Any]:
+    names = (option.replace("-", "_") for option in options)
+    return {name: value for name in names if (value := getattr(args, name)) is not None}
+
+
+def _default(option: str) -> float:
+    from interloq.models.bert_ruber_settings import TRAINING, BertRuberSettings
+
+    default: float = getattr(TRAINING if option in LEARNING else BertRuberSettings(), option.replace("-", "_"))
+    return default

@@ -1,0 +1,93 @@
+"""Deep AM-FM, the mean of adequacy and fluency (Zhang et al., 2021).
+
+score = ( n(AM) + n(FM) ) / 2,   n(x) = ( max(x, c) − c ) / |c|,   c = the 5 % quantile of the part over the sample set
+
+The quantile is numpy's `linear` one, which is also the default of pandas: it lies between two scores in proportion.
+Where c is 0 nothing can be divided by it, and n(x) = max(x, 0). Where all scores of a part are equal, n is 0. The set
+holds the samples that both parts can score. The parts may be any two metrics, but both should rise with quality.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+
+from interloq.errors import InputError
+from interloq.metrics.metric import Array, Metric, mean_value, score_rows
+from interloq.metrics.ruber import Fit, fitted_to, foundation, source_of
+from interloq.records import Sample
+from interloq.registry import Component
+
+SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class AmFm(Component):
+    am: Metric = field(metadata={"kind": "metric"})
+    fm: Metric = field(metadata={"kind": "metric"})
+    _fit: Quantiles | None = field(default=None, init=False, repr=False, compare=False)
+
+    def fit(self, samples: Sequence[Sample]) -> Self:
+        """A copy whose parts are fitted to these samples, with the quantile of each part's scores."""
+        fitted = dataclasses.replace(self, am=fitted_to(self.am, samples), fm=fitted_to(self.fm, samples))
+        scored = [sample for sample in samples if fitted.unscorable(sample) is None]
+        object.__setattr__(fitted, "_fit", Quantiles.of(scored, *fitted._parts().values()))
+        return fitted
+
+    def fitted(self) -> str:
+        if self._fit is None:
+            return ""
+        parts = zip(self._parts().items(), self._fit.cuts, strict=True)
+        return ",".join(f"{name}[{cut:.5g}{source_of(part)}]" for (name, part), cut in parts)
+
+    def built_with(self) -> str:
+        """The models and tokenizers of both parts."""
+        return ",".join(f"{name}[{foundation(part)}]" for name, part in self._parts().items())
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return self.am.unscorable(sample) or self.fm.unscorable(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        if self._fit is None:
+            raise InputError(
+                "am_fm does not know the quantiles of its parts yet", cure="call fit(samples), or use evaluate"
+            )
+        return score_rows(self._fit.normalised(samples, *self._parts().values()).mean(axis=1))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _parts(self) -> dict[str, Metric]:
+        return {"am": self.am, "fm": self.fm}
+
+
+@dataclass(frozen=True, eq=False)
+class Quantiles:
+    """What each part's scores are cut at, and the scores themselves: no sample is scored twice."""
+
+    cuts: tuple[float, ...]
+    known: dict[Sample, tuple[float, ...]]
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], *parts: Metric) -> Quantiles:
+        known = Fit.of(samples, *parts).known
+        columns = np.array(list(known.values()), dtype=np.float64).reshape(len(known), len(parts))
+        cuts = np.quantile(columns, SHARE, axis=0, method="linear") if len(columns) else [np.nan] * len(parts)
+        return cls(tuple(float(cut) for cut in cuts), known)
+
+    def normalised(self, samples: Sequence[Sample], *parts: Metric) -> Array:
+        """A column a part."""
+        if samples and np.isnan(self.cuts).any():
+            raise InputError("am_fm was fitted to no sample that both of its parts can score", cure="fit it to others")
+        found = self.known | Fit.of([sample for sample in samples if sample not in self.known], *parts).known
+        rows = np.array([found[sample] for sample in samples], dtype=np.float64).reshape(len(samples), len(parts))
+        return np.column_stack([normalise(column, cut) for column, cut in zip(rows.T, self.cuts, strict=True)])
+
+
+def normalise(scores: Array, cut: float) -> Array:
+    """Scores above the cut in units of its size; 0 for all others."""
+    return np.asarray(np.maximum(scores - cut, 0) / (abs(cut) or 1.0))

@@ -1,0 +1,162 @@
+"""BERTScore (Zhang et al., 2020): each token finds the most similar token on the other side.
+
+P = Σ_a s_a · max_b cos(a, b) over tokens a of the reply and b of a reference, R the other way round, F = 2PR / (P + R)
+
+As the public `bert_score`: vectors of one layer; [CLS] and [SEP] are matched but weigh nothing; `idf` weighs tokens by
+log((N + 1) / (df + 1)) over the N references of the sample set; of several references the best P, R and F count, each
+by itself; `rescale` maps x to (x − b) / (1 − b), b being what unrelated texts reach. A reply or reference without
+tokens has P = R = F = 0 before rescaling. Unlike it: padding is never matched. There it counts as a similarity of 0, so
+a token whose best match is negative gets 0 instead, depending on what else is in the batch.
+
+`weights` (vBERTScore, Tsuta et al., 2023): `outside` multiplies a reference's value by its weight, after rescaling and
+before the best is taken; `inside` is the formula as printed, with w inside the maximum: w · max for w ≥ 0, w · min for
+w < 0. For weights of 0 and above both are the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from interloq.errors import InputError, MissingDependencyError
+from interloq.metrics.delta_bleu import NO_POSITIVE_WEIGHT
+from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.models.baseline import Part, levels, load_baseline
+from interloq.records import Sample
+from interloq.registry import Component
+from interloq.signature import fingerprint
+
+Weights = Literal["ignore", "outside", "inside"]
+Precision = Literal["auto", "float32", "bfloat16"]
+SAMPLES = 4096  # whose texts are looked at together: bounds memory
+LONGEST = 512  # tokens of a text that count, as most models allow
+COLUMNS: dict[Part, int] = {"p": 0, "r": 1, "f": 2}
+
+
+@dataclass(frozen=True)
+class BertScore(Component):
+    model: str
+    layer: int | None = None
+    idf: bool = False
+    rescale: str = ""
+    part: Part = "f"
+    weights: Weights = "ignore"
+    precision: Precision = "auto"
+    _idf: Any = field(default=None, init=False, repr=False, compare=False)
+
+    def fit(self, samples: Sequence[Sample]) -> Self:
+        """A copy that knows how rare each token is among these samples' references; itself without `idf`."""
+        if not self.idf:
+            return self
+        encoder = self._encoder()
+        from interloq.models.token_weights import Idf
+
+        fitted = dataclasses.replace(self)
+        texts = (reference.text for sample in samples for reference in sample.references)
+        object.__setattr__(fitted, "_idf", Idf.of(texts, encoder))
+        return fitted
+
+    def fitted(self) -> str:
+        return self._idf.source if self._idf else ""
+
+    def built_with(self) -> str:
+        """The encoder, and the baseline by its content."""
+        encoder = str(self._encoder().signature())
+        return f"{encoder},baseline-{fingerprint(str(load_baseline(self.rescale)))}" if self.rescale else encoder
+
+    def unscorable(self, sample: Sample) -> str | None:
+        if reason := needs_references(sample):
+            return reason
+        if self.weights == "ignore" or max(reference.weight for reference in sample.references) > 0:
+            return None
+        return NO_POSITIVE_WEIGHT
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        column = COLUMNS[self.part]
+        best = [self._weighed(sample, rows)[:, column].max() for sample, rows in self._rows(samples)]
+        return score_rows(np.array(best, dtype=np.float64))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def parts(self, samples: Sequence[Sample]) -> list[Array]:
+        """P, R and F of each sample with each reference, [references, 3] a sample: rescaled, without weights."""
+        return [rows[:, :3] for _, rows in self._rows(samples)]
+
+    def _weighed(self, sample: Sample, rows: Array) -> Array:
+        """`rows` holds P, R, F with the largest and, if asked for, with the smallest similarities."""
+        if self.weights == "ignore":
+            return rows
+        weights = np.array([[reference.weight] for reference in sample.references])
+        if self.weights == "inside":
+            rows = np.where(weights < 0, rows[:, 3:], rows[:, :3])
+        return weights * rows
+
+    def _rows(self, samples: Sequence[Sample]) -> Iterator[tuple[Sample, Array]]:
+        if self.idf and self._idf is None:
+            raise InputError("bertscore has no idf weights yet", cure="call fit(samples) first, or use evaluate")
+        for start in range(0, len(samples), SAMPLES):
+            block = samples[start : start + SAMPLES]
+            ends = np.cumsum([len(sample.references) for sample in block])
+            yield from zip(block, np.split(self._matched(block), ends[:-1]), strict=True)
+
+    def _matched(self, samples: Sequence[Sample]) -> Array:
+        """P, R, F of every sample with every reference, those with the smallest similarities behind them."""
+        encoder = self._encoder()
+        from interloq.models.matching import f_measure, match
+
+        texts, pairs = _pairs(samples)
+        distinct, which = np.unique(pairs[:, 0] * max(1, len(texts)) + pairs[:, 1], return_inverse=True)
+        pairs = np.stack(np.divmod(distinct, max(1, len(texts))), axis=1)
+        found = match(encoder, texts, pairs, idf=self._idf, lowest=self.weights == "inside")
+        triples = [
+            np.stack([p, r, f_measure(p, r)], axis=1)
+            for p, r in (found[:, i : i + 2].T for i in range(0, found.shape[1], 2))
+        ]
+        if self.weights == "inside":
+            low = triples[1]  # where P and R differ in sign, their harmonic mean means nothing and has no bound
+            low[:, 2] = np.where(low[:, 0] * low[:, 1] > 0, low[:, 2], 0.0)
+        return np.concatenate([self._rescaled(part) for part in triples], axis=1)[which]
+
+    def _rescaled(self, values: Array) -> Array:
+        if not self.rescale:
+            return values
+        found = levels(load_baseline(self.rescale), self._encoder(), idf=self.idf, where=self.rescale)
+        base = np.array([found[part] for part in COLUMNS])
+        return np.asarray((values - base) / (1 - base))
+
+    def _encoder(self) -> Any:
+        return encoder(self.model, self.layer, self.precision)
+
+
+def _pairs(samples: Sequence[Sample]) -> tuple[list[str], Any]:
+    """Distinct texts, and by their numbers each sample's reply with each of its references."""
+    place: dict[str, int] = {}
+    pairs = [
+        (reply, place.setdefault(reference.text.strip(), len(place)))
+        for sample in samples
+        for reply in [place.setdefault(sample.response.strip(), len(place))]
+        for reference in sample.references
+    ]
+    return list(place), np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def encoder(model: str, layer: int | None = None, precision: Precision = "auto") -> Any:
+    """The encoder of a name, kept for all that name it; a folder is loaded anew once it was written again."""
+    config = Path(model) / "config.json"
+    return _kept(model, layer, precision, config.stat().st_mtime_ns if config.exists() else 0)
+
+
+@lru_cache(maxsize=2)
+def _kept(model: str, layer: int | None, precision: Precision, written: int) -> Any:  # noqa: ARG001 - part of the key
+    try:
+        from interloq.models.encoder import Encoder
+    except ImportError as error:
+        raise MissingDependencyError("metric 'bertscore'", error.name or "transformers", "encoder") from error
+    return Encoder(model, layer=layer, longest=LONGEST, precision=precision)

@@ -1,0 +1,70 @@
+"""Deep AM, the adequacy half of Deep AM-FM (Zhang et al., 2021): does the reply mean what it should?
+
+reference_free: AM = cos( v(previous utterance), v(reply) )
+referenced:     AM = max_j cos( v(reference j), v(reply) )
+
+v is the mean of an encoder's token vectors, special tokens included, at the last layer or the one that `layer` names.
+The authors adapt a BERT to the domain first; here the encoder is taken as it is named. A text of nothing but white
+space has no direction: its cosine is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from interloq.metrics.loaded import loaded
+from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.metrics.ruber_unreferenced import NO_CONTEXT
+from interloq.records import Sample
+from interloq.registry import Component
+
+Mode = Literal["reference_free", "referenced"]
+
+
+@dataclass(frozen=True)
+class DeepAm(Component):
+    model: str
+    layer: int | None = None
+    mode: Mode = "reference_free"
+
+    def built_with(self) -> str:
+        return str(self._encoder().signature())
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_references(sample) if self.mode == "referenced" else needs_context(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        targets = [compared_with(sample, self.mode) for sample in samples]
+        counts = [len(texts) for texts in targets]
+        texts = [text for texts in targets for text in texts]
+        vectors = self._encoder().sentences([*texts, *(sample.response for sample in samples)]).astype(np.float64)
+        replies = np.repeat(vectors[len(texts) :], counts, axis=0)
+        cosines = np.clip((vectors[: len(texts)] * replies).sum(axis=1), -1, 1)
+        return score_rows(best(cosines, counts))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _encoder(self) -> Any:
+        return loaded("deep_am", "interloq.models.encoder:Encoder", self.model, layer=self.layer)
+
+
+def needs_context(sample: Sample) -> str | None:
+    return None if sample.context and sample.context[-1].text.strip() else NO_CONTEXT
+
+
+def compared_with(sample: Sample, mode: Mode) -> list[str]:
+    """The texts that a reply is held against: the utterance before it, or its references."""
+    if mode == "reference_free":
+        return [sample.context[-1].text]
+    return [reference.text for reference in sample.references]
+
+
+def best(values: Array, counts: Sequence[int]) -> Array:
+    """The largest of each sample's values, which stand one after another; every sample has one or more."""
+    starts = np.cumsum([0, *counts])[:-1]
+    return np.maximum.reduceat(values, starts) if len(starts) else np.zeros(0)

@@ -1,0 +1,73 @@
+"""Deep FM, the fluency half of Deep AM-FM (Zhang et al., 2021): how likely is the reply to a language model?
+
+reference_free: FM = [ log p(utterance + reply) − log p(utterance) ] / (number of the reply's tokens)
+referenced:     FM = max_j  min(e_j, e) / max(e_j, e),  e = exp( log p(reply) / tokens ), e_j that of reference j
+
+e is the inverse of the perplexity. `separator` stands between utterance and reply and counts as the reply's: a space
+by default, as in running text; '' for models that put a space in front of every text themselves. A text's tokens are
+its own, whatever stands before it, so the difference is log p(reply | utterance) to the last digit; the public program
+tokenises both together and may cut the border elsewhere.
+
+A reply without text has no token that could be fluent: unscored where there is no reference, 0 where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from interloq.metrics.deep_am import Mode, best, needs_context
+from interloq.metrics.loaded import loaded
+from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.records import Sample
+from interloq.registry import Component
+
+EMPTY = "empty reply"
+
+
+@dataclass(frozen=True)
+class DeepFm(Component):
+    model: str
+    mode: Mode = "reference_free"
+    separator: str = " "
+
+    def built_with(self) -> str:
+        return str(self._model().signature())
+
+    def unscorable(self, sample: Sample) -> str | None:
+        if self.mode == "referenced":
+            return needs_references(sample)
+        return needs_context(sample) or (None if sample.response.strip() else EMPTY)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        return score_rows(self._ratios(samples) if self.mode == "referenced" else self._means(samples))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _means(self, samples: Sequence[Sample]) -> Array:
+        return self._mean_log_likelihoods(
+            [sample.context[-1].text for sample in samples],
+            [self.separator + sample.response for sample in samples],
+        )
+
+    def _ratios(self, samples: Sequence[Sample]) -> Array:
+        counts = [len(sample.references) for sample in samples]
+        references = [reference.text for sample in samples for reference in sample.references]
+        texts = [*references, *(sample.response for sample in samples)]
+        means = self._mean_log_likelihoods([""] * len(texts), [text if text.strip() else "" for text in texts])
+        replies = np.repeat(means[len(references) :], counts)
+        with np.errstate(invalid="ignore"):
+            ratios = np.exp(-np.abs(means[: len(references)] - replies))
+        return best(np.nan_to_num(ratios), counts)
+
+    def _mean_log_likelihoods(self, contexts: Sequence[str], texts: Sequence[str]) -> Array:
+        """A token's mean; minus infinity for a text without any."""
+        sums, counts = self._model().log_likelihoods(contexts, texts)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
+
+    def _model(self) -> Any:
+        return loaded("deep_fm", "interloq.models.lm:LanguageModel", self.model)

@@ -1,0 +1,108 @@
+"""A WordPiece tokenizer trained on texts, also of languages that write no spaces.
+
+Texts are cut where the script changes: every kanji, digit, sign and emoji stands alone, hiragana, katakana and letters
+stand in runs, and pieces are learned within runs. So a character that was never seen costs itself and not its sentence.
+
+The `tokenizers` library numbers characters in an order that differs from run to run, and ties between pieces fall with
+it; here characters are counted and numbered first, so that the same texts give the same tokenizer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import accumulate, islice
+from pathlib import Path
+
+from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors, trainers
+from tokenizers.models import WordPiece
+
+from interloq.errors import InputError
+from interloq.models.store import write_json
+from interloq.records import Pair
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+PAIRS = 1_000_000  # that a tokenizer is trained on
+RARE = 2  # pieces seen less often are not learned
+RUNS = r"\p{Han}|[\p{Hiragana}ー]+|[\p{Katakana}ー]+|\p{N}|[\p{S}\p{P}]"
+
+
+def train_word_pieces(pairs: Callable[[], Iterable[Pair]], folder: Path, *, vocabulary: int) -> int:
+    """Write tokenizer.json and tokenizer_config.json, as transformers reads them. Returns how many pieces there are."""
+    alphabet = _alphabet(pairs(), vocabulary)
+    if not alphabet:
+        raise InputError("the pairs hold no text", cure="name files with text")
+    found = _trained(pairs(), alphabet, vocabulary)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokens = {f"{token[1:-1].lower()}_token": token for token in SPECIAL}
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", **tokens, "clean_up_tokenization_spaces": False}
+    write_json(folder / "tokenizer_config.json", settings)
+    (folder / "tokenizer.json").write_text(_whole(found).to_str(pretty=True), encoding="utf-8")
+    return len(found)
+
+
+def _texts(pairs: Iterable[Pair]) -> Iterable[str]:
+    return (text for pair in islice(pairs, PAIRS) for text in (pair.utterance, pair.response))
+
+
+def _alphabet(pairs: Iterable[Pair], vocabulary: int) -> list[str]:
+    """The characters, the most frequent first, as long as they take at most three quarters of the vocabulary."""
+    normalizer, counts = _normalizer(), Counter[str]()
+    for text in _texts(pairs):
+        counts.update(normalizer.normalize_str(text))
+    ranked = [c for _, c in sorted((-n, c) for c, n in counts.items() if not c.isspace())]
+    room = max(2, 3 * vocabulary // 4 - len(SPECIAL))
+    taken = accumulate(1 + _in_runs(character) for character in ranked)  # one in a run has a piece within words too
+    return [character for character, pieces in zip(ranked, taken, strict=True) if pieces <= room]
+
+
+def _trained(pairs: Iterable[Pair], alphabet: list[str], vocabulary: int) -> list[str]:
+    """The pieces by number."""
+    tokenizer = _empty({})
+    within = [f"##{character}" for character in alphabet if _in_runs(character)]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=max(vocabulary, len(SPECIAL) + len(alphabet) + len(within)),
+        min_frequency=RARE,
+        special_tokens=[*SPECIAL, *alphabet, *within],
+        limit_alphabet=len(alphabet),
+        initial_alphabet=alphabet,
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(_texts(pairs), trainer)
+    numbers = tokenizer.get_vocab(with_added_tokens=True)
+    return sorted(numbers, key=lambda piece: numbers[piece])
+
+
+@cache
+def _in_runs(character: str) -> bool:
+    return [piece for piece, _ in _splitter().pre_tokenize_str(character * 2)] == [character * 2]
+
+
+def _whole(pieces: list[str]) -> Tokenizer:
+    tokenizer = _empty({piece: number for number, piece in enumerate(pieces)})
+    tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(token, SPECIAL.index(token)) for token in ("[CLS]", "[SEP]")],
+    )
+    return tokenizer
+
+
+def _empty(vocabulary: dict[str, int]) -> Tokenizer:
+    tokenizer = Tokenizer(WordPiece(vocab=vocabulary, unk_token="[UNK]"))  # noqa: S106
+    tokenizer.normalizer, tokenizer.pre_tokenizer = _normalizer(), _splitter()
+    return tokenizer
+
+
+def _normalizer() -> normalizers.Normalizer:
+    """Full-width letters become plain and capitals small; accents stay, for が without its dots is か."""
+    plain = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=False, lowercase=True)
+    return normalizers.Sequence([normalizers.NFKC(), plain])
+
+
+def _splitter() -> pre_tokenizers.PreTokenizer:
+    runs = pre_tokenizers.Split(Regex(RUNS), "isolated")
+    return pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), runs])

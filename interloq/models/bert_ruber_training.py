@@ -1,0 +1,148 @@
+"""Training of BERT-RUBER's scorer, from pairs to a folder.
+
+The work is a chain of stages in `<folder>/work`: vectors of all texts, then epochs. Run again, it goes on after the
+last row of vectors, or the last checkpoint, that was written.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from interloq.errors import InputError
+from interloq.models.bert_ruber import KIND
+from interloq.models.bert_ruber_features import PairVectors, begun, write_pair_vectors
+from interloq.models.bert_ruber_settings import TRAINING, BertRuberSettings
+from interloq.models.bert_ruber_task import BertRuberTask, start, wins
+from interloq.models.encoder import Encoder
+from interloq.models.pretrained import model_folder, weights_fingerprint
+from interloq.models.processes import Processes
+from interloq.models.progress import Progress, silent
+from interloq.models.store import FACTS, read_facts, save_model, write_json
+from interloq.models.train import fit
+from interloq.models.training import Training
+from interloq.records import Pair
+from interloq.registry import full_spec
+from interloq.signature import fingerprint
+from interloq.signature import signature as signed
+
+LEARNED = 0.99 * 2 * math.log(2)  # the loss of a network that tells nothing apart, or nearly
+NOTHING = "it has learned nothing: the dev loss is that of guessing; try another learning rate, or more pairs or epochs"
+JOB, CURVE, VECTORS = "job.json", "learning_curve.json", "vectors"
+Pairs = Callable[[], Iterable[Pair]]
+Say = Callable[[str], None]
+
+
+def train(
+    pairs: Pairs,
+    folder: str | Path,
+    encoder: str,
+    settings: BertRuberSettings,
+    training: Training,
+    *,
+    source: str = "",
+    device: str = "auto",
+    progress: Progress = silent,
+    say: Say = lambda _: None,
+) -> dict[str, Any]:
+    """Train a scorer and save it to `folder`; a job that was cut short goes on where it was. Returns its facts.
+
+    `source` names the pairs: a folder with a job on others is refused.
+    """
+    folder, weights = Path(folder).resolve(), weights_fingerprint(model_folder(encoder))
+    job = _named(settings, training, weights, source)
+    with Processes.joined(device) as processes:
+        described = None
+        if processes.first and not _claim(folder, job):
+            described = _prepare(pairs, folder / "work", encoder, settings, device, progress, say)
+        processes.wait()
+        if (folder / FACTS).exists():
+            say(f"{folder.name} is trained already")
+            return read_facts(folder, kind=KIND)
+        stored = PairVectors.load(folder / "work" / VECTORS)
+        task = BertRuberTask(start(stored.vectors.shape[1], settings.seed), stored, settings)
+        curve = fit(task, training, folder / "work", job=job, device=device, progress=progress, say=say)
+        processes.wait()
+        if processes.first and described:
+            facts = {"job": job, "source": source, **_facts(task, training, described, source, curve)}
+            _save(folder, task, curve, facts)
+            if facts["best"]["dev_loss"] > LEARNED:
+                say(NOTHING)
+        processes.wait()
+    return read_facts(folder, kind=KIND)
+
+
+def _named(settings: BertRuberSettings, training: Training, weights: str, source: str) -> str:
+    """One name for all that decides the result; how often it is saved does not."""
+    loop = replace(training, checkpoint_minutes=TRAINING.checkpoint_minutes)
+    return fingerprint(full_spec(settings), full_spec(loop), weights, source)
+
+
+def _claim(folder: Path, job: str) -> bool:
+    """Whether this very job is done; a folder that holds anything else is refused."""
+    done, work = folder / FACTS, folder / "work"
+    if done.exists() or begun(work / VECTORS):  # a job that has not encoded a single text is nobody's
+        if _job(done if done.exists() else work / JOB) != job:
+            raise InputError(
+                f"{folder} holds a job with other settings, another encoder or other pairs",
+                cure="give the same options and files to go on; or choose another folder, or remove this one",
+            )
+        if done.exists():
+            shutil.rmtree(work, ignore_errors=True)  # where a kill came between saving and cleaning up
+        return done.exists()
+    if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {work.name}):
+        raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    write_json(work / JOB, {"job": job})
+    return False
+
+
+def _job(path: Path) -> str:
+    return str(orjson.loads(path.read_bytes()).get("job")) if path.exists() else ""
+
+
+def _prepare(
+    pairs: Pairs, work: Path, name: str, settings: BertRuberSettings, device: str, progress: Progress, say: Say
+) -> dict[str, str]:
+    """The vectors of all texts, made once; and what is to be known of their encoder."""
+    encoder = Encoder(name, layer=settings.layer, longest=settings.longest, device=device)
+    if not PairVectors.written(work / VECTORS):
+        with progress("encoding texts", None) as step:
+            write_pair_vectors(pairs(), work / VECTORS, encoder, settings.pooling, dev=settings.dev, step=step)
+    stored = PairVectors.load(work / VECTORS)
+    blank = f" ({stored.blank:,} without text left out)" if stored.blank else ""
+    say(f"{len(stored.part('train')):,} pairs to train on, {stored.dev:,} to check with{blank}")
+    place = str(Path(name).resolve()) if Path(name).is_dir() else name
+    weights = weights_fingerprint(encoder.folder)
+    return {"name": name, "place": place, "weights": weights, "signature": encoder.signature()}
+
+
+def _facts(
+    task: BertRuberTask, training: Training, encoder: dict[str, str], source: str, curve: list[dict[str, Any]]
+) -> dict[str, Any]:
+    settings, stored = task.settings, task.pairs
+    devices = "+".join(dict.fromkeys(epoch["device"] for epoch in curve))
+    loop = {"training": full_spec(training), "encoder": encoder["signature"], "source": source, "device": devices}
+    return {
+        "kind": KIND,
+        "signature": signed(settings, **loop),
+        "config": {"pooling": settings.pooling, "layer": settings.layer, "longest": settings.longest},
+        "encoder": encoder,
+        "pairs": {"train": len(stored.part("train")), "dev": stored.dev, "blank": stored.blank},
+        "best": min(curve, key=lambda epoch: float(epoch["dev_loss"])),
+        "wins": wins(task),
+    }
+
+
+def _save(folder: Path, task: BertRuberTask, curve: list[dict[str, Any]], facts: dict[str, Any]) -> None:
+    """The curve, then the model, which says that all is there; then the working files go."""
+    write_json(folder / CURVE, {"signature": facts["signature"], "epochs": curve})
+    save_model(folder, task.network.state_dict(), facts)
+    shutil.rmtree(folder / "work")

@@ -1,0 +1,80 @@
+"""Next-sentence prediction of a pretrained BERT (Devlin et al., 2019): does the second text follow the first?
+
+BERT reads [CLS] A [SEP] B [SEP] with token types 0 and 1. The head learned it in pretraining; many encoders were
+trained without it, and theirs would be random, so they are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from numpy.typing import NDArray
+
+from interloq.errors import InputError
+from interloq.models.batches import bucketed
+from interloq.models.cross_encoder import Rows, rows
+from interloq.models.heads import load_whole
+from interloq.models.pretrained import model_folder, weights_fingerprint
+from interloq.models.processes import pick_device
+from interloq.models.subwords import LONGEST, Subwords
+
+TOKENS, PAIRS = 8192, 512  # in a batch, padding included
+FOLLOWS = 0  # the label of transformers, and of Google's code: 1 is a random sentence
+CURE = (
+    "name a BERT with its head for next-sentence prediction, such as bert-base-uncased; for any other encoder, "
+    "train a head on your logs with: interloq train relevance"
+)
+
+
+class NextSentence:
+    """`name` as in `models.pretrained`. Of each text the first `longest` tokens count; see `cross_encoder.rows`."""
+
+    def __init__(self, name: str, *, device: str = "auto", longest: int = LONGEST, tokens: int = TOKENS) -> None:
+        self.folder, self.tokens, self.device = model_folder(name), tokens, pick_device(device)
+        model = load_whole(self.folder, transformers.AutoModelForNextSentencePrediction, cure=CURE)
+        self.subwords = Subwords(self.folder, longest=longest)
+        self.positions: int | None = getattr(model.config, "max_position_embeddings", None)
+        self.precision = torch.bfloat16 if self.device.type == "cuda" else torch.float32
+        self.kinds = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
+        self._model = model.to(self.device, self.precision).eval()
+
+    def probabilities(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+        """P(the second text follows the first) of each pair; each distinct pair is read once."""
+        pairs = list(zip(first, second, strict=True))
+        place = {pair: i for i, pair in enumerate(sorted(set(pairs)))}
+        before, after = (self.subwords.texts([pair[side] for pair in place]) for side in (0, 1))
+        found = np.zeros(len(place))
+        for batch in bucketed(before.lengths + after.lengths + 3, size=PAIRS, tokens=self.tokens, rng=None):
+            tokens = [(before[i], after[i]) for i in batch.tolist()]
+            found[batch] = self._probabilities(tokens).cpu().numpy()
+        return found[[place[pair] for pair in pairs]]
+
+    def signature(self) -> str:
+        precision = "" if self.precision == torch.float32 else "-bfloat16"
+        kind = self._model.config.model_type
+        return f"{kind}-{weights_fingerprint(self.folder)}-{self.subwords.signature()}{precision}"
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def _probabilities(self, tokens: Sequence[Any]) -> torch.Tensor:
+        try:
+            logits = self._logits(rows(tokens, self.subwords, limit=self.positions))
+        except torch.OutOfMemoryError as error:
+            if len(tokens) == 1:
+                raise InputError(
+                    f"no memory for one pair of texts on {self.device}", cure="use a smaller model, or --device cpu"
+                ) from error
+            torch.cuda.empty_cache()
+            self.tokens = max(1, self.tokens // 2)  # later calls start with smaller batches
+            half = len(tokens) // 2
+            return torch.cat([self._probabilities(tokens[:half]), self._probabilities(tokens[half:])])
+        return logits.double().softmax(dim=1)[:, FOLLOWS]
+
+    def _logits(self, padded: Rows) -> torch.Tensor:
+        ids, mask, kinds = (part.long().to(self.device) for part in (padded.ids, padded.mask, padded.kinds))
+        options: dict[str, Any] = {"token_type_ids": kinds} if self.kinds else {}
+        logits: torch.Tensor = self._model(input_ids=ids, attention_mask=mask, **options).logits
+        return logits

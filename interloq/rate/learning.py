@@ -1,0 +1,93 @@
+"""What the training of every NN-rater shares: the loop, then the learning curve and the calibration of the dev part."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import orjson
+import torch
+from numpy.typing import NDArray
+
+from interloq.errors import InputError
+from interloq.models.processes import Processes
+from interloq.models.progress import Progress
+from interloq.models.store import write_json
+from interloq.models.train import Part, Task, fit
+from interloq.models.training import Training
+from interloq.rate.calibrate import calibration
+from interloq.rate.pairs import RaterPairs
+from interloq.signature import fingerprint
+
+CURVE, CALIBRATION = "learning_curve.json", "calibration.json"
+
+
+class Prepared(Protocol):
+    @property
+    def labels(self) -> torch.Tensor:
+        """Of the examples' first triplets, then of their second ones."""
+
+
+class RatingTask(Task, Protocol):
+    def prepare(self, part: Part, examples: NDArray[np.int64]) -> Prepared: ...
+
+    def logits(self, prepared: Any) -> torch.Tensor:
+        """Two of each triplet, in the order of the labels."""
+
+
+def learn(
+    task: RatingTask,
+    pairs: RaterPairs,
+    training: Training,
+    folder: Path,
+    *,
+    signature: str,
+    keep: Callable[[dict[str, Any]], None],
+    device: str,
+    progress: Progress,
+    say: Callable[[str], None],
+) -> None:
+    """Train, then write all but the model itself: `keep` does, given facts for it. What was cut short goes on."""
+    with Processes.joined(device) as processes:
+        job = fingerprint(signature)
+        try:
+            curve = fit(task, training, folder / "work", job=job, device=device, progress=progress, say=say)
+        except torch.OutOfMemoryError as error:
+            cure = "choose another folder, fewer --tokens, and more batches a step with --accumulate"
+            raise InputError(f"no memory for a batch on {processes.said}", cure=cure) from error
+        if processes.first:
+            found = calibration(*dev_logits(task))
+            write_json(folder / CURVE, {"signature": signature, "epochs": curve})
+            write_json(folder / CALIBRATION, found)
+            examples = {"source": pairs.fingerprint, "examples": pairs.facts}
+            keep({"signature": signature, "temperature": found["temperature"], **examples})
+            shutil.rmtree(folder / "work", ignore_errors=True)
+        processes.wait()
+
+
+def check_same(facts: dict[str, Any], signature: str, folder: Path) -> None:
+    """That a rater which is there already is the one asked for."""
+    if facts["signature"] != signature:
+        raise InputError(f"{folder} holds a rater with other settings or data", cure="choose another folder")
+
+
+@torch.inference_mode()  # type: ignore[untyped-decorator]
+def dev_logits(task: RatingTask) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Logits of the dev part's first triplets, positive minus negative, and their labels."""
+    task.network.eval()
+    logits, labels = [], []
+    for examples in task.batches("dev", 0):
+        batch = task.prepare("dev", examples)
+        both = task.logits(batch).double().cpu().numpy()[: len(examples)]
+        logits.append(both[:, 1] - both[:, 0])
+        labels.append(batch.labels[: len(examples)].numpy())
+    return np.concatenate(logits), np.concatenate(labels)
+
+
+def read_curve(folder: str | Path) -> list[dict[str, Any]]:
+    """The learning curve beside a model."""
+    curve: list[dict[str, Any]] = orjson.loads((Path(folder) / CURVE).read_bytes())["epochs"]
+    return curve

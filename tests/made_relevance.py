@@ -1,0 +1,76 @@
+"""Made dialogues that keep to a topic, a tiny BERT that knows their words, and scorers trained from it in seconds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from interloq.models.relevance_examples import Exchange, Exchanges, write_exchanges
+from interloq.models.relevance_settings import TRAINING, Reading, Relevance
+from interloq.models.relevance_training import train
+from interloq.models.subwords import Subwords
+from interloq.rate.calibrate import calibration
+from interloq.retrieve.similar import near
+
+TOPICS = ("tea", "rain", "football", "music", "cats", "maths", "bread", "trains")
+FILLERS = ("i", "we", "like", "really", "the", "today", "about", "so", "they", "never")
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+QUICK = replace(TRAINING, epochs=8, learning_rate=3e-3, patience=8)
+SMALL = Relevance(batch=32, context=24, reply=12)
+
+
+def said(topic: str, drawn: random.Random) -> str:
+    words = [*drawn.choices(FILLERS, k=drawn.randint(3, 7)), topic]
+    drawn.shuffle(words)
+    return " ".join([*words, drawn.choice((".", "?"))])
+
+
+def talks(n: int, *, turns: int = 4, seed: int = 0) -> list[list[str]]:
+    drawn = random.Random(seed)
+    return [[said(topic, drawn) for _ in range(turns)] for topic in drawn.choices(TOPICS, k=n)]
+
+
+def exchanges(found: Sequence[Sequence[str]], *, most: int = 3, origin: int = 0, **more: Any) -> list[Exchange]:
+    return [
+        Exchange(tuple(turns[max(0, i - most) : i]), turns[i], "\n".join(turns), origin, **more)
+        for turns in found
+        for i in range(1, len(turns))
+    ]
+
+
+def tiny_encoder(folder: Path, *, seed: int = 0) -> Path:
+    """Words are one token, apart from those with an s at their end."""
+    words = [word.removesuffix("s") for word in (*TOPICS, *FILLERS)]
+    vocabulary = [*SPECIAL, *words, "##s", ".", "?", "!", ",", *"abcdefghijklmnopqrstuvwxyz"]
+    folder.mkdir(parents=True, exist_ok=True)
+    transformers.BertTokenizer(vocab={word: i for i, word in enumerate(vocabulary)}).save_pretrained(folder)
+    torch.manual_seed(seed)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    transformers.logging.disable_progress_bar()
+    config = transformers.BertConfig(
+        vocab_size=len(vocabulary), max_position_embeddings=64, initializer_range=0.2, **sizes
+    )
+    transformers.BertModel(config).save_pretrained(folder)
+    return folder
+
+
+def stored(folder: Path, found: Sequence[Exchange], *, turns: int = 3, dev: int = 30) -> tuple[Exchanges, Subwords]:
+    reading = Reading(turns=turns, dev=dev)
+    subwords = Subwords(tiny_encoder(folder / "encoder"), longest=reading.longest)
+    made = write_exchanges(found, folder / "examples", subwords, reading, near=near, source="made")
+    torch.set_num_threads(1)  # for networks this small, threads do little but wait for each other
+    return made, subwords
+
+
+def small_scorer(folder: Path, *, epochs: int = 1, n: int = 40, settings: Relevance = SMALL) -> Path:
+    """A scorer in `folder`/relevance; after one epoch as good as any where only form matters."""
+    made, subwords = stored(folder, exchanges(talks(n)))
+    training = replace(QUICK, epochs=epochs)
+    train(made, folder / "relevance", str(subwords.folder), settings, training, calibrate=calibration, device="cpu")
+    return folder / "relevance"

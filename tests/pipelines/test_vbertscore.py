@@ -1,0 +1,81 @@
+"""vBERTScore in one call against extend, rate and score run one by one, on a small encoder."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_bert import tiny_bert
+from made_rater import TOPICS, said, write_log
+
+from interloq import Rating, Sample, create, evaluate, load, write
+from interloq.cli.main import main
+from interloq.pipelines.vbertscore import Vbertscore
+
+HUMAN = "human(ratings='ratings.jsonl')"
+
+
+def made_samples() -> list[Sample]:
+    drawn = random.Random(5)
+    samples = []
+    for i in range(8):
+        topic = drawn.choice(TOPICS)
+        context = [f"{said(topic, drawn)} ?"]
+        samples += [Sample(f"c{i}/{bot}", context, said(topic, drawn), [said(topic, drawn)], bot) for bot in "ab"]
+    return [*samples, Sample("nothing", (), "tea", (), "b")]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index of a small log, ratings of most of what it finds, samples and an encoder in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INTERLOQ_CACHE", str(tmp_path / "cache"))
+    write_log(tmp_path / "pairs.jsonl", 40)
+    tiny_bert(tmp_path / "encoder")
+    write("samples.jsonl", made_samples(), kind="samples")
+    rated = [
+        Rating(1 + (5 * i + place) % 5, "x", item=f"c{i}/{bot}/{place}")
+        for i in range(8)
+        for bot in "ab"
+        for place in range(1, 18)
+    ]
+    write("ratings.jsonl", rated, kind="ratings")
+    assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--quiet"]) == 0
+
+
+def step_by_step(metric: str) -> dict[str, float]:
+    assert main(["extend", "samples.jsonl", "--index", "index", "-o", "extended.jsonl", "--quiet"]) == 0
+    assert main(["rate", "extended.jsonl", "--rater", HUMAN, "-o", "rated.jsonl", "--quiet"]) == 0
+    return dict(evaluate(metric, load("rated.jsonl")).by_sample)
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["weights='outside'", "weights='inside'", "idf=True,weights='outside'", "part='r',layer=1,weights='inside'"],
+)
+def test_one_call_gives_what_three_steps_give(options: str) -> None:
+    steps = step_by_step(f"bertscore(model='encoder',{options})")
+    whole = evaluate(f"vbertscore(index='index',rater={HUMAN},model='encoder',{options})", made_samples())
+    assert dict(whole.by_sample) == pytest.approx(steps, abs=1e-6, nan_ok=True)
+    assert set(whole.reasons) == {"nothing"}
+    assert whole.n == len(made_samples()) - 1
+
+
+def test_the_weights_change_the_score() -> None:
+    weighed = evaluate(f"vbertscore(index='index',rater={HUMAN},model='encoder')", made_samples()).by_sample
+    metric = create(f"vbertscore(index='index',rater={HUMAN},model='encoder')")
+    assert isinstance(metric, Vbertscore)
+    plain = evaluate("bertscore(model='encoder')", metric.rated(made_samples())).by_sample
+    scored = [id for id, value in weighed.items() if not np.isnan(value)]
+    assert all(weighed[id] <= plain[id] + 1e-6 for id in scored)  # no weight is above 1
+    assert any(weighed[id] < plain[id] - 1e-3 for id in scored)
+
+
+def test_ruber_takes_it_for_its_referenced_part() -> None:
+    referenced = f"vbertscore(index='index',rater={HUMAN},model='encoder')"
+    result = evaluate(f"ruber(referenced={referenced},unreferenced=length)", made_samples())
+    assert result.n == len(made_samples()) - 1
+    assert "index" in result.signature
+    assert create("bertscore(model='encoder')").built_with() in result.signature

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from made_relevance import TOPICS, said, small_scorer
+from published_layouts import GUPTA, grade_item, usr_item, write_grade, write_gupta, write_usr
+
+from interloq.models.relevance import RelevanceScorer
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+
+
+@pytest.fixture(scope="module")
+def recipe() -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(RECIPES))
+        yield importlib.import_module("relevance")
+
+
+def plusplus_items() -> list[dict[str, Any]]:
+    drawn, items = random.Random(9), []
+    for _ in range(12):
+        topic, other = drawn.sample(TOPICS, 2)
+        item: dict[str, Any] = {"context": [said(topic, drawn), said(topic, drawn)]}
+        item["positive_responses"] = [said(topic, drawn) for _ in range(5)]
+        item["adversarial_negative_responses"] = [f"{topic} {topic} ." for _ in range(5)]
+        item["random_negative_responses"] = [said(other, drawn) for _ in range(5)]
+        items.append(item)
+    return items
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    drawn, folder = random.Random(5), tmp_path_factory.mktemp("data")
+
+    def talk(n: int) -> list[str]:
+        return [said(drawn.choice(TOPICS), drawn) for _ in range(n)]
+
+    items = []
+    for i in range(36):
+        first, second, reply = talk(3)
+        name = ("convai2", "dailydialog", "empatheticdialogues")[i % 3]
+        item = grade_item(i, name, "AB"[i % 2], reply, [drawn.randint(1, 5) for _ in range(3)])
+        items.append(item | {"Context": f"{first}|||{second}"})
+    write_grade(folder / "grade", items)
+    rows = []
+    for i in range(10):
+        first, second, reply = talk(3)
+        row = GUPTA | {"context_id": f"{i}_0", "response": reply, "context": f"{first}||||{second}"}
+        rows.append(row | {"human_average_rating": f"{drawn.uniform(1, 5):.2f}"})
+    write_gupta(folder / "multiref_dailydialog", rows)
+    rated = []
+    for _ in range(10):
+        first, gold, one, two = talk(4)
+        replies = {"Original Ground Truth": (gold, [5, 4, 5])}
+        replies |= {name: (text, [drawn.randint(1, 5) for _ in range(3)]) for name, text in (("A", one), ("B", two))}
+        rated.append(usr_item(f"{first}\n", replies))
+    write_usr(folder / "usr", rated, rated[:9])
+    (folder / "dailydialog_plusplus").mkdir()
+    lines = [json.dumps(item) + "\n" for item in plusplus_items()]
+    (folder / "dailydialog_plusplus" / "test.json").write_text("".join(lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_scorer(tmp_path_factory.mktemp("model"), epochs=3, n=80)
+
+
+@pytest.fixture
+def options(data: Path, model: Path) -> list[str]:
+    named = [part for name in ("one", "two") for part in ("--model", f"{name}={model}")]
+    return ["--data", str(data), "--encoder", str(model.parent / "encoder"), "--resamples", "20", *named]
+
+
+def test_tables_hold_every_scorer_and_set(
+    recipe: ModuleType, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert recipe.main([*options, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    seen = {(row["set"], row["scorer"], row["measure"]) for row in rows}
+    scorers = ("cosine", "one", "two")
+    wanted = {(name, s, c) for name in recipe.PUBLISHED for s in scorers for c in ("spearman", "pearson")}
+    wanted |= {("DailyDialog++", s, f"auc {kind}") for s in scorers for kind in recipe.KINDS}
+    assert seen == wanted
+    assert recipe.main(options) == 0
+    text = capsys.readouterr().out
+    for row in rows:
+        part = text.split(f"\n{row['set']} (")[1].split("\n\n")[0]
+        line = next(line for line in part.splitlines() if line.startswith(f"{row['scorer']:<24}"))
+        assert f"{row['value']:.3f}  [" in line
+    assert "best published          0.571  GRADE                0.566  GRADE" in text
+
+
+def test_figures_are_those_of_a_literal_count(
+    recipe: ModuleType, options: list[str], data: Path, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert recipe.main([*options, "--json"]) == 0
+    found = {
+        (row["set"], row["measure"]): row
+        for row in json.loads(capsys.readouterr().out)["rows"]
+        if row["scorer"] == "one"
+    }
+    scorer = RelevanceScorer.load(model)
+    samples = recipe.test_sets(data)["USR Topical-Chat"]
+    assert found["USR Topical-Chat", "pearson"]["n"] == len(samples) == 20  # without the original replies
+    ours = scorer.scores([[t.text for t in s.context] for s in samples], [s.response for s in samples]).tolist()
+    people = [mean([r.value for r in s.ratings if r.aspect == "overall"]) for s in samples]
+    assert found["USR Topical-Chat", "pearson"]["value"] == pytest.approx(correlation(ours, people), abs=1e-5)
+    rated: dict[str, list[float]] = {}
+    for item in plusplus_items():
+        for kind in ("positive", *recipe.KINDS):
+            replies = item[f"{kind}_responses"]
+            rated.setdefault(kind, []).extend(scorer.scores([item["context"]] * 5, replies).round(9).tolist())
+    for kind in recipe.KINDS:
+        pairs = [(g > b) + (g == b) / 2 for g in rated["positive"] for b in rated[kind]]
+        row = found["DailyDialog++", f"auc {kind}"]
+        assert row["value"] == pytest.approx(mean(pairs), abs=2e-3)
+        assert row["ci"][0] <= row["value"] <= row["ci"][1]
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    a, b = ([value - mean(values) for value in values] for values in (first, second))
+    return sum(x * y for x, y in zip(a, b, strict=True)) / math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
+
+
+def test_what_is_missing_is_said_in_one_line(
+    recipe: ModuleType, data: Path, model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("INTERLOQ_DATA", raising=False)
+    encoder = ["--encoder", str(model.parent / "encoder")]
+    for arguments, says in (
+        ([], "set INTERLOQ_DATA"),
+        (["--data", str(data.parent / "none")], "no grade in"),
+        (["--data", str(data), "--model", "folder"], "write --model NAME=FOLDER"),
+        (["--data", str(data), "--model", f"a={data}", *encoder], "no model in the folder"),
+    ):
+        assert recipe.main(arguments) == 2
+        told = capsys.readouterr().err
+        assert says in told
+        assert told.count("\n") == 1
