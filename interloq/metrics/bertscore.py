@@ -18,16 +18,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from interloq.errors import InputError, MissingDependencyError
+from interloq.errors import InputError
 from interloq.metrics.delta_bleu import NO_POSITIVE_WEIGHT
 from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
 from interloq.models.baseline import Part, levels, load_baseline
+from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
 from interloq.signature import fingerprint
@@ -132,7 +131,14 @@ class BertScore(Component):
         return np.asarray((values - base) / (1 - base))
 
     def _encoder(self) -> Any:
-        return encoder(self.model, self.layer, self.precision)
+        return loaded(
+            "metric 'bertscore'",
+            "interloq.models.encoder:Encoder",
+            self.model,
+            layer=self.layer,
+            longest=LONGEST,
+            precision=self.precision,
+        )
 
 
 def _pairs(samples: Sequence[Sample]) -> tuple[list[str], Any]:
@@ -145,18 +151,3 @@ def _pairs(samples: Sequence[Sample]) -> tuple[list[str], Any]:
         for reference in sample.references
     ]
     return list(place), np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
-
-def encoder(model: str, layer: int | None = None, precision: Precision = "auto") -> Any:
-    """The encoder of a name, kept for all that name it; a folder is loaded anew once it was written again."""
-    config = Path(model) / "config.json"
-    return _kept(model, layer, precision, config.stat().st_mtime_ns if config.exists() else 0)
-
-
-@lru_cache(maxsize=2)
-def _kept(model: str, layer: int | None, precision: Precision, written: int) -> Any:  # noqa: ARG001 - part of the key
-    try:
-        from interloq.models.encoder import Encoder
-    except ImportError as error:
-        raise MissingDependencyError("metric 'bertscore'", error.name or "transformers", "encoder") from error
-    return Encoder(model, layer=layer, longest=LONGEST, precision=precision)

@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from interloq.metrics.loaded import loaded
+from interloq.metrics.context_reply import needs_context
 from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
-from interloq.metrics.ruber_unreferenced import NO_CONTEXT
+from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
 
@@ -50,11 +50,7 @@ class DeepAm(Component):
         return mean_value(total)
 
     def _encoder(self) -> Any:
-        return loaded("deep_am", "interloq.models.encoder:Encoder", self.model, layer=self.layer)
-
-
-def needs_context(sample: Sample) -> str | None:
-    return None if sample.context and sample.context[-1].text.strip() else NO_CONTEXT
+        return loaded("metric 'deep_am'", "interloq.models.encoder:Encoder", self.model, layer=self.layer)
 
 
 def compared_with(sample: Sample, mode: Mode) -> list[str]:

@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from interloq.metrics.deep_am import Mode, best, needs_context
-from interloq.metrics.loaded import loaded
+from interloq.metrics.context_reply import needs_context
+from interloq.metrics.deep_am import Mode, best
 from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
 
@@ -70,4 +71,4 @@ class DeepFm(Component):
         return np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
 
     def _model(self) -> Any:
-        return loaded("deep_fm", "interloq.models.lm:LanguageModel", self.model)
+        return loaded("metric 'deep_fm'", "interloq.models.lm:LanguageModel", self.model)

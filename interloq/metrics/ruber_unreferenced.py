@@ -7,56 +7,16 @@ is scored 0: it goes with nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from interloq.errors import MissingDependencyError
-from interloq.metrics.metric import Array, mean_value, score_rows
-from interloq.records import Sample
-from interloq.registry import Component
-
-NO_CONTEXT = "no context"
+from interloq.metrics.context_reply import ContextReply
+from interloq.models.loaded import loaded
 
 
 @dataclass(frozen=True)
-class RuberUnreferenced(Component):
-    model: str
-
-    def built_with(self) -> str:
-        return str(_scorer(self.model).signature())
-
-    def unscorable(self, sample: Sample) -> str | None:
-        return None if sample.context and sample.context[-1].text.strip() else NO_CONTEXT
-
-    def stats(self, samples: Sequence[Sample]) -> Array:
-        filled = np.array([bool(sample.response.strip()) for sample in samples], dtype=bool)
-        scored = [sample for sample, has in zip(samples, filled, strict=True) if has]
-        scores = np.zeros(len(samples))
-        scores[filled] = _scorer(self.model).scores(
-            [sample.context[-1].text for sample in scored], [sample.response for sample in scored]
+class RuberUnreferenced(ContextReply):
+    def network(self) -> Any:
+        return loaded(
+            "metric 'ruber_unreferenced'", "interloq.models.ruber:RuberScorer.load", self.model, extra="rater"
         )
-        return score_rows(scores)
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
-
-
-def _scorer(folder: str) -> Any:
-    """The scorer of a folder, kept for all that name it; it is loaded anew once the folder was written again."""
-    place = Path(folder).resolve()
-    facts = place / "model.json"
-    return _kept(place, facts.stat().st_mtime_ns if facts.exists() else 0)
-
-
-@lru_cache(maxsize=2)
-def _kept(folder: Path, written: int) -> Any:  # noqa: ARG001 - the time is part of the key
-    try:
-        from interloq.models.ruber import RuberScorer
-    except ImportError as error:
-        raise MissingDependencyError("metric 'ruber_unreferenced'", error.name or "torch", "rater") from error
-    return RuberScorer.load(folder)

@@ -24,6 +24,7 @@ from interloq.models.adapt_network import Goal, TokenGuesser, carried, goal_of, 
 from interloq.models.adapt_rows import Marks
 from interloq.models.adapt_settings import ADAPT, Adaptation
 from interloq.models.adapt_task import AdaptTask, dev_loss
+from interloq.models.jobs import claim
 from interloq.models.pair_tokens import PairTokens, write_pair_tokens
 from interloq.models.pretrained import load_tokenizer, model_folder, weights_fingerprint
 from interloq.models.processes import Processes
@@ -39,7 +40,7 @@ from interloq.signature import signature as signed
 
 KIND, SCHEMA = "adapted", 1
 FACTS, WEIGHTS, CURVE = "adapted.json", "model.safetensors", "learning_curve.json"
-JOB, BEFORE, PAIRS, SAVED = "job.json", "before.json", "pairs", "saved"
+BEFORE, PAIRS, SAVED = "before.json", "pairs", "saved"
 TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.model", "*.jinja")
 STRANGE = 0.1  # share of unknown tokens from which on the tokenizer is of another language
 Pairs = Callable[[], Iterable[Pair]]
@@ -107,7 +108,13 @@ def learn(
     job = fingerprint(full_spec(settings), full_spec(loop), named, source)
     with Processes.joined(device) as processes:
         say = say if processes.first else lambda _: None
-        if processes.first and not _claim(folder, job):
+        if processes.first and not claim(
+            folder,
+            job,
+            begun=PairTokens.written(folder / "work" / PAIRS),
+            facts=FACTS,
+            others="another model, other settings or other pairs",
+        ):
             start(work)
         processes.wait()
         if (folder / FACTS).exists():
@@ -175,30 +182,6 @@ class Setup:
 
 
 # ---- stages ----------------------------------------------------------------------------------------------------------
-
-
-def _claim(folder: Path, job: str) -> bool:
-    """Whether this very job is done; a folder that holds anything else is refused."""
-    done, work = folder / FACTS, folder / "work"
-    if done.exists() or PairTokens.written(work / PAIRS):  # a job that has not even read its pairs is nobody's
-        if _job(done if done.exists() else work / JOB) != job:
-            raise InputError(
-                f"{folder} holds a job with another model, other settings or other pairs",
-                cure="give the same options and files to go on; or choose another folder, or remove this one",
-            )
-        if done.exists():
-            shutil.rmtree(work, ignore_errors=True)  # where a kill came between saving and cleaning up
-        return done.exists()
-    if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {work.name}):
-        raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
-    if _job(work / JOB) != job:
-        shutil.rmtree(work, ignore_errors=True)
-        write_json(work / JOB, {"job": job})
-    return False
-
-
-def _job(path: Path) -> str:
-    return str(orjson.loads(path.read_bytes()).get("job")) if path.exists() else ""
 
 
 def _read(pairs: Pairs, setup: Setup, work: Path, progress: Progress, say: Say) -> None:

@@ -13,14 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from interloq.errors import InputError
 from interloq.models.bert_ruber import KIND
 from interloq.models.bert_ruber_features import PairVectors, begun, write_pair_vectors
 from interloq.models.bert_ruber_settings import TRAINING, BertRuberSettings
 from interloq.models.bert_ruber_task import BertRuberTask, start, wins
 from interloq.models.encoder import Encoder
+from interloq.models.jobs import claim
 from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.models.processes import Processes
 from interloq.models.progress import Progress, silent
@@ -34,7 +32,7 @@ from interloq.signature import signature as signed
 
 LEARNED = 0.99 * 2 * math.log(2)  # the loss of a network that tells nothing apart, or nearly
 NOTHING = "it has learned nothing: the dev loss is that of guessing; try another learning rate, or more pairs or epochs"
-JOB, CURVE, VECTORS = "job.json", "learning_curve.json", "vectors"
+CURVE, VECTORS = "learning_curve.json", "vectors"
 Pairs = Callable[[], Iterable[Pair]]
 Say = Callable[[str], None]
 
@@ -59,7 +57,9 @@ def train(
     job = _named(settings, training, weights, source)
     with Processes.joined(device) as processes:
         described = None
-        if processes.first and not _claim(folder, job):
+        if processes.first and not claim(
+            folder, job, begun=begun(folder / "work" / VECTORS), others="other settings, another encoder or other pairs"
+        ):
             described = _prepare(pairs, folder / "work", encoder, settings, device, progress, say)
         processes.wait()
         if (folder / FACTS).exists():
@@ -82,30 +82,6 @@ def _named(settings: BertRuberSettings, training: Training, weights: str, source
     """One name for all that decides the result; how often it is saved does not."""
     loop = replace(training, checkpoint_minutes=TRAINING.checkpoint_minutes)
     return fingerprint(full_spec(settings), full_spec(loop), weights, source)
-
-
-def _claim(folder: Path, job: str) -> bool:
-    """Whether this very job is done; a folder that holds anything else is refused."""
-    done, work = folder / FACTS, folder / "work"
-    if done.exists() or begun(work / VECTORS):  # a job that has not encoded a single text is nobody's
-        if _job(done if done.exists() else work / JOB) != job:
-            raise InputError(
-                f"{folder} holds a job with other settings, another encoder or other pairs",
-                cure="give the same options and files to go on; or choose another folder, or remove this one",
-            )
-        if done.exists():
-            shutil.rmtree(work, ignore_errors=True)  # where a kill came between saving and cleaning up
-        return done.exists()
-    if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {work.name}):
-        raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    write_json(work / JOB, {"job": job})
-    return False
-
-
-def _job(path: Path) -> str:
-    return str(orjson.loads(path.read_bytes()).get("job")) if path.exists() else ""
 
 
 def _prepare(

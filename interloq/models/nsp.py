@@ -41,7 +41,7 @@ class NextSentence:
         self.kinds = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
         self._model = model.to(self.device, self.precision).eval()
 
-    def probabilities(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+    def scores(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
         """P(the second text follows the first) of each pair; each distinct pair is read once."""
         pairs = list(zip(first, second, strict=True))
         place = {pair: i for i, pair in enumerate(sorted(set(pairs)))}

@@ -12,10 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from interloq.data.files import replacing
-from interloq.errors import InputError
+from interloq.models.jobs import claim
 from interloq.models.pair_tokens import PairTokens, write_pair_tokens
 from interloq.models.pieces import Pieces, train_pieces
 from interloq.models.processes import Processes
@@ -31,7 +29,7 @@ from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.signature import signature as signed
 
-JOB, CURVE, PAIRS = "job.json", "learning_curve.json", "pairs"
+CURVE, PAIRS = "learning_curve.json", "pairs"
 BATCH = 10_000  # texts compared at a time
 LEARNED = 0.98  # share of the margin; a network that tells nothing apart loses all of it
 NOTHING = "it has learned nothing: the dev loss is still the margin; try another learning rate, or more pairs or epochs"
@@ -57,7 +55,7 @@ def train(
     """
     folder, job = Path(folder).resolve(), _named(settings, training, tokenizer, source)
     with Processes.joined(device) as processes:
-        if processes.first and not _claim(folder, job):
+        if processes.first and not claim(folder, job, begun=PairTokens.written(folder / "work" / PAIRS)):
             _prepare(pairs, folder / "work", settings, tokenizer, progress, say)
         processes.wait()
         if (folder / FACTS).exists():
@@ -81,30 +79,6 @@ def _named(settings: Unreferenced, training: Training, tokenizer: str | Path | N
     loop = replace(training, checkpoint_minutes=TRAINING.checkpoint_minutes)
     model = Pieces(tokenizer).signature() if tokenizer else "trained"
     return fingerprint(full_spec(settings), full_spec(loop), model, source)
-
-
-def _claim(folder: Path, job: str) -> bool:
-    """Whether this very job is done; a folder that holds anything else is refused."""
-    done, work = folder / FACTS, folder / "work"
-    if done.exists() or PairTokens.written(work / PAIRS):  # a job that has not even read its pairs is nobody's
-        if _job(done if done.exists() else work / JOB) != job:
-            raise InputError(
-                f"{folder} holds a job with other settings or other pairs",
-                cure="give the same options and files to go on; or choose another folder, or remove this one",
-            )
-        if done.exists():
-            shutil.rmtree(work, ignore_errors=True)  # where a kill came between saving and cleaning up
-        return done.exists()
-    if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {work.name}):
-        raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
-    if _job(work / JOB) != job:
-        shutil.rmtree(work, ignore_errors=True)
-        write_json(work / JOB, {"job": job})
-    return False
-
-
-def _job(path: Path) -> str:
-    return str(orjson.loads(path.read_bytes()).get("job")) if path.exists() else ""
 
 
 def _prepare(

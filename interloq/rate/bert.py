@@ -6,24 +6,13 @@ It reads utterance, gold reply and reference together. `question.py` says what i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from interloq.errors import MissingDependencyError
-from interloq.rate.question import NetworkRater, written
+from interloq.models.loaded import loaded
+from interloq.rate.question import NetworkRater
 
 
 @dataclass(frozen=True)
 class Bert(NetworkRater):
     def network(self) -> Any:
-        return _kept(*written(self.model))
-
-
-@lru_cache(maxsize=2)
-def _kept(folder: Path, written: int) -> Any:  # noqa: ARG001 - the time is part of the key
-    try:
-        from interloq.rate.bert_model import BertRaterModel
-    except ImportError as error:
-        raise MissingDependencyError("rater 'bert'", error.name or "transformers", "encoder") from error
-    return BertRaterModel.load(folder)
+        return loaded("rater 'bert'", "interloq.rate.bert_model:BertRaterModel.load", self.model)

@@ -6,24 +6,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from interloq.errors import MissingDependencyError
-from interloq.rate.question import NetworkRater, written
+from interloq.models.loaded import loaded
+from interloq.rate.question import NetworkRater
 
 
 @dataclass(frozen=True)
 class Gru(NetworkRater):
     def network(self) -> Any:
-        return _kept(*written(self.model))
-
-
-@lru_cache(maxsize=2)
-def _kept(folder: Path, written: int) -> Any:  # noqa: ARG001 - the time is part of the key
-    try:
-        from interloq.rate.model import RaterModel
-    except ImportError as error:
-        raise MissingDependencyError("rater 'gru'", error.name or "torch", "rater") from error
-    return RaterModel.load(folder)
+        return loaded("rater 'gru'", "interloq.rate.model:RaterModel.load", self.model, extra="rater")

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -69,12 +68,6 @@ def weights(chances: Floats, mode: Mode) -> Floats:
     if mode == "linear":
         return 2 * chances - 1
     return np.where(chances > 0.5, chances, chances - 1)
-
-
-def written(folder: str) -> tuple[Path, int]:
-    """A model's folder and when it was written: what a loaded model is kept under."""
-    facts = Path(folder).resolve() / "model.json"
-    return facts.parent, facts.stat().st_mtime_ns if facts.exists() else 0
 
 
 @dataclass(frozen=True, slots=True)

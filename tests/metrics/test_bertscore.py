@@ -21,6 +21,7 @@ from interloq.metrics.bertscore import BertScore
 from interloq.metrics.metric import NO_REFERENCES
 from interloq.models import matching
 from interloq.models.baseline import load_baseline, make_baseline, save_baseline
+from interloq.models.encoder import Encoder
 
 ODD = [
     "",
@@ -114,13 +115,17 @@ def test_the_public_package_depends_on_its_batches_and_ours_does_not(
     assert scores(BertScore(model, layer=1), varied[:40]) == pytest.approx(whole[:40], abs=1e-5)
 
 
+def encoder_of(model: str, layer: int | None = None) -> Encoder:
+    return Encoder(model, layer=layer, longest=module.LONGEST)
+
+
 # ---- rescaling -------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def baseline(model: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     texts = (pair.response for pair in load(embedded_log_path("en"), kind="pairs"))
-    return str(save_baseline(tmp_path_factory.mktemp("base"), make_baseline(texts, module.encoder(model), pairs=50)))
+    return str(save_baseline(tmp_path_factory.mktemp("base"), make_baseline(texts, encoder_of(model), pairs=50)))
 
 
 @pytest.mark.parametrize("part", ["p", "r", "f"])
@@ -153,7 +158,7 @@ def test_a_baseline_of_something_else_is_refused(
 def test_the_signature_names_model_and_baseline(model: str, baseline: str, samples: list[Sample]) -> None:
     plain = evaluate(BertScore(model, layer=2), samples).signature
     rescaled = evaluate(BertScore(model, layer=2, rescale=baseline), samples).signature
-    assert module.encoder(model, 2).signature() in plain
+    assert encoder_of(model, 2).signature() in plain
     assert ",baseline-" in rescaled
     facts = load_baseline(baseline)
     changed = Path(baseline).with_name("changed.json")
@@ -167,7 +172,7 @@ def test_the_signature_names_model_and_baseline(model: str, baseline: str, sampl
 
 def literal(model: str, sample: Sample, part: str) -> float:
     """Equations 11 and 12 as printed, token by token; the best reference counts."""
-    encoder = module.encoder(model, 2)
+    encoder = encoder_of(model, 2)
     vectors = {}
     for text in (sample.response, *(reference.text for reference in sample.references)):
         (batch,) = encoder.encode([text])

@@ -45,7 +45,7 @@ def test_scores_are_those_of_transformers(bert: Path) -> None:
 
 
 def test_the_order_of_the_two_texts_matters(bert: Path) -> None:
-    first, second = NextSentence(str(bert), device="cpu").probabilities(["how", "day"], ["day", "how"])
+    first, second = NextSentence(str(bert), device="cpu").scores(["how", "day"], ["day", "how"])
     assert first == pytest.approx(literal(bert, "how", "day"), abs=1e-5)
     assert second == pytest.approx(literal(bert, "day", "how"), abs=1e-5)
     assert first != pytest.approx(second, abs=1e-4)
@@ -53,8 +53,8 @@ def test_the_order_of_the_two_texts_matters(bert: Path) -> None:
 
 def test_batches_and_order_change_nothing(bert: Path) -> None:
     firsts, seconds = ["how was it ?"] * len(REPLIES), REPLIES
-    whole = NextSentence(str(bert), device="cpu").probabilities(firsts, seconds)
-    alone = NextSentence(str(bert), device="cpu", tokens=1).probabilities(firsts, seconds[::-1])
+    whole = NextSentence(str(bert), device="cpu").scores(firsts, seconds)
+    alone = NextSentence(str(bert), device="cpu", tokens=1).scores(firsts, seconds[::-1])
     assert alone[::-1] == pytest.approx(whole, abs=1e-6)
 
 
@@ -68,10 +68,10 @@ def test_a_pair_is_read_once(bert: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         return forward(**inputs)
 
     monkeypatch.setattr(model._model, "forward", watched)
-    found = model.probabilities(["how", "how", "how"], ["day", "no", "day"])
+    found = model.scores(["how", "how", "how"], ["day", "no", "day"])
     assert sum(seen) == 2
     assert found[0] == found[2] != found[1]
-    assert model.probabilities([], []).shape == (0,)
+    assert model.scores([], []).shape == (0,)
 
 
 def test_odd_samples(bert: Path) -> None:
@@ -98,7 +98,7 @@ def test_the_signature_names_the_weights(bert: Path, tmp_path: Path) -> None:
 
 def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, most = NextSentence(str(bert), device="cpu"), 1
-    expected = model.probabilities(["how"] * len(REPLIES), REPLIES)
+    expected = model.scores(["how"] * len(REPLIES), REPLIES)
     forward = model._model.forward
 
     def limited(**inputs: Any) -> Any:
@@ -107,10 +107,10 @@ def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.Monk
         return forward(**inputs)
 
     monkeypatch.setattr(model._model, "forward", limited)
-    assert model.probabilities(["how"] * len(REPLIES), REPLIES) == pytest.approx(expected, abs=1e-6)
+    assert model.scores(["how"] * len(REPLIES), REPLIES) == pytest.approx(expected, abs=1e-6)
     most = 0
     with pytest.raises(InputError, match="no memory for one pair of texts"):
-        model.probabilities(["how"], ["day"])
+        model.scores(["how"], ["day"])
 
 
 # ---- models that have no head ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from made_relevance import TOPICS, said, small_scorer
 
 from interloq import Sample
 from interloq.errors import InputError, SpecError
-from interloq.metrics.relevance import Relevance, _scorer
+from interloq.metrics.relevance import Relevance
 from interloq.models.cross_encoder import Rows
 from interloq.models.relevance import RelevanceScorer
 
@@ -102,7 +102,7 @@ def test_each_pair_is_read_once(model: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_batch_that_does_not_fit_is_halved(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     samples = replies(20)
     wanted = scores(Relevance(model), samples)
-    scorer = _scorer(model)
+    scorer = Relevance(model).network()
     network = scorer.network
 
     def tight(rows: Rows) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Networks that metrics score with, kept for all metrics that name the same one."""
+"""Networks that metrics and raters ask: imported when first asked, kept for all that name the same one."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from interloq.errors import MissingDependencyError
 FEW = 4  # networks held at a time
 
 
-def loaded(metric: str, target: str, name: str, **options: Any) -> Any:
+def loaded(asked_by: str, target: str, name: str, *, extra: str = "encoder", **options: Any) -> Any:
     """`make(name, **options)` with a target `module:make`; anew once the folder behind the name was written again.
 
-    `metric` is who asks, for the message where torch or transformers are not installed.
+    Where torch or transformers are not installed, the message names who asked and the extra that brings them.
     """
     module, _, made = target.partition(":")
     try:
         make = attrgetter(made)(importlib.import_module(module))
     except ImportError as error:
-        raise MissingDependencyError(f"metric {metric!r}", error.name or "torch", "encoder") from error
+        raise MissingDependencyError(asked_by, error.name or "torch", extra) from error
     folder = Path(name)
     place = str(folder.resolve()) if folder.is_dir() else name
     return _kept(make, place, _written(folder), tuple(sorted(options.items())))

@@ -1,0 +1,50 @@
+"""What metrics have in common that ask a network whether a reply goes with its context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.records import Sample
+from interloq.registry import Component
+
+NO_CONTEXT = "no context"
+
+
+@dataclass(frozen=True)
+class ContextReply(Component):
+    """An empty reply is scored 0: it goes with nothing. A set's score is the mean over samples."""
+
+    model: str
+
+    def network(self) -> Any:
+        """What is asked; it has a signature."""
+        raise NotImplementedError
+
+    def asked(self, samples: Sequence[Sample]) -> Array:
+        """The network's scores of samples whose replies have text: by the last turn, unless a metric reads more."""
+        found: Array = self.network().scores([s.context[-1].text for s in samples], [s.response for s in samples])
+        return found
+
+    def built_with(self) -> str:
+        return str(self.network().signature())
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_context(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        scores = np.array([np.nan if self.unscorable(sample) else 0.0 for sample in samples])
+        filled = [i for i, sample in enumerate(samples) if scores[i] == 0 and sample.response.strip()]
+        scores[filled] = self.asked([samples[i] for i in filled])
+        return score_rows(scores)
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+
+def needs_context(sample: Sample) -> str | None:
+    return None if sample.context and sample.context[-1].text.strip() else NO_CONTEXT
