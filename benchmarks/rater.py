@@ -6,6 +6,9 @@ samples: against a loop over triplets, and against triplets in padded batches.
 
     python benchmarks/rater.py                    # on the CPU: a smaller batch and fewer examples
     python benchmarks/rater.py --device cuda --examples 100000 --batch 1000
+
+`--epoch FOLDER` times one whole epoch of training with the published sizes instead, on `--examples` drawn from a folder
+of examples that `interloq train rater --examples` has kept.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +29,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from interloq.data.tokenize import train_sentencepiece
 from interloq.models.pieces import Pieces
-from interloq.models.train import fit
+from interloq.models.train import Part, fit
 from interloq.models.training import Training
 from interloq.rate.examples import Examples
 from interloq.rate.model import RaterModel
@@ -168,6 +172,25 @@ def _padded(model: RaterModel, triplets: list[tuple[str, str, str]], batch: int)
     return np.concatenate(found)
 
 
+def epoch(folder: str, examples: int, device: str) -> None:
+    pairs = RaterPairs.load(folder)
+    which = np.random.default_rng(0).integers(len(pairs.labels["train"]), size=examples)
+    parts: dict[Part, NDArray[np.int64]] = {
+        "train": which,
+        "dev": np.arange(min(200, len(pairs.labels["dev"]))),
+    }  # dev is not timed
+    drawn = replace(
+        pairs,
+        rows={part: pairs.rows[part][chosen] for part, chosen in parts.items()},
+        labels={part: pairs.labels[part][chosen] for part, chosen in parts.items()},
+    )
+    task = RaterTask(RaterNetwork(pairs.facts["vocabulary"], Shape()), drawn, Batching(), seed=0)
+    with tempfile.TemporaryDirectory() as work:
+        (done,) = fit(task, Training(epochs=1), work, job="epoch", device=device)
+    rate = examples / done["seconds"]
+    print(f"an epoch of {examples:,} examples: {done['seconds']:,.0f} s, {rate:,.0f} examples/s on {done['device']}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
@@ -176,7 +199,11 @@ def main() -> None:
     parser.add_argument("--hidden", type=int, default=128, help="the paper's is 512")
     parser.add_argument("--samples", type=int, default=1_000)
     parser.add_argument("--loop", type=int, default=1_000, help="triplets for the loop over triplets")
+    parser.add_argument("--epoch", metavar="FOLDER", help="time one epoch of examples drawn from this folder")
     args = parser.parse_args()
+    if args.epoch:
+        epoch(args.epoch, args.examples, args.device)
+        return
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         records = list(log(max(8, args.examples // 2), rng))

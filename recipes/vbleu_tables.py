@@ -13,7 +13,8 @@ test sets share. Figures stand beside the papers' and cannot be equal; what can 
 Without `--rater` or `--ruber` the networks are trained in the work folder first, with the published sizes: minutes on a
 GPU, hours without. `--matched FOLDER` adds rows with a rater whose negatives were drawn from the pairs of positives.
 `--bert-rater FOLDER` (`interloq train rater --encoder`) adds the rows with an encoder: retrieval, BERTScore and
-vBERTScore. The papers' encoder is a BERT of 12 layers adapted to Twitter, ours is the one that `--encoder` names.
+vBERTScore; `--relevance FOLDER` (`interloq train relevance`) our scorer in the place of RUBER's. The papers' encoder is
+a BERT of 12 layers adapted to Twitter, ours is the one that `--encoder` names.
 ΔBLEU needs people's ratings of the retrieved replies; no public data has them, so its row is n/a.
 """
 
@@ -67,6 +68,7 @@ UTTERANCE = "GloVe, utterance"
 BLEU, MULTI, DELTA, VBLEU = "BLEU", "BLEU, extended references", "ΔBLEU", "υBLEU"
 BERTSCORE, BERTSCORE_MULTI, VBERTSCORE = "BERTScore", "BERTScore, extended references", "vBERTScore"
 JOINED_BERT = "RUBER unreferenced & vBERTScore"
+RELEVANCE, JOINED_RELEVANCE = "relevance", "relevance & vBERTScore"
 REFERENCED, UNREFERENCED, BOTH, JOINED = "RUBER referenced", "RUBER unreferenced", "RUBER", "RUBER unreferenced & υBLEU"
 # metric → Spearman and Pearson, each max, min and avg over annotators
 PUBLISHED: Mapping[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
@@ -112,6 +114,7 @@ class Models:
     index: Path
     matched: Path | None
     bert: Bert | None
+    relevance: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,13 @@ def specs(models: Models) -> dict[str, str]:
     }
     if models.matched:
         rows[f"{VBLEU}, matched negatives"] = vbleu.format(str(models.matched), "")
-    return rows | (_bert_specs(models.bert, unreferenced) if models.bert else {})
+    if models.relevance:
+        rows[RELEVANCE] = f"relevance(model={str(models.relevance)!r})"
+    if models.bert:
+        rows |= _bert_specs(models.bert, unreferenced)
+        if models.relevance:
+            rows[JOINED_RELEVANCE] = f"ruber(referenced={rows[VBERTSCORE]},unreferenced={rows[RELEVANCE]})"
+    return rows
 
 
 def _bert_specs(bert: Bert, unreferenced: str) -> dict[str, str]:
@@ -302,7 +311,7 @@ def _print_metrics(title: str, meta: MetaTable) -> None:
         print(f"{'people':<34}" + "".join(f"{'':<33}{s.max:<15.3f}{s.min:<15.3f}" for s in spreads))
     print("what the paper found, and the difference here (p of a permutation test):")
     for higher, lower in CLAIMS:
-        print(f"  {f'{higher} > {lower}':<58}{'   '.join(_claims(meta, higher, lower))}")
+        print(f"  {f'{higher} > {lower}':<62}{'   '.join(_claims(meta, higher, lower))}")
 
 
 def _cells(row: MetricRow | None, coefficient: str, published: Any) -> str:
@@ -362,6 +371,7 @@ def run(args: argparse.Namespace, data: Path) -> dict[str, Any]:
         bert=Bert(Path(args.bert_rater), args.encoder, Path(str(indexes[ENCODER].home.where)))
         if args.bert_rater
         else None,
+        relevance=Path(args.relevance) if args.relevance else None,
     )
     pairs = load(logs, kind="pairs")
     raters: dict[str, RaterModel | BertRaterModel] = {"Bi-GRU": RaterModel.load(models.rater)}
@@ -386,6 +396,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--matched", metavar="FOLDER", help="another rater, with matched negatives")
     parser.add_argument("--ruber", metavar="FOLDER", help="a trained unreferenced scorer (default: trained now)")
     parser.add_argument("--bert-rater", metavar="FOLDER", help="a rater made with --encoder; adds the rows of encoders")
+    parser.add_argument("--relevance", metavar="FOLDER", help="adds this scorer, alone and joined with vBERTScore")
     parser.add_argument("--encoder", default=MINILM, metavar="NAME", help=f"of BERTScore and vBERTScore ({MINILM})")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals and tests (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")

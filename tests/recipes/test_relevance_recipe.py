@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 from made_relevance import TOPICS, said, small_scorer
 from published_layouts import GUPTA, grade_item, usr_item, write_grade, write_gupta, write_usr
@@ -87,7 +88,7 @@ def test_tables_hold_every_scorer_and_set(
     assert recipe.main([*options, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     seen = {(row["set"], row["scorer"], row["measure"]) for row in rows}
-    scorers = ("cosine", "one", "two")
+    scorers = ("cosine", "one", "two", "one & cosine", "two & cosine")
     wanted = {(name, s, c) for name in recipe.PUBLISHED for s in scorers for c in ("spearman", "pearson")}
     wanted |= {("DailyDialog++", s, f"auc {kind}") for s in scorers for kind in recipe.KINDS}
     assert seen == wanted
@@ -125,6 +126,11 @@ def test_figures_are_those_of_a_literal_count(
         row = found["DailyDialog++", f"auc {kind}"]
         assert row["value"] == pytest.approx(mean(pairs), abs=2e-3)
         assert row["ci"][0] <= row["value"] <= row["ci"][1]
+
+
+def test_a_blend_is_the_mean_of_normalised_scores(recipe: ModuleType) -> None:
+    blend = recipe._blend(lambda _, __: np.array([1.0, 3.0, 2.0]), lambda _, __: np.array([-1.0, 0.0, 1.0]))
+    assert blend([], []).tolist() == [0.0, 0.75, 0.75]
 
 
 def mean(values: Sequence[float]) -> float:

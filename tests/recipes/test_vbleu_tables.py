@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from made_bert import small_bert_rater, tiny_bert
 from made_rater import TOPICS, said, small_rater
+from made_relevance import small_scorer
 from made_ruber import random_scorer
 from published_layouts import GUPTA, grade_item, usr_item, write_grade, write_gupta, write_usr
 
@@ -25,6 +26,8 @@ from interloq.rate.model import RaterModel
 RECIPES = Path(__file__).parents[2] / "recipes"
 MORE = {
     "BERTScore, extended references",
+    "relevance",
+    "relevance & vBERTScore",
     "vBERTScore, inside",
     "υBLEU, BERT rater and retrieval",
     "υBLEU, gold rated",
@@ -115,6 +118,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
         "ruber": folder / "ruber",
         "bert-rater": folder / "bert" / "rater",
         "encoder": tiny_bert(folder / "encoder"),
+        "relevance": small_scorer(folder / "scorer"),
     }
 
 
