@@ -87,12 +87,18 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A whole conversation; `systems` maps a speaker to the system behind it."""
+    """A whole conversation; `systems` maps a speaker to the system behind it.
+
+    The first `given` turns were given to the speakers and are nobody's own. `trouble` says what went wrong, if anything
+    did: `a: timed out at turn 5`.
+    """
 
     id: str
     turns: tuple[Turn, ...]
     systems: Mapping[str, str] = field(default_factory=dict)
     ratings: tuple[Rating, ...] = ()
+    given: int = 0
+    trouble: str = ""
 
     def __init__(
         self,
@@ -100,11 +106,17 @@ class Dialogue:
         turns: Iterable[str | Turn] = (),
         systems: Mapping[str, str] | None = None,
         ratings: Iterable[float | Rating] = (),
+        given: int = 0,
+        trouble: str = "",
     ) -> None:
         object.__setattr__(self, "id", id)
         object.__setattr__(self, "turns", tuple(_each(turns, Turn, "turns")))
         object.__setattr__(self, "systems", dict(systems or {}))
         object.__setattr__(self, "ratings", tuple(_ratings(ratings)))
+        if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= len(self.turns):
+            raise InputError(f"given must be a number of turns from 0 to {len(self.turns)}, got {_shown(given)}")
+        object.__setattr__(self, "given", given)
+        object.__setattr__(self, "trouble", trouble)
 
 
 @dataclass(frozen=True, slots=True)

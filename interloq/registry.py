@@ -22,6 +22,16 @@ from typing import Any, Literal, Union
 from interloq.errors import SpecError, nearest
 
 KINDS: dict[str, dict[str, str]] = {
+    "bot": {
+        "echo": "interloq.play.echo:Echo",
+        "eliza": "interloq.play.eliza:Eliza",
+        "endpoint": "interloq.play.endpoint:Endpoint",
+        "function": "interloq.play.function:Function",
+        "hf": "interloq.play.hugging_face:HuggingFace",
+        "process": "interloq.play.process:Process",
+        "replay": "interloq.play.replay:Replay",
+        "retrieval": "interloq.play.retrieval:Retrieval",
+    },
     "metric": {
         "am_fm": "interloq.metrics.am_fm:AmFm",
         "bert_ruber": "interloq.metrics.bert_ruber:BertRuber",
@@ -34,11 +44,14 @@ KINDS: dict[str, dict[str, str]] = {
         "delta_bleu": "interloq.metrics.delta_bleu:DeltaBleu",
         "distinct": "interloq.metrics.distinct:Distinct",
         "embedding_average": "interloq.metrics.embedding_average:EmbeddingAverage",
+        "fed": "interloq.metrics.fed:Fed",
+        "full": "interloq.metrics.full:Full",
         "greedy_matching": "interloq.metrics.greedy_matching:GreedyMatching",
         "length": "interloq.metrics.length:Length",
         "meteor": "interloq.metrics.meteor:Meteor",
         "nist": "interloq.metrics.nist:Nist",
         "nsp": "interloq.metrics.nsp:Nsp",
+        "perplexity": "interloq.metrics.perplexity:Perplexity",
         "relevance": "interloq.metrics.relevance:Relevance",
         "rouge_l": "interloq.metrics.rouge_l:RougeL",
         "ruber": "interloq.metrics.ruber:Ruber",

@@ -24,6 +24,8 @@ VERBS = {
     "rate": "rate references: how good is each as a reply",
     "score": "score replies with metrics",
     "explain": "show why a reply got its score",
+    "play": "let systems talk to each other or to a fixed set of partners",
+    "rank": "rank systems from the scores of their dialogues",
     "meta": "say how far metrics agree with people",
     "report": "write one self-contained HTML report",
     "demo": "the whole job on embedded data: train, search, rate, score, explain, report",

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from interloq.cli.output import BadLines, add_common, print_json, progress
 
 if TYPE_CHECKING:
+    from interloq.meta.dialogue_scores import Extremes
+    from interloq.meta.rank import Ranking
     from interloq.meta.table import MetaTable
-    from interloq.records import Sample, Score
+    from interloq.records import Dialogue, Sample, Score
     from interloq.report.build import Evidence
     from interloq.report.page import Page, Source
 
@@ -21,7 +23,8 @@ EXAMPLES = """\
   interloq report scores.jsonl --samples samples.jsonl -o report.html
   interloq report bleu.jsonl chrf.jsonl --samples samples.jsonl -o report.html --title 'June release'
   interloq report scores.jsonl --samples samples.jsonl -o report.html --aspect engaging --worst 20
-  interloq report scores.jsonl --samples rated.jsonl --model rater -o report.html"""
+  interloq report scores.jsonl --samples rated.jsonl --model rater -o report.html
+  interloq report scores.jsonl --samples samples.jsonl --dialogues dialogues.jsonl -o report.html"""
 TITLE = "Interloq report"
 
 
@@ -49,6 +52,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="show how this model was trained; repeat for more",
     )
+    parser.add_argument(
+        "--dialogues",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="the dialogues the samples were made from: adds the ranking and dialogues to read; repeat for more",
+    )
+    parser.add_argument(
+        "--read", type=int, default=2, metavar="N", help="best and worst dialogues of a system to show (default 2)"
+    )
+    parser.add_argument("--lower-is-better", action="store_true", help="rank the lowest score first")
     add_common(parser)
 
 
@@ -77,12 +91,12 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> None:
     from interloq.errors import InputError
 
-    if "-" in (args.samples, *args.scores):
+    if "-" in (args.samples, *args.scores, *args.dialogues):
         raise InputError("a report cannot be made from a pipe", cure="write the scores and samples to files")
-    for name in ("bootstrap", "worst"):
+    for name in ("bootstrap", "worst", "read"):
         if getattr(args, name) < 0:
             raise InputError(f"--{name} must not be negative, got {getattr(args, name)}")
-    if args.output in (args.samples, *args.scores):
+    if args.output in (args.samples, *args.scores, *args.dialogues):
         raise InputError(f"the report would replace its own input {args.output}", cure="choose another output")
 
 
@@ -99,6 +113,7 @@ def _evidence(args: argparse.Namespace) -> Evidence:
     scores: list[Score] = [score for path in args.scores for score in _read(args, path, "scores")]
     scored, judged = columns(scores), _judgments(samples, args.aspect)
     people = {PEOPLE: judged} if judged else {}
+    dialogues, rankings, chosen = _ranked(args, scores)
     return Evidence(
         samples=samples,
         scores=scores,
@@ -108,7 +123,41 @@ def _evidence(args: argparse.Namespace) -> Evidence:
         matrix=spearman_matrix({**scored, **people}),
         disagreements={m: disagreements(column, judged, worst=args.worst) for m, column in scored.items()},
         models=[read_model(Path(path), name) for path, name in zip(args.model, _names(args)[1], strict=True)],
+        rankings=rankings,
+        dialogues=dialogues,
+        extremes=chosen,
     )
+
+
+def _ranked(
+    args: argparse.Namespace, scores: Sequence[Score]
+) -> tuple[list[Dialogue], list[Ranking], dict[str, dict[str, Extremes]]]:
+    """The dialogues, a ranking a metric, and the dialogues to read by metric and system."""
+    from interloq.data.jsonl import header
+    from interloq.meta.dialogue_scores import dialogue_scores, extremes, metrics_of
+    from interloq.meta.origin import common_origin
+    from interloq.meta.rank import rank
+
+    if not args.dialogues:
+        return [], [], {}
+    partners = common_origin({path: header(path) for path in (*args.dialogues, *args.scores)}).get("partners", "")
+    dialogues: list[Dialogue] = [d for path in args.dialogues for d in _read(args, path, "dialogues")]
+    lower, draws = args.lower_is_better, args.bootstrap
+    rankings, chosen = [], {}
+    for metric in metrics_of(scores):
+        rows = dialogue_scores(scores, dialogues, metric=metric)
+        chosen[metric] = extremes(rows, args.read, lower_is_better=lower)
+        rankings.append(
+            rank(
+                rows,
+                lower_is_better=lower,
+                n_bootstrap=draws,
+                n_permutations=draws,
+                seed=args.seed,
+                partner_set=partners,
+            )
+        )
+    return dialogues, rankings, chosen
 
 
 def _read(args: argparse.Namespace, path: str, kind: str) -> list[Any]:
@@ -139,19 +188,22 @@ def _table(args: argparse.Namespace, scores: Sequence[Score], samples: Sequence[
 
 def _command(args: argparse.Namespace) -> str:
     """What makes this report again in the folder of its files: defaults spelled out, any name for the output."""
-    (*scores, samples), models = _names(args)
+    files, models = _names(args)
+    scores, samples, dialogues = files[: len(args.scores)], files[len(args.scores)], files[len(args.scores) + 1 :]
     options = [
         "--samples", samples, "-o", "report.html", "--aspect", args.aspect, "--title", args.title,
         "--bootstrap", str(args.bootstrap), "--seed", str(args.seed), "--worst", str(args.worst),
     ]  # fmt: skip
     shown = [argument for model in models for argument in ("--model", model)]
-    return shlex.join(["interloq", "report", *scores, *options, *shown])
+    read = [argument for path in dialogues for argument in ("--dialogues", path)]
+    read += ["--read", str(args.read), *["--lower-is-better"] * args.lower_is_better] if read else []
+    return shlex.join(["interloq", "report", *scores, *options, *read, *shown])
 
 
 def _names(args: argparse.Namespace) -> tuple[list[str], list[str]]:
-    """Scores and samples, and models, below the folder they share."""
-    names = _relative([*args.scores, args.samples, *args.model])
-    files = len(args.scores) + 1
+    """Scores, samples and dialogues, and models, below the folder they share."""
+    names = _relative([*args.scores, args.samples, *args.dialogues, *args.model])
+    files = len(args.scores) + 1 + len(args.dialogues)
     return names[:files], names[files:]
 
 
@@ -168,7 +220,7 @@ def _sources(args: argparse.Namespace) -> list[Source]:
     from interloq.signature import file_fingerprint
 
     files, models = _names(args)
-    paths = [*zip(files, map(Path, [*args.scores, args.samples]), strict=True)]
+    paths = [*zip(files, map(Path, [*args.scores, args.samples, *args.dialogues]), strict=True)]
     for name, folder in zip(models, args.model, strict=True):
         paths += [(f"{name}/{path.name}", path) for path in model_files(Path(folder))]
     return [Source(name, file_fingerprint(path)) for name, path in paths]

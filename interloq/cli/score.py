@@ -50,12 +50,24 @@ def run(args: argparse.Namespace) -> int:
     bad.close(args.samples)
     facts = [summary(system, result) for by_system in results for system, result in by_system.items()]
     if args.output:
-        write(args.output, _scores(results), kind="scores", results=facts)
+        write(args.output, _scores(results), kind="scores", results=facts, **_origin(args.samples))
     if args.json:
         print_json({"results": facts})
     elif args.output != "-":
         _print(results)
     return 0
+
+
+def _origin(path: str) -> dict[str, Any]:
+    """What samples of dialogues know of their partner set: scores carry it on."""
+    from interloq.data.jsonl import header
+    from interloq.errors import InputError
+    from interloq.play.samples import carried
+
+    try:
+        return {} if path == "-" else carried(header(path))
+    except InputError:  # a bad first line: reading has named it
+        return {}
 
 
 def summary(system: str, result: Result) -> dict[str, Any]:

@@ -261,6 +261,8 @@ def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
         turns=[_turn(turn, f"turns[{i}]") for i, turn in enumerate(_list(value, "turns"))],
         systems=_get(value, "systems", dict, {}),
         ratings=[_rating(r, f"ratings[{i}]", i) for i, r in enumerate(_list(value, "ratings"))],
+        given=0 if value.get("given") is None else value["given"],
+        trouble=_get(value, "trouble", str, ""),
     )
 
 

@@ -21,7 +21,7 @@ from interloq.errors import InputError
 from interloq.signature import file_fingerprint, fingerprint
 
 HUB = "hub:"
-FILES = ["*.safetensors", "*.json", "*.txt", "*.model"]
+FILES = ["*.safetensors", "*.json", "*.txt", "*.model", "*.jinja"]
 ENCODER = "name an encoder in the layout of Hugging Face, not a model made from one"
 OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 

@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from interloq.errors import InputError
+from interloq.meta.dialogue_scores import Extremes
 from interloq.meta.disagreements import Disagreements
 from interloq.meta.matrix import Matrix
+from interloq.meta.rank import Ranking
 from interloq.meta.table import MetaTable
-from interloq.records import Sample, Score
+from interloq.records import Dialogue, Sample, Score
 from interloq.report import text
 from interloq.report.agreement import agreement
 from interloq.report.curves import Trained, model
+from interloq.report.dialogues import dialogue_readings, rank_table
 from interloq.report.heat_map import heat_map
 from interloq.report.notices import judges, notices
 from interloq.report.page import Fact, Mark, Name, Page, Reading, Scatter, Source
@@ -36,6 +39,9 @@ class Evidence:
     matrix: Matrix | None = None
     disagreements: Mapping[str, Disagreements] = field(default_factory=dict)  # by metric
     models: Sequence[Trained] = ()  # trained models behind the scores
+    rankings: Sequence[Ranking] = ()
+    dialogues: Sequence[Dialogue] = ()  # those that `extremes` names
+    extremes: Mapping[str, Mapping[str, Extremes]] = field(default_factory=dict)  # by metric and system
 
 
 def build(
@@ -50,7 +56,8 @@ def build(
     """The page, whatever the order of samples and scores."""
     samples = sorted(evidence.samples, key=lambda s: s.id)
     names = _names(evidence)
-    marks = _marks({s.system for s in samples} | {r.system for r in evidence.results})
+    ranked = {standing.system for ranking in evidence.rankings for standing in ranking.standings}
+    marks = _marks({s.system for s in samples} | {r.system for r in evidence.results} | ranked)
     results = complete(evidence.results, evidence.scores, {s.id: s.system for s in samples})
     who = judges(samples, aspect)
     texts, scatters = _scatters(evidence, samples, names, marks)
@@ -73,6 +80,10 @@ def build(
         date=date,
         aspects=tuple(sorted({r.aspect for s in samples for r in s.ratings} - {aspect})),
         models=tuple(model(trained) for trained in evidence.models),
+        rankings=tuple(rank_table(r, names[r.metric], marks) for r in _in_order(evidence.rankings, names)),
+        dialogues=dialogue_readings(
+            evidence.extremes, {d.id: d for d in evidence.dialogues}, evidence.scores, names, marks
+        ),
     )
 
 
@@ -98,6 +109,11 @@ def _names(evidence: Evidence) -> dict[str, Name]:
     told = dict.fromkeys(result.metric for result in evidence.results)
     rest = sorted({score.metric for score in evidence.scores} - told.keys())
     return {metric: text.name(metric, i) for i, metric in enumerate([*told, *rest], start=1)}
+
+
+def _in_order(rankings: Sequence[Ranking], names: Mapping[str, Name]) -> list[Ranking]:
+    order = list(names)
+    return sorted(rankings, key=lambda ranking: order.index(ranking.metric))
 
 
 def _marks(systems: set[str]) -> dict[str, Mark]:

@@ -242,6 +242,90 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class RankRow:
+    system: str
+    mark: Mark | None
+    rank: str
+    rank_sort: str
+    rank_range: str
+    value: str
+    sort: str
+    interval: str
+    bar: Bar | None
+    best: str  # the probability of being best
+    dialogues: str
+    unscored: str
+    troubled: str
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceRow:
+    better: str
+    worse: str
+    difference: str
+    sort: str
+    interval: str
+    p: str
+    adjusted: str
+    n: str
+
+
+@dataclass(frozen=True, slots=True)
+class RankTable:
+    """Systems from the best on, by one metric."""
+
+    metric: Name
+    caption: str
+    rows: tuple[RankRow, ...]
+    low: str
+    high: str
+    differences: tuple[DifferenceRow, ...]
+    notes: tuple[str, ...]
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnScore:
+    metric: str
+    value: str
+    reason: str  # why there is no value
+    chosen: bool  # the metric that this dialogue was chosen by
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenTurn:
+    speaker: str
+    side: Literal["left", "right"]
+    text: Folded
+    given: bool  # part of the opening: nobody's own
+    scores: tuple[TurnScore, ...]
+    troubles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueCard:
+    """One dialogue to read; the system that is judged stands on the right."""
+
+    id: str
+    partner: str
+    score: str
+    turns: tuple[SpokenTurn, ...]
+    ended: tuple[str, ...]  # troubles after the last turn
+    troubled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueReading:
+    """One system's best and worst dialogues by one metric."""
+
+    metric: Name
+    mark: Mark
+    best: tuple[DialogueCard, ...]
+    worst: tuple[DialogueCard, ...]
+    n: str
+
+
+@dataclass(frozen=True, slots=True)
 class Dot:
     x: str
     y: str
@@ -311,3 +395,5 @@ class Page:
     date: str = ""
     aspects: tuple[str, ...] = field(default=())  # aspects that do have ratings, where this one has none
     models: tuple[Model, ...] = ()
+    rankings: tuple[RankTable, ...] = ()
+    dialogues: tuple[DialogueReading, ...] = ()

@@ -12,7 +12,12 @@ MISSING = "n/a"
 MINUS = "\N{MINUS SIGN}"
 FOLD = 420  # characters shown before the fold
 _JOINS = "\u200d\ufe0e\ufe0f"  # zero-width joiner and variation selectors: part of the sign before them
+_DIRECTIONS = {  # signs that turn the direction of what follows: a reader must see them, not their effect
+    0x202A: "LRE", 0x202B: "RLE", 0x202C: "PDF", 0x202D: "LRO", 0x202E: "RLO",
+    0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI",
+}  # fmt: skip
 _HIDDEN = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"} | {0x7F: "\u2421"}
+_HIDDEN |= {code: f"\u27e8{name}\u27e9" for code, name in _DIRECTIONS.items()}
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -59,7 +64,7 @@ def name(spec: str, number: int) -> Name:
 
 
 def visible(text: str) -> str:
-    """Control characters as their signs, broken surrogates as the replacement character."""
+    """Control characters and turns of direction as their signs, broken surrogates as the replacement character."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_HIDDEN)
     return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 

@@ -1,0 +1,179 @@
+"""Self-play of one language model: thousands of dialogues together against one dialogue after the other.
+
+Three sides, in one run, with the same weights, openings, exchanges, sampling and precision:
+
+together       `interloq play`, with batches
+one at a time  the same program with batches of one: the very same dialogues, so exactly the same work
+transformers   a plain loop around `generate`, one reply a call, as self-chat scripts have it
+
+Each side is measured in dialogues a minute after a first small run, from openings to finished dialogues; the slow ones
+play fewer. Replies have the same limits on every side; their mean length is printed, because a side that says less has
+less to do. The default model is a LLaMA with random weights, made on the fly; `--model` names a real one. `--json` for
+machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from interloq.play.hugging_face import HuggingFace
+from interloq.play.openings import read_openings
+from interloq.play.schedule import Match, self_play
+from interloq.play.talk import talk
+from interloq.records import Dialogue, Turn
+
+TEMPLATE = "{% for message in messages %}{{ message['content'] }}<|endoftext|>{% endfor %}"
+
+
+def made_model(folder: Path, args: argparse.Namespace) -> str:
+    """A LLaMA of random weights; its tokenizer has read the embedded log."""
+    import tokenizers
+    import torch
+    import transformers
+
+    from interloq import load
+    from interloq.data.embedded import embedded_log_path
+
+    letters = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=8_000, special_tokens=["<|endoftext|>"], initial_alphabet=letters, show_progress=False
+    )
+    made = tokenizers.Tokenizer(tokenizers.models.BPE())
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = tokenizers.decoders.ByteLevel()
+    made.train_from_iterator((pair.response for pair in load(embedded_log_path("en"), kind="pairs")), trainer)
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|endoftext|>")  # noqa: S106
+    tokenizer.chat_template = TEMPLATE
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=args.hidden,
+        num_hidden_layers=args.layers,
+        num_attention_heads=args.hidden // 64,
+        num_key_value_heads=args.hidden // 64,
+        intermediate_size=args.hidden * 3,
+        max_position_embeddings=2_048,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    torch.manual_seed(0)
+    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+def matches(n: int, exchanges: int) -> list[Match]:
+    openings = read_openings("embedded:en")
+    return self_play(["bot"], openings, exchanges=exchanges, repeats=-(-n // len(openings)))[:n]
+
+
+def played(bot: HuggingFace, n: int, args: argparse.Namespace, batch: int) -> list[Dialogue]:
+    return list(talk(matches(n, args.exchanges), {"bot": bot}, batch=batch, together=max(n, 1)))
+
+
+def plainly(bot: HuggingFace, n: int, args: argparse.Namespace, _: int) -> list[Dialogue]:
+    """What a script would do: a prompt, a call of `generate`, the next prompt."""
+    import torch
+
+    network, tokenizer = bot._writer.network, bot._writer.tokenizer
+    options = {"do_sample": True, "temperature": bot.temperature, "top_p": bot.top_p, "top_k": 0}
+    options |= {"max_new_tokens": bot.max_tokens, "pad_token_id": tokenizer.pad_token_id or tokenizer.eos_token_id}
+    dialogues = []
+    for match in matches(n, args.exchanges):
+        torch.manual_seed(match.seed)
+        turns = [Turn(text, "AB"[i % 2]) for i, text in enumerate(match.opening)]
+        for i in range(2 * match.exchanges):
+            ids = torch.tensor([bot._prompts.tokens(turns)], device=network.device)
+            with torch.inference_mode():
+                found = network.generate(ids, attention_mask=torch.ones_like(ids), **options)
+            text = tokenizer.decode(found[0, ids.shape[1] :], skip_special_tokens=True).strip()
+            turns.append(Turn(text or "…", "AB"[i % 2]))
+        dialogues.append(Dialogue(match.id, turns, given=2))
+    return dialogues
+
+
+def measured(side: Any, bot: HuggingFace, n: int, args: argparse.Namespace, batch: int) -> tuple[dict[str, Any], Any]:
+    side(bot, min(n, 2), args, batch)
+    start = time.perf_counter()
+    dialogues = side(bot, n, args, batch)
+    seconds = time.perf_counter() - start
+    texts = [turn.text for dialogue in dialogues for turn in dialogue.turns[dialogue.given :]]
+    tokens = sum(len(row) for row in bot._writer.tokenizer(texts, add_special_tokens=False)["input_ids"])
+    facts = {
+        "dialogues": n,
+        "batch": batch,
+        "seconds": round(seconds, 2),
+        "dialogues_a_minute": round(60 * n / seconds, 1),
+        "tokens_a_reply": round(tokens / len(texts), 1),
+    }
+    return facts, dialogues
+
+
+def compared(args: argparse.Namespace, model: str) -> dict[str, Any]:
+    bot = HuggingFace(
+        model, max_tokens=args.tokens, batch=args.batch, device=args.device, precision=args.precision, temperature=1.0
+    )
+    sides = {
+        "together": (played, args.dialogues, args.batch),
+        "one at a time": (played, args.single, 1),
+        "transformers": (plainly, args.single, 1),
+    }
+    found = {name: measured(side, bot, n, args, batch) for name, (side, n, batch) in sides.items()}
+    facts: dict[str, Any] = {name: result[0] for name, result in found.items()}
+    pace = {name: facts[name]["dialogues_a_minute"] for name in sides}
+    ratios = {name: round(pace["together"] / pace[name], 2) for name in ("one at a time", "transformers")}
+    together = {dialogue.id: dialogue for dialogue in found["together"][1]}
+    same = sum(together.get(dialogue.id) == dialogue for dialogue in found["one at a time"][1])
+    return {
+        "model": bot.signature(),
+        "device": _device(bot),
+        **facts,
+        "ratios": ratios,
+        "same_dialogues": f"{same} of {args.single}",
+    }
+
+
+def _device(bot: HuggingFace) -> str:
+    import torch
+
+    if bot._writer.device.type == "cuda":
+        return str(torch.cuda.get_device_name())
+    return f"{platform.machine()}, {torch.get_num_threads()} threads"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", help="a folder, package or hub:… (default: random weights)")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--precision", choices=("auto", "float32", "bfloat16", "float16"), default="auto")
+    parser.add_argument("--dialogues", type=int, default=512, help="that are played together (default 512)")
+    parser.add_argument("--single", type=int, default=8, help="that are played one at a time (default 8)")
+    parser.add_argument("--exchanges", type=int, default=5)
+    parser.add_argument("--tokens", type=int, default=32, help="of a reply, at most (default 32)")
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--hidden", type=int, default=512, help="of the random model")
+    parser.add_argument("--layers", type=int, default=8, help="of the random model")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        facts = compared(args, args.model or made_model(Path(folder), args))
+    if args.json:
+        print(json.dumps(facts, indent=2))
+        return
+    print(f"{facts['model']}\n{facts['device']}")
+    for name in ("together", "one at a time", "transformers"):
+        side = facts[name]
+        said = f"{side['dialogues_a_minute']:>10,.1f} dialogues a minute, {side['tokens_a_reply']} tokens a reply"
+        print(f"{name:<14} {said} ({side['dialogues']} dialogues in {side['seconds']} s, batch {side['batch']})")
+    for name, ratio in facts["ratios"].items():
+        print(f"together is {ratio} × as fast as {name}")
+    print(f"same dialogues together and one at a time: {facts['same_dialogues']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""How far a ranking rests on who was chosen to talk with: cheating in all-play-all, and partners that carry a rank.
+
+Sato et al. (2022, §7): in all-play-all the systems under test are each other's partners, so whoever chooses the systems
+chooses the partners. To push a *favoured* system above an *unfavoured* one, they add two look-alikes of the unfavoured
+one: talking with its like, it repeats itself and loses points. `cheating` compares the favoured with the unfavoured
+system in the fair set (all systems) and in the unfair set of four, for each system that could be favoured, and counts
+wins in a 2 × 2 table. What was recorded in an all-play-all is enough: the unfair set's dialogues are among the fair
+set's, since a dialogue does not depend on who else takes part. `play` may be given to play the sets instead.
+
+`influence` asks the same of a fixed partner set: how each rank moves when a partner is dropped, added from a pool, or
+swapped for one of the pool.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from interloq.errors import InputError, nearest
+from interloq.meta.correlate import kendall_rows
+from interloq.meta.dialogue_scores import DialogueScore, means
+from interloq.meta.rank import ranks_of
+from interloq.metrics.metric import Array
+
+# ---- cheating by the choice of systems -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One system favoured over another: how far it is ahead in the fair set and in the unfair one."""
+
+    favoured: str
+    unfair_set: tuple[str, ...]
+    fair: float  # favoured minus unfavoured; NaN where one has no score
+    unfair: float
+    dialogues: int  # of both in the unfair set
+
+    @property
+    def overturned(self) -> bool:
+        """Lost in the fair set, won in the unfair one."""
+        return self.unfair > 0 and self.fair <= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cheating:
+    unfavoured: str
+    alike: tuple[str, ...]
+    trials: tuple[Trial, ...]
+
+    @property
+    def table(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Rows: favoured wins, loses in the fair set; columns: wins, loses in the unfair one. A tie is no win."""
+        known = [(trial.fair > 0, trial.unfair > 0) for trial in self.trials if trial.favoured not in self.untold]
+        wins, loses = ((known.count((fair, True)), known.count((fair, False))) for fair in (True, False))
+        return wins, loses
+
+    @property
+    def untold(self) -> tuple[str, ...]:
+        """Favoured systems without a score in one of the sets."""
+        return tuple(trial.favoured for trial in self.trials if math.isnan(trial.fair + trial.unfair))
+
+
+def cheating(
+    rows: Sequence[DialogueScore],
+    unfavoured: str,
+    alike: Sequence[str],
+    *,
+    favoured: Iterable[str] = (),
+    lower_is_better: bool = False,
+    play: Callable[[tuple[str, ...]], Sequence[DialogueScore]] | None = None,
+) -> Cheating:
+    """Try to favour each of `favoured` (all others, if none is named) over `unfavoured` with its look-alikes.
+
+    `rows` are of an all-play-all; `play` gives those of a set of systems, where they were not recorded.
+    """
+    systems = sorted({row.system for row in rows})
+    chosen = list(favoured) or [name for name in systems if name not in (unfavoured, *alike)]
+    _check_cast(systems, unfavoured, alike, chosen)
+    sign = -1.0 if lower_is_better else 1.0
+    fair = means(among(rows, systems))
+    trials = []
+    for name in chosen:
+        cast = tuple(dict.fromkeys((name, unfavoured, *alike)))
+        found = play(cast) if play else among(rows, cast)
+        unfair = means(found)
+        size = sum(row.system in (name, unfavoured) and not math.isnan(row.value) for row in found)
+        ahead = [sign * (scores.get(name, math.nan) - scores.get(unfavoured, math.nan)) for scores in (fair, unfair)]
+        trials.append(Trial(name, cast, ahead[0], ahead[1], size))
+    return Cheating(unfavoured, tuple(alike), tuple(trials))
+
+
+def among(rows: Iterable[DialogueScore], systems: Sequence[str]) -> list[DialogueScore]:
+    """The dialogues in which both sides are among these; with itself a system counts where that was played."""
+    return [row for row in rows if row.system in systems and row.partner in systems]
+
+
+def _check_cast(systems: Sequence[str], unfavoured: str, alike: Sequence[str], favoured: Sequence[str]) -> None:
+    if not alike:
+        raise InputError("no look-alike is named", cure="name systems similar to the unfavoured one, usually two")
+    for name in (unfavoured, *alike, *favoured):
+        if name not in systems:
+            raise InputError(f"no dialogue is of system {name!r}{nearest(name, systems)}")
+    for name in (*alike, *favoured):
+        if name == unfavoured:
+            raise InputError(f"{name!r} cannot be unfavoured and something else as well", cure="name another system")
+    if not favoured:
+        raise InputError("there is no system left to be favoured", cure="score more systems than the look-alikes")
+
+
+# ---- partners that carry a rank --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of the partner set, and the ranks after it."""
+
+    kind: str  # drop, add or swap
+    out: str
+    into: str
+    ranks: Mapping[str, int]
+    moves: Mapping[str, int]  # system → rank before minus rank after: positive where it rose
+    kendall: float  # with the scores before; NaN where one of them does not exist
+
+    @property
+    def moved(self) -> int:
+        return sum(map(abs, self.moves.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    partners: tuple[str, ...]
+    pool: tuple[str, ...]
+    ranks: Mapping[str, int]  # with the set as it is
+    changes: tuple[Change, ...]  # those that move most first
+
+    def range_of(self, system: str, kind: str = "") -> tuple[int, int] | None:
+        """The best and worst rank of a system over all changes of a kind; none where there is none."""
+        found = [change.ranks[system] for change in self.changes if kind in ("", change.kind)]
+        return (min(found), max(found)) if found else None
+
+
+def influence(
+    rows: Sequence[DialogueScore],
+    partners: Iterable[str] = (),
+    pool: Iterable[str] = (),
+    *,
+    lower_is_better: bool = False,
+) -> Influence:
+    """How ranks move when partners change. The set is `partners`, or all that are not in the pool."""
+    met = sorted({row.partner for row in rows})
+    spare = sorted(set(pool))
+    chosen = sorted(set(partners)) or [name for name in met if name not in spare]
+    for name in (*chosen, *spare):
+        if name not in met:
+            raise InputError(f"no dialogue is with partner {name!r}{nearest(name, met)}")
+    if both := sorted(set(chosen) & set(spare)):
+        raise InputError(f"{both[0]!r} is in the set and in the pool", cure="name it once")
+    if len(chosen) < 2 and not spare:
+        raise InputError(f"a set of {len(chosen)} partners cannot be changed", cure="name a pool of scored partners")
+    table = _Table(rows, lower_is_better)
+    base = table.scores(chosen)
+    changes = [table.change(base, kind, out, into, chosen) for kind, out, into in _changes(chosen, spare)]
+    order = sorted(changes, key=lambda change: (-change.moved, change.kind, change.out, change.into))
+    return Influence(tuple(chosen), tuple(spare), table.ranks(base), tuple(order))
+
+
+def _changes(chosen: Sequence[str], spare: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Drop one, add one, swap one for another."""
+    if len(chosen) > 1:
+        yield from (("drop", name, "") for name in chosen)
+    yield from (("add", "", name) for name in spare)
+    yield from (("swap", out, into) for out in chosen for into in spare)
+
+
+class _Table:
+    """Sums and sizes by system and partner, so that a change of partners costs no second pass."""
+
+    def __init__(self, rows: Sequence[DialogueScore], lower_is_better: bool) -> None:
+        self.systems = sorted({row.system for row in rows})
+        self.place = {name: i for i, name in enumerate(sorted({row.partner for row in rows}))}
+        self.sign = -1.0 if lower_is_better else 1.0
+        self.sums = np.zeros((len(self.systems), len(self.place)))
+        self.sizes = np.zeros_like(self.sums)
+        number = {name: i for i, name in enumerate(self.systems)}
+        for row in sorted(rows, key=lambda row: row.dialogue):
+            if not math.isnan(row.value):
+                self.sums[number[row.system], self.place[row.partner]] += row.value
+                self.sizes[number[row.system], self.place[row.partner]] += 1
+
+    def scores(self, partners: Iterable[str]) -> Array:
+        columns = [self.place[name] for name in sorted(partners)]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = self.sums[:, columns].sum(axis=1) / self.sizes[:, columns].sum(axis=1)
+        return np.asarray(np.round(self.sign * found, 12))
+
+    def ranks(self, scores: Array) -> dict[str, int]:
+        return {name: int(rank) for name, rank in zip(self.systems, ranks_of(scores), strict=True)}
+
+    def change(self, base: Array, kind: str, out: str, into: str, chosen: Sequence[str]) -> Change:
+        fresh = self.scores([name for name in (*chosen, into) if name and name != out])
+        before, after = self.ranks(base), self.ranks(fresh)
+        both = ~np.isnan(base) & ~np.isnan(fresh)
+        tau = float(kendall_rows(base[both][None], fresh[both][None])[0]) if both.sum() > 1 else math.nan
+        return Change(kind, out, into, after, {name: before[name] - after[name] for name in self.systems}, tau)

@@ -1,0 +1,215 @@
+"""Play until the ranking is settled: round by round, and stop when every two neighbours are apart or the budget ends.
+
+A round is one dialogue of every target with every partner, from one opening. A system's score in a round is the mean
+over its dialogues there, so the differences d_1 … d_n of two systems over n rounds are comparable draws, and
+
+    mean(d) ± t(1 − α'/2; n − 1) · sd(d) / √n
+
+holds their true difference with probability 1 − α'. Whoever looks again and again until an interval leaves 0 finds one
+in time, even where there is no difference. So the looks are planned beforehand, after a growing number of rounds, and α
+is divided evenly over all looks and all pairs of systems: α' = α / (looks · pairs). By Bonferroni's inequality the
+chance that any two systems are ever called apart in the wrong order, or though they are equal, is at most α, whatever
+the looks have in common. The price is some more dialogues than one look at the right time would need.
+
+Before a test of signs alone could tell (2^(1−n) > α') nothing is called apart: t intervals of few rounds rest on the
+differences being normal. A round in which a system has no score is left out of its comparisons, and counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from interloq.errors import InputError
+from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, means
+from interloq.metrics.metric import Array
+from interloq.play.schedule import Match
+from interloq.records import Dialogue, Score
+
+ALPHA = 0.05
+FIRST = 8  # rounds before the first look
+GROWTH = 1.3  # each look after so many times more rounds: few looks, and at most 30 % played in vain
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Two neighbours in the ranking, the better first."""
+
+    better: str
+    worse: str
+    difference: float  # of scores, better minus worse
+    interval: tuple[float, float]
+    rounds: int  # in which both have a score
+    apart: bool
+    alike: bool = False  # the interval lies within the margin
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    rounds: int
+    dialogues: int
+    order: tuple[str, ...]
+    gaps: tuple[Gap, ...]
+
+    @property
+    def settled(self) -> bool:
+        return bool(self.gaps) and all(gap.apart or gap.alike for gap in self.gaps)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How playing ended: the last look says what is known."""
+
+    settled: bool
+    rounds: int
+    dialogues: int
+    unscored: int  # dialogues without a score
+    looks: tuple[Look, ...]
+    level: float  # α': the error allowed for one pair at one look
+    budget: int  # rounds there could have been
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        return self.looks[-1].order if self.looks else ()
+
+    @property
+    def not_apart(self) -> tuple[Gap, ...]:
+        return tuple(gap for gap in self.looks[-1].gaps if not gap.apart) if self.looks else ()
+
+
+def settle(
+    play_round: Callable[[int], Sequence[Dialogue]],
+    score: Callable[[Sequence[Dialogue]], Iterable[Score]],
+    *,
+    budget: int,
+    systems: int,
+    alpha: float = ALPHA,
+    first: int = FIRST,
+    growth: float = GROWTH,
+    margin: float = 0.0,
+    lower_is_better: bool = False,
+    on_look: Callable[[Look], None] | None = None,
+) -> Settled:
+    """Play rounds 0, 1, … of at most `budget`, score each, and stop as soon as the order is settled."""
+
+    def rounds() -> Iterator[list[DialogueScore]]:
+        for number in range(budget):
+            dialogues = play_round(number)
+            yield dialogue_scores(score(dialogues), dialogues)
+
+    return watch(
+        rounds(),
+        budget=budget,
+        systems=systems,
+        alpha=alpha,
+        first=first,
+        growth=growth,
+        margin=margin,
+        lower_is_better=lower_is_better,
+        on_look=on_look,
+    )
+
+
+def watch(
+    rounds: Iterable[Sequence[DialogueScore]],
+    *,
+    budget: int,
+    systems: int,
+    alpha: float = ALPHA,
+    first: int = FIRST,
+    growth: float = GROWTH,
+    margin: float = 0.0,
+    lower_is_better: bool = False,
+    on_look: Callable[[Look], None] | None = None,
+) -> Settled:
+    """The same over rounds that are scored already; no more of them are taken than are needed."""
+    _check(budget, systems, alpha, first, growth, margin)
+    planned, level = plan_looks(budget, systems, alpha=alpha, first=first, growth=growth)
+    columns: list[dict[str, float]] = []
+    looks: list[Look] = []
+    dialogues = unscored = 0
+    for rows in rounds:
+        columns.append(means(rows))
+        dialogues += len({row.dialogue for row in rows})
+        unscored += sum(math.isnan(row.value) for row in rows)
+        if len(columns) in planned:
+            looks.append(_look(columns, dialogues, level, margin, -1.0 if lower_is_better else 1.0))
+            if on_look:
+                on_look(looks[-1])
+            if looks[-1].settled or len(columns) == budget:
+                break
+    ended = bool(looks) and looks[-1].settled
+    return Settled(ended, len(columns), dialogues, unscored, tuple(looks), level, budget)
+
+
+def _check(budget: int, systems: int, alpha: float, first: int, growth: float, margin: float) -> None:
+    checks = (
+        (budget >= 2, f"the budget must be two rounds or more, got {budget}"),
+        (systems >= 2, f"there must be two systems or more, got {systems}"),
+        (0 < alpha < 1, f"alpha must lie between 0 and 1, got {alpha}"),
+        (first >= 2, f"the first look needs two rounds or more, got {first}"),
+        (growth > 1, f"growth must be above 1, got {growth}"),
+        (margin >= 0, f"margin must not be negative, got {margin}"),
+    )
+    for fine, message in checks:
+        if not fine:
+            raise InputError(message)
+
+
+def plan_looks(
+    budget: int, systems: int, *, alpha: float = ALPHA, first: int = FIRST, growth: float = GROWTH
+) -> tuple[list[int], float]:
+    """After how many rounds to look, the last time at the end; and the error each pair may have at each look."""
+    pairs = systems * (systems - 1) // 2
+    looks = [min(first, budget)]
+    while looks[-1] < budget:
+        looks.append(min(budget, max(looks[-1] + 1, round(looks[-1] * growth))))
+    useful = [n for n in looks if 2.0 ** (1 - n) <= alpha / (len(looks) * pairs)]  # earlier looks could find nothing
+    looks = useful or [budget]
+    return looks, alpha / (len(looks) * pairs)
+
+
+def _look(columns: Sequence[dict[str, float]], dialogues: int, level: float, margin: float, sign: float) -> Look:
+    names = sorted(set().union(*columns))
+    table = np.array([[column.get(name, math.nan) for name in names] for column in columns])
+    known = {name: table[:, i] for i, name in enumerate(names) if not np.isnan(table[:, i]).all()}
+    order = sorted(known, key=lambda name: (-sign * float(np.nanmean(known[name])), name))
+    gaps = tuple(_gap(a, b, known[a] - known[b], level, margin, sign) for a, b in pairwise(order))
+    return Look(len(columns), dialogues, tuple(order), gaps)
+
+
+def _gap(better: str, worse: str, differences: Array, level: float, margin: float, sign: float) -> Gap:
+    found = differences[~np.isnan(differences)]
+    low, high = t_interval(found, level)
+    centre = float(found.mean()) if len(found) else math.nan
+    apart = 2.0 ** (1 - len(found)) <= level and (sign * low > 0 and sign * high > 0)
+    alike = margin > 0 and -margin <= low and high <= margin
+    return Gap(better, worse, centre, (low, high), len(found), apart, alike)
+
+
+def t_interval(differences: Array, level: float) -> tuple[float, float]:
+    """Where the mean difference lies, but for a probability of `level`; everywhere where there are fewer than two."""
+    from scipy import stats
+
+    if len(differences) < 2:
+        return (-math.inf, math.inf)
+    half = stats.t.ppf(1 - level / 2, len(differences) - 1) * differences.std(ddof=1) / math.sqrt(len(differences))
+    return (float(differences.mean() - half), float(differences.mean() + half))
+
+
+# ---- playing ---------------------------------------------------------------------------------------------------------
+
+
+def rounds_of(matches: Iterable[Match]) -> list[list[Match]]:
+    """Matches in rounds: the n-th match of every target with every partner is in round n, so that rounds are balanced.
+
+    A round that not every pair has is left out.
+    """
+    found: dict[tuple[str, str], list[Match]] = {}
+    for match in matches:
+        found.setdefault((match.target, match.partner), []).append(match)
+    return [list(round) for round in zip(*found.values(), strict=False)]

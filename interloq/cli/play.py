@@ -1,0 +1,203 @@
+"""`interloq play`: systems talk, to themselves, to each other, or to a fixed set of partners."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from typing import Any
+
+from interloq.cli import play_audit
+from interloq.cli.output import BadLines, add_common, print_json, print_table
+from interloq.errors import InputError
+from interloq.play.schedule import EXCHANGES, SCHEMES
+
+EXAMPLES = """\
+  interloq play run --scheme self-play --target mine=eliza -o dialogues.jsonl
+  interloq play partners --partner echo=echo --partner eliza=eliza --openings embedded:en -o partners.json
+  interloq play run --scheme bipartite --target "mine=hf(model='my-model')" --partners partners.json -o dialogues.jsonl
+  interloq play samples dialogues.jsonl -o samples.jsonl"""
+PATIENCE = 1_800.0
+DEFAULT = "embedded:en"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    running = actions.add_parser("run", help="play dialogues; a stopped run goes on with the same command")
+    running.add_argument(
+        "--scheme", choices=SCHEMES, default="bipartite", help="who talks with whom (default bipartite)"
+    )
+    _add_bots(running, "target", "a system to be judged")
+    running.add_argument("--partners", metavar="FILE", help="the partner set, made by `interloq play partners`")
+    running.add_argument("--partner", action="append", default=[], metavar="NAME=SPEC", help="or a partner; repeatable")
+    running.add_argument("--repeats", type=int, default=1, metavar="N", help="dialogues of a pair from one opening")
+    running.add_argument("--limit", type=int, metavar="N", help="use only so many openings, drawn by the seed")
+    running.add_argument("--seed", type=int, default=0, help="seed of all replies (default 0)")
+    running.add_argument("--batch", type=int, metavar="N", help="dialogues a bot answers at once (default: its own)")
+    running.add_argument("--same", type=int, default=3, metavar="K", help="note who says the same K times (default 3)")
+    running.add_argument("--stop-repeating", action="store_true", help="end a dialogue where a bot repeats itself")
+    running.add_argument(
+        "--patience", type=float, default=PATIENCE, metavar="S", help="seconds a batch may take; 0: any (default 1800)"
+    )
+    running.add_argument("--again", action="store_true", help="play dialogues in trouble once more")
+
+    making = actions.add_parser("partners", help="write a partner set that runs can share")
+    _add_bots(making, "partner", "a partner")
+    for action in (running, making):
+        action.add_argument("--openings", metavar="FILE", help=f"dialogues, lines or {DEFAULT} (the default), :ja, :zh")
+        action.add_argument("--given", type=int, default=2, metavar="N", help="utterances of an opening (default 2)")
+        action.add_argument("--exchanges", type=int, metavar="N", help=f"utterances of each bot (default {EXCHANGES})")
+
+    sampling = actions.add_parser("samples", help="write the target's utterances as samples to be scored")
+    sampling.add_argument("dialogues", metavar="DIALOGUES", help="what `interloq play run` wrote")
+    sampling.add_argument("--target", action="append", default=[], metavar="NAME", help="judge these systems instead")
+    for action in (running, making, sampling):
+        action.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write")
+    add_common(sampling)
+    for action in (running, making):
+        action.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    running.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    play_audit.add_arguments(
+        actions.add_parser("audit", help="ask how far a ranking rests on who was chosen to talk with")
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    actions = {"run": _run, "partners": _partners, "samples": _samples, "audit": play_audit.run}
+    return actions[args.action](args)
+
+
+def _add_bots(parser: argparse.ArgumentParser, what: str, said: str) -> None:
+    parser.add_argument(f"--{what}", action="append", default=[], metavar="NAME=SPEC", help=f"{said}; repeat for more")
+    parser.add_argument("--bots", metavar="FILE", help=f"TOML or JSON that maps {what}s' names to specs")
+
+
+def _run(args: argparse.Namespace) -> int:
+    from interloq.cli.play_view import watching
+    from interloq.play.run import play
+    from interloq.play.talk import Tally, close_all
+
+    if args.output == "-":
+        raise InputError("a run needs a file to go on from", cure="name one with -o")
+    plan, tally = _planned(args), Tally()
+    total = plan.run["exchanges"] * 2
+    try:
+        with (
+            contextlib.redirect_stdout(sys.stderr),  # a bot that prints must not stand in our output
+            watching(tally, len(plan.matches), total, quiet=args.quiet) as progress,
+        ):
+            play(
+                plan,
+                args.output,
+                batch=args.batch,
+                patience=args.patience,
+                again=args.again,
+                tally=tally,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        print(f"\n{tally.dialogues:,} dialogues are kept; the same command goes on", file=sys.stderr)
+        raise
+    finally:
+        close_all(plan.bots.values())
+    _show(args, plan, tally)
+    return 0
+
+
+def _planned(args: argparse.Namespace) -> Any:
+    from interloq.cli.play_bots import named_bots
+    from interloq.play.openings import read_openings
+    from interloq.play.partners import check_openings, load_partners, partner_bots
+    from interloq.play.run import plan
+
+    if args.partners and args.partner:
+        raise InputError("both a partner set and partners are given", cure="give --partners or --partner")
+    targets = named_bots(args.target, args.bots, "target")
+    known = load_partners(args.partners) if args.partners else None
+    source = args.openings or (known and known.source) or DEFAULT
+    openings = read_openings(source, given=args.given)
+    if known:
+        check_openings(known, openings, args.partners)
+        if args.exchanges not in (None, known.exchanges):
+            raise InputError(
+                f"the set is for {known.exchanges} exchanges, not {args.exchanges}",
+                cure="leave --exchanges out",
+                where=args.partners,
+            )
+    return plan(
+        args.scheme,
+        targets,
+        openings,
+        exchanges=known.exchanges if known else args.exchanges or EXCHANGES,
+        partners=partner_bots(known, args.partners) if known else named_bots(args.partner, None, "partner"),
+        known=known,
+        repeats=args.repeats,
+        limit=args.limit,
+        seed=args.seed,
+        same=args.same,
+        stop_repeating=args.stop_repeating,
+    )
+
+
+def _partners(args: argparse.Namespace) -> int:
+    from interloq.cli.play_bots import named_bots
+    from interloq.play.openings import read_openings
+    from interloq.play.partners import partner_set, save_partners
+    from interloq.play.talk import close_all
+
+    bots = named_bots(args.partner, args.bots, "partner")
+    if not bots:
+        raise InputError("no partner is named", cure="name one, for example --partner eliza=eliza")
+    source = args.openings or DEFAULT
+    openings = read_openings(source, given=args.given)
+    try:
+        found = partner_set(bots, openings, exchanges=args.exchanges or EXCHANGES, source=source)
+    finally:
+        close_all(bots.values())
+    save_partners(args.output, found)
+    facts = {"hash": found.hash, "partners": [p.name for p in found.partners], "openings": len(openings)}
+    if args.json:
+        print_json({**facts, "exchanges": found.exchanges})
+    elif args.output != "-":
+        print(
+            f"{args.output}: {len(bots)} partners, {len(openings)} openings, {found.exchanges} exchanges: {found.hash}"
+        )
+    return 0
+
+
+def _samples(args: argparse.Namespace) -> int:
+    from interloq.data.jsonl import header, read, write
+    from interloq.play.samples import Sampled, carried, samples
+
+    bad, tally = BadLines(), Sampled()
+    facts = {} if args.dialogues == "-" else header(args.dialogues)
+    dialogues = read(args.dialogues, kind="dialogues", strict=args.strict, on_reject=bad)
+    write(args.output, samples(dialogues, targets=args.target, tally=tally), kind="samples", **carried(facts))
+    bad.close(args.dialogues)
+    if args.json:
+        print_json({name: getattr(tally, name) for name in ("dialogues", "samples", "troubled", "silent")})
+    elif args.output != "-":
+        print(f"{tally.samples:,} samples from {tally.dialogues:,} dialogues, {tally.troubled:,} of these in trouble")
+        if tally.silent:
+            print(f"{tally.silent:,} dialogues without any utterance to judge")
+    return 0
+
+
+def _show(args: argparse.Namespace, plan: Any, tally: Any) -> None:
+    facts = tally.facts()
+    if args.json:
+        print_json({"output": args.output, **{k: plan.run[k] for k in ("scheme", "partners", "seed")}, **facts})
+        return
+    rows = [
+        [bot, f"{n['replies']:,}", f"{n['batches']:,}", f"{n['seconds']:.1f}", _listed(n["troubles"])]
+        for bot, n in facts["bots"].items()
+    ]
+    if rows:
+        print_table("", ["bot", "replies", "batches", "seconds", "troubles"], rows)
+    resumed = f", {tally.resumed:,} of them from before" if tally.resumed else ""
+    print(f"{args.output}: {tally.dialogues:,} dialogues{resumed}; {tally.short:,} ended too early")
+    print(f"partner set: {plan.run['partners']}")
+
+
+def _listed(troubles: dict[str, int]) -> str:
+    return ", ".join(f"{what} {n:,}" for what, n in troubles.items())

@@ -1,0 +1,105 @@
+"""`interloq play audit`: how far a ranking rests on the choice of systems and partners, from scored dialogues."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from interloq.cli.output import add_common, number, print_json, print_table
+
+if TYPE_CHECKING:
+    from interloq.arena.audit import Change, Cheating, Influence
+
+SHOWN = 10  # changes of partners in the table; --json holds all
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scores", nargs="+", metavar="SCORES", help="what `interloq score -o` wrote of `play samples`")
+    parser.add_argument(
+        "--dialogues",
+        action="append",
+        required=True,
+        metavar="FILE",
+        help="the dialogues that were scored; repeat for more",
+    )
+    parser.add_argument("-m", "--metric", default="", metavar="SPEC", help="the metric, where there are several")
+    parser.add_argument("--lower-is-better", action="store_true", help="the metric is better where it is lower")
+    parser.add_argument("--unfavoured", metavar="NAME", help="the system to be pushed down, in an all-play-all")
+    parser.add_argument("--alike", action="append", default=[], metavar="NAME", help="a look-alike of it; name two")
+    parser.add_argument(
+        "--favoured", action="append", default=[], metavar="NAME", help="the system to be pushed up (default: each)"
+    )
+    parser.add_argument("--in-set", action="append", default=[], metavar="NAME", help="a partner of the set")
+    parser.add_argument(
+        "--pool", action="append", default=[], metavar="NAME", help="a scored partner to add or swap in"
+    )
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from interloq.arena.audit import cheating, influence
+    from interloq.cli.rank import read_scored
+    from interloq.meta.dialogue_scores import dialogue_scores
+
+    scores, dialogues, _ = read_scored(args)
+    rows = dialogue_scores(scores, dialogues, metric=args.metric)
+    lower = args.lower_is_better
+    if args.unfavoured or args.alike or args.favoured:
+        tried = cheating(rows, args.unfavoured or "", args.alike, favoured=args.favoured, lower_is_better=lower)
+        if args.json:
+            print_json({**asdict(tried), "table": tried.table, "untold": tried.untold})
+        else:
+            _print_cheating(tried)
+        return 0
+    found = influence(rows, args.in_set, args.pool, lower_is_better=lower)
+    if args.json:
+        print_json(asdict(found))
+    else:
+        _print_influence(found)
+    return 0
+
+
+def _print_cheating(tried: Cheating) -> None:
+    rows = [
+        [t.favoured, number(t.fair, 4), number(t.unfair, 4), str(t.dialogues), "overturned" if t.overturned else ""]
+        for t in tried.trials
+    ]
+    title = f"favoured minus {tried.unfavoured}, with its look-alikes {', '.join(tried.alike)}"
+    print_table(title, ["favoured", "fair set", "unfair set", "dialogues", ""], rows)
+    wins, loses = tried.table
+    rows = [["favoured wins", *map(str, wins)], ["favoured loses", *map(str, loses)]]
+    print_table("", ["fair set \\ unfair set", "favoured wins", "favoured loses"], rows)
+    print(f"the choice of systems overturned {sum(t.overturned for t in tried.trials)} of {len(tried.trials)} rankings")
+    if tried.untold:
+        print(f"note: without a score in one of the sets, so not in the table: {', '.join(tried.untold)}")
+
+
+def _print_influence(found: Influence) -> None:
+    kinds = [kind for kind in ("drop", "add", "swap") if any(change.kind == kind for change in found.changes)]
+    rows = []
+    for system in sorted(found.ranks, key=lambda name: (found.ranks[name], name)):
+        ranges = [found.range_of(system, kind) or (0, 0) for kind in kinds]
+        rows.append([system, str(found.ranks[system]), *(_range(low, high) for low, high in ranges)])
+    names = {"drop": "one dropped", "add": "one added", "swap": "one swapped"}
+    print_table(
+        f"ranks with {len(found.partners)} partners, and when they change",
+        ["system", "rank", *(names[kind] for kind in kinds)],
+        rows,
+    )
+    shown = [_row(change) for change in found.changes[:SHOWN]]
+    print_table("changes that move ranks most", ["change", "places moved", "Kendall", "who moved"], shown)
+    still = sum(change.moved == 0 for change in found.changes)
+    print(f"{still} of {len(found.changes)} changes move no rank")
+
+
+def _row(change: Change) -> list[str]:
+    said = {"drop": f"without {change.out}", "add": f"with {change.into}", "swap": f"{change.into} for {change.out}"}
+    moves = [f"{name} {move:+d}" for name, move in sorted(change.moves.items(), key=lambda item: -item[1]) if move]
+    kendall = number(None if math.isnan(change.kendall) else change.kendall)
+    return [said[change.kind], str(change.moved), kendall, ", ".join(moves)]
+
+
+def _range(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low}–{high}"

@@ -1,0 +1,64 @@
+"""Bots as they are named on the command line: NAME=SPEC, or a TOML or JSON file that maps names to specs."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from interloq.data.files import open_bytes
+from interloq.errors import InputError
+from interloq.play.bot import Bot
+from interloq.play.schedule import check_name
+from interloq.registry import create, spec
+
+_NAMED = re.compile(r"([^=(]+)=(.*)", re.DOTALL)
+
+
+def named_bots(options: Sequence[str], file: str | None, what: str) -> dict[str, Bot]:
+    """Name → bot; a name that comes twice is refused. Equal specs are one bot."""
+    found: dict[str, Bot] = {}
+    same: dict[str, Bot] = {}
+    for name, text in [*map(_split, options), *(_file(file) if file else ())]:
+        check_name(name)
+        if name in found:
+            raise InputError(f"two {what}s are called {name!r}", cure="give each a name of its own")
+        bot = create(text, kind="bot")
+        found[name] = same.setdefault(spec(bot), bot)
+    return found
+
+
+def _split(option: str) -> tuple[str, str]:
+    """`mine=eliza` → mine, eliza; a spec alone is called by its component's name."""
+    if match := _NAMED.fullmatch(option):
+        return match[1].strip(), match[2].strip()
+    return option.partition("(")[0].strip(), option
+
+
+def _file(path: str) -> list[tuple[str, str]]:
+    with open_bytes(path) as stream:
+        data = stream.read()
+    try:
+        text = data.decode("utf-8")
+        pairs: Any = (
+            json.loads(text, object_pairs_hook=list)
+            if Path(path).suffix == ".json"
+            else list(tomllib.loads(text).items())
+        )
+    except (ValueError, UnicodeDecodeError) as error:  # both formats' errors are ValueErrors
+        raise InputError(
+            f"cannot be read: {error}", cure='write name = "spec" lines (TOML), or JSON', where=path
+        ) from error
+    return list(_checked(pairs, path))
+
+
+def _checked(pairs: Any, path: str) -> Iterable[tuple[str, str]]:
+    if not isinstance(pairs, list):
+        raise InputError(f"holds {type(pairs).__name__}, not names and specs", cure="map names to specs", where=path)
+    for pair in pairs:
+        if not isinstance(pair, tuple) or not isinstance(pair[1], str):
+            raise InputError(f"{pair!r:.60} is no name with a spec", cure="map names to specs", where=path)
+        yield pair

@@ -1,0 +1,168 @@
+"""`interloq rank`: scores of dialogues in, a ranking of systems with its doubts out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from interloq.cli.output import BadLines, add_common, interval, number, p_value, print_json, print_table, progress
+from interloq.records import Dialogue, Score
+
+if TYPE_CHECKING:
+    from interloq.meta.rank import Difference, Ranking, Standing
+
+EXAMPLES = """\
+  interloq rank scores.jsonl --dialogues dialogues.jsonl
+  interloq rank scores.jsonl --dialogues dialogues.jsonl --by partner --human judged.csv
+  interloq rank mine.jsonl theirs.jsonl --dialogues mine-dialogues.jsonl --dialogues their-dialogues.jsonl
+  interloq rank scores.jsonl --dialogues dialogues.jsonl --method bradley-terry --json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scores", nargs="+", metavar="SCORES", help="what `interloq score -o` wrote of `play samples`")
+    parser.add_argument(
+        "--dialogues",
+        action="append",
+        required=True,
+        metavar="FILE",
+        help="the dialogues that were scored; repeat for more",
+    )
+    parser.add_argument(
+        "-m", "--metric", default="", metavar="SPEC", help="rank by this metric only (default: by each)"
+    )
+    parser.add_argument(
+        "--method",
+        choices=("mean", "bradley-terry"),
+        default="mean",
+        help="mean over dialogues, or strength from wins on shared occasions (default mean)",
+    )
+    parser.add_argument(
+        "--by",
+        choices=("dialogue", "partner"),
+        default="dialogue",
+        help="what resamples draw: dialogues, or partners with all their dialogues (default dialogue)",
+    )
+    parser.add_argument("--lower-is-better", action="store_true", help="the metric is better where it is lower")
+    parser.add_argument("--human", metavar="FILE", help="people's score of each system, JSON or CSV: how far we agree")
+    parser.add_argument(
+        "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals and ranges (default 1000)"
+    )
+    parser.add_argument("--permutations", type=int, default=1000, metavar="N", help="exchanges a test (default 1000)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of resamples and exchanges (default 0)")
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from interloq.data.system_scores import read_system_scores
+    from interloq.meta.dialogue_scores import dialogue_scores, metrics_of
+    from interloq.meta.rank import rank
+
+    scores, dialogues, partner_set = read_scored(args)
+    human = read_system_scores(args.human) if args.human else None
+    rankings = []
+    with progress("ranking", quiet=args.quiet) as step:
+        for metric in [args.metric] if args.metric else metrics_of(scores):
+            found = rank(
+                dialogue_scores(scores, dialogues, metric=metric),
+                method=args.method,
+                by=args.by,
+                lower_is_better=args.lower_is_better,
+                n_bootstrap=args.bootstrap,
+                n_permutations=args.permutations,
+                seed=args.seed,
+                human=human,
+                partner_set=partner_set,
+            )
+            rankings.append(found)
+            step(1)
+    if args.json:
+        print_json({"rankings": [asdict(ranking) for ranking in rankings]})
+    else:
+        for ranking in rankings:
+            print_ranking(ranking)
+    return 0
+
+
+def read_scored(args: argparse.Namespace) -> tuple[list[Score], list[Dialogue], str]:
+    """Scores, their dialogues, and the hash of the partner set; files that may not be compared are refused."""
+    from interloq.data.jsonl import header
+    from interloq.errors import InputError
+    from interloq.meta.origin import common_origin
+
+    if "-" in (*args.scores, *args.dialogues):
+        raise InputError("a ranking cannot be made from a pipe", cure="write scores and dialogues to files")
+    for paths in (args.scores, args.dialogues):
+        for path in paths:
+            if paths.count(path) > 1:
+                raise InputError(f"{path} is named twice", cure="name each file once")
+    origin = common_origin({path: header(path) for path in (*args.dialogues, *args.scores)})
+    scores = [record for path in args.scores for record in _records(path, "scores", args.strict)]
+    dialogues = [record for path in args.dialogues for record in _records(path, "dialogues", args.strict)]
+    return scores, dialogues, origin.get("partners", "")
+
+
+def _records(path: str, kind: str, strict: bool) -> list[Any]:
+    from interloq.data.jsonl import read
+
+    bad = BadLines()
+    records = list(read(path, kind=kind, strict=strict, on_reject=bad))
+    bad.close(path)
+    return records
+
+
+# ---- for people ------------------------------------------------------------------------------------------------------
+
+
+def print_ranking(ranking: Ranking) -> None:
+    score = "score" if ranking.method == "mean" else "strength"
+    columns = ["system", "rank", "range", score, "95 % interval", "best", "dialogues", "unscored", "trouble"]
+    better = ", lower is better" if ranking.lower_is_better else ""
+    print_table(f"{ranking.metric}{better}", columns, [_row(standing) for standing in ranking.standings])
+    _print_differences(ranking.differences, score)
+    if ranking.human:
+        sizes = {estimate.n for estimate in ranking.human.values()}
+        rows = [[name.capitalize(), *_agreement(e)] for name, e in ranking.human.items()]
+        columns = ["coefficient", "value", "95 % interval", "p"]
+        print_table(f"agreement with people over {max(sizes)} systems", columns, rows)
+    for note in [*_reasons(ranking.standings), *ranking.notes]:
+        print(f"note: {note}")
+    print(f"signature: {ranking.signature}")
+
+
+def _row(standing: Standing) -> list[str]:
+    low, high = standing.rank_range or (0, 0)
+    ranks = "" if not standing.rank_range else str(low) if low == high else f"{low}–{high}"
+    best = "" if standing.best is None else f"{standing.best:.2f}"
+    counts = [str(n) for n in (standing.dialogues, standing.unscored, sum(standing.troubled.values()))]
+    place = str(standing.rank) if standing.rank else "–"
+    return [standing.system, place, ranks, number(standing.score, 4), interval(standing.ci, 4), best, *counts]
+
+
+def _print_differences(differences: Sequence[Difference], score: str) -> None:
+    if not differences:
+        return
+    columns = ["better > worse", f"{score} difference", "95 % interval", "p", "p (holm)", "n", "tested over"]
+    rows = []
+    for d in differences:
+        relation = "=" if d.difference == 0 else ">"
+        pair = f"{d.first} {relation} {d.second}"
+        over = "shared occasions" if d.paired else "all dialogues"
+        numbers = [number(d.difference, 4), interval(d.ci, 4), p_value(d.p), p_value(d.p_adjusted), str(d.n)]
+        rows.append([pair, *numbers, over])
+    print_table("is one system really better than another?", columns, rows)
+
+
+def _agreement(estimate: Any) -> list[str]:
+    return [number(estimate.value), interval(estimate.ci), p_value(estimate.p) if not estimate.note else estimate.note]
+
+
+def _reasons(standings: Sequence[Standing]) -> list[str]:
+    """Why dialogues have no score, and what went wrong in others."""
+    found = []
+    for standing in standings:
+        found += [f"{standing.system}: unscored, {reason} ({n})" for reason, n in standing.reasons.items()]
+        rest = {what: n - standing.reasons.get(what, 0) for what, n in standing.troubled.items()}
+        found += [f"{standing.system}: trouble in a scored dialogue, {what} ({n})" for what, n in rest.items() if n]
+    return found

@@ -1,0 +1,129 @@
+"""Follow-ups: what people say next when a reply was good or bad, by dimension.
+
+Three files come with Interloq, `en`, `ja` and `zh`; your own is a JSON file of the same form:
+
+    {"turn":     {"interesting": {"positive": ["Tell me more!"], "negative": ["That's really boring."]}},
+     "dialogue": {"coherent":    {"positive": [],                "negative": ["You are so confusing."]}}}
+
+Either part may be missing, and so may `positive` or `negative` of a dimension, but not both. `source` says where texts
+come from: of the file, or of one dimension. `full` lists the follow-ups of the metric `full`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from interloq.errors import InputError, nearest
+
+LANGUAGES = ("en", "ja", "zh")
+LEVELS = ("turn", "dialogue")
+SIDES = ("positive", "negative")
+FORM = 'write {"turn": {"DIMENSION": {"positive": ["…"], "negative": ["…"]}}}'
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """Follow-ups of one quality; `level` says whether a reply or a whole dialogue is judged."""
+
+    name: str
+    level: str
+    positive: tuple[str, ...]
+    negative: tuple[str, ...]
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUps:
+    """All dimensions of a file."""
+
+    where: str
+    dimensions: Mapping[str, Dimension]
+    full: tuple[str, ...] = ()
+
+    def dimension(self, name: str) -> Dimension:
+        """A dimension by its name; case, and `_` or `-` for a space, do not matter."""
+        found = self.dimensions.get(_plain(name))
+        if found is None:
+            raise InputError(f"no dimension {name!r}{nearest(_plain(name), self.dimensions)}", where=self.where)
+        return found
+
+    def texts(self) -> list[str]:
+        """Every follow-up once, in the order of the file."""
+        sides = (text for d in self.dimensions.values() for text in (*d.positive, *d.negative))
+        return list(dict.fromkeys(sides))
+
+
+def read_follow_ups(name: str | Path) -> FollowUps:
+    """Follow-ups of a language, or of a JSON file."""
+    name = str(name)
+    path = Path(__file__).with_name(f"{name}.json") if name in LANGUAGES else Path(name)
+    if not path.is_file():
+        known = ", ".join(LANGUAGES)
+        raise InputError(f"no follow-ups {name!r}", cure=f"name a JSON file, or one of these: {known}")
+    try:
+        content = orjson.loads(path.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"no JSON: {error}", cure=FORM, where=name) from error
+    if not isinstance(content, dict):
+        raise InputError(f"follow-ups must be an object, got {_shown(content)}", cure=FORM, where=name)
+    return _checked(content, name)
+
+
+def _checked(content: Mapping[str, Any], where: str) -> FollowUps:
+    known = (*LEVELS, "full", "source", "language")
+    for key in content:
+        if key not in known:
+            raise InputError(f"unknown part {key!r}{nearest(key, known)}", where=where)
+    dimensions: dict[str, Dimension] = {}
+    for level in LEVELS:
+        part = content.get(level, {})
+        if not isinstance(part, dict):
+            raise InputError(f"{level!r} must hold dimensions, got {_shown(part)}", cure=FORM, where=where)
+        for name, value in part.items():
+            if _plain(name) in dimensions:
+                raise InputError(f"dimension {name!r} is there twice", cure="give each its own name", where=where)
+            dimensions[_plain(name)] = _dimension(name, level, value, where)
+    full = _texts(content.get("full", []), "full", where)
+    if not dimensions and not full:
+        raise InputError("no dimension in the file", cure=FORM, where=where)
+    return FollowUps(where, dimensions, full)
+
+
+def _dimension(name: str, level: str, value: Any, where: str) -> Dimension:
+    if not isinstance(value, dict):
+        raise InputError(f"dimension {name!r} must be an object, got {_shown(value)}", cure=FORM, where=where)
+    for key in value:
+        if key not in (*SIDES, "source"):
+            raise InputError(f"{name!r} has an unknown part {key!r}{nearest(key, [*SIDES, 'source'])}", where=where)
+    positive, negative = (_texts(value.get(side, []), f"{name}.{side}", where) for side in SIDES)
+    if not positive and not negative:
+        raise InputError(f"dimension {name!r} has no follow-ups", cure="write at least one", where=where)
+    both = set(positive) & set(negative)
+    if both:
+        raise InputError(f"{name!r} has {min(both)!r} on both sides", cure="take it from one of them", where=where)
+    return Dimension(_plain(name), level, positive, negative, str(value.get("source", "")))
+
+
+def _texts(values: Any, name: str, where: str) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        raise InputError(f"{name} must be a list of texts, got {_shown(values)}", cure=FORM, where=where)
+    for i, text in enumerate(values):
+        if not isinstance(text, str) or not text.strip():
+            raise InputError(f"{name}[{i}] must be a text, got {_shown(text)}", cure="write what is said", where=where)
+    if len(set(values)) < len(values):
+        twice = next(text for text in values if values.count(text) > 1)
+        raise InputError(f"{name} has {twice!r} twice", cure="leave one out", where=where)
+    return tuple(values)
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.lower().replace("_", " ").replace("-", " ").split())
+
+
+def _shown(value: Any) -> str:
+    return f"{value!r:.60}"

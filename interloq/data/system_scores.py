@@ -1,0 +1,60 @@
+"""People's score of each system: `{"mine": 4.1, "theirs": 3.9}`, or a table with a name and a number in each line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from interloq.data.files import open_bytes
+from interloq.errors import InputError
+
+CURE = 'write {"system": score, …} as JSON, or lines system,score as CSV'
+
+
+def read_system_scores(path: str | Path) -> dict[str, float]:
+    """Name → score; the first line of a table may be a heading."""
+    with open_bytes(path) as file:
+        try:
+            text = file.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InputError("not UTF-8", cure="save the file as UTF-8", where=str(path)) from error
+    found: dict[str, float] = {}
+    for where, name, value in _json(text, str(path)) if text.lstrip().startswith("{") else _table(text, str(path)):
+        if name in found:
+            raise InputError(f"system {name!r} comes twice", cure="give each system one score", where=where)
+        if not math.isfinite(value):
+            raise InputError(f"the score of {name!r} is {value}", cure="leave the system out", where=where)
+        found[name] = value
+    if not found:
+        raise InputError("no scores of systems", cure=CURE, where=str(path))
+    return found
+
+
+def _json(text: str, path: str) -> Iterator[tuple[str, str, float]]:
+    try:
+        pairs: list[tuple[str, object]] = json.loads(text, object_pairs_hook=list)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not valid JSON ({error})", cure=CURE, where=path) from error
+    for name, value in pairs:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(f"the score of {name!r} is no number: {value!r:.60}", cure=CURE, where=path)
+        yield path, name, float(value)
+
+
+def _table(text: str, path: str) -> Iterator[tuple[str, str, float]]:
+    delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
+    for number, row in enumerate(csv.reader(io.StringIO(text), delimiter=delimiter), start=1):
+        if not any(cell.strip() for cell in row):
+            continue
+        where = f"{path}:{number}"
+        if len(row) != 2:
+            raise InputError(f"expected a system and a score, got {len(row)} cells", cure=CURE, where=where)
+        try:
+            yield where, row[0].strip(), float(row[1])
+        except ValueError as error:
+            if number > 1:
+                raise InputError(f"{row[1]!r} is no number", cure=CURE, where=where) from error

@@ -1,0 +1,210 @@
+"""From the scores of single utterances to scores of dialogues.
+
+A system's score in a dialogue is the mean over its own utterances that were scored. Two dialogues of different systems
+belong together where partner, opening, the side that begins and the number of the repeat are the same: such an
+*occasion* is what resamples draw and what systems are compared over. A dialogue that nobody scored is kept, with why.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from interloq.errors import InputError
+from interloq.play.samples import target_of
+from interloq.play.talk import kind_of, troubles
+from interloq.records import Dialogue, Score
+from interloq.signature import fingerprint
+
+NO_SCORE = "none of its utterances has a score"
+DECIMALS = 12  # of means, so that equal means tie whatever the order of summing
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueScore:
+    """What one metric says of one system in one dialogue; NaN where it says nothing, with the reason."""
+
+    dialogue: str
+    system: str
+    partner: str
+    value: float
+    occasion: str  # shared by the dialogues that systems are compared over
+    utterances: int = 0  # scored ones
+    reason: str = ""  # why there is no value
+    trouble: str = ""  # what went wrong while it was played: `name: what`, without the turn so that it can be counted
+    metric: str = ""
+
+
+def metrics_of(scores: Iterable[Score]) -> list[str]:
+    return sorted({score.metric for score in scores})
+
+
+def dialogue_scores(scores: Iterable[Score], dialogues: Iterable[Dialogue], *, metric: str = "") -> list[DialogueScore]:
+    """One row a dialogue and system, in the order of the ids; `metric` may be left out where there is only one.
+
+    A dialogue without any score is its target's. Where both sides of any are scored, both sides of all are meant.
+    """
+    by_id = {dialogue.id: dialogue for dialogue in _unique(dialogues)}
+    values, metric = _values(scores, metric)
+    _check_dialogues(values, by_id)
+    spoken: dict[str, set[str]] = {}
+    for id, system in values:
+        spoken.setdefault(id, set()).add(system)
+    both = any(len(systems) > 1 for systems in spoken.values())
+    rows = []
+    for id in sorted(by_id, key=natural):
+        dialogue = by_id[id]
+        judged = set(dialogue.systems.values()) if both else spoken.get(id) or {target_of(dialogue)}
+        rows += [_row(dialogue, system, values.get((id, system), {}), metric) for system in sorted(judged)]
+    return _numbered(rows)
+
+
+def partners(rows: Iterable[DialogueScore]) -> dict[str, set[str]]:
+    """Whom each system talked to."""
+    met: dict[str, set[str]] = {}
+    for row in rows:
+        met.setdefault(row.system, set()).add(row.partner)
+    return met
+
+
+def natural(id: str) -> list[tuple[int, str]]:
+    """A key that puts opening-2 before opening-10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]{1,18})", id)]
+
+
+def _unique(dialogues: Iterable[Dialogue]) -> Iterable[Dialogue]:
+    seen = set()
+    for dialogue in dialogues:
+        if dialogue.id in seen:
+            raise InputError(
+                f"dialogue {dialogue.id!r} comes twice",
+                cure="name each file of dialogues once; two runs of one system need two names",
+            )
+        seen.add(dialogue.id)
+        yield dialogue
+
+
+def _values(scores: Iterable[Score], metric: str) -> tuple[dict[tuple[str, str], dict[str, float]], str]:
+    """Scores by dialogue and system, then by utterance; NaN where the metric could not score one. And the metric."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    metrics = set()
+    for score in scores:
+        metrics.add(score.metric)
+        if metric and score.metric != metric:
+            continue
+        value = math.nan if score.value is None else float(score.value)
+        if math.isinf(value):
+            raise InputError(f"{score.metric} scored {score.id!r} {value}", cure="leave it unscored (null)")
+        dialogue = score.id.rpartition("#")[0]
+        if not dialogue or not score.system:
+            raise InputError(
+                f"score {score.id!r} of {score.metric} is not of an utterance in a dialogue",
+                cure="score what `interloq play samples` makes: ids <dialogue>#<turn>, each with its system",
+            )
+        turns = found.setdefault((dialogue, score.system), {})
+        if not _same(turns.setdefault(score.id, value), value):
+            raise InputError(
+                f"{score.metric} scored {score.id!r} twice: {turns[score.id]:g} and {value:g}",
+                cure="give each metric's scores once; two runs of one system need two names",
+            )
+    _check_metrics(metrics, metric)
+    return found, metric or metrics.pop()
+
+
+def _check_metrics(metrics: set[str], metric: str) -> None:
+    if not metrics:
+        raise InputError("there are no scores", cure="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
+    if metric not in metrics and (metric or len(metrics) > 1):
+        what = f"no scores of {metric!r}" if metric else f"scores of {len(metrics)} metrics"
+        raise InputError(what, cure=f"choose one of: {', '.join(sorted(metrics))}")
+
+
+def _check_dialogues(values: Mapping[tuple[str, str], object], by_id: Mapping[str, Dialogue]) -> None:
+    missing = sorted({dialogue for dialogue, _ in values} - by_id.keys(), key=natural)
+    if missing:
+        raise InputError(
+            f"{len(missing)} scored dialogues are not among the dialogues, for example {missing[0]!r}",
+            cure="name every file of dialogues that was scored",
+        )
+    for id, system in values:
+        if system not in by_id[id].systems.values():
+            known = ", ".join(sorted(set(by_id[id].systems.values()))) or "none"
+            raise InputError(
+                f"{system!r} has scores in dialogue {id!r}, whose systems are: {known}",
+                cure="give the dialogues that the samples were made from",
+            )
+
+
+def _row(dialogue: Dialogue, system: str, turns: Mapping[str, float], metric: str) -> DialogueScore:
+    known = sorted(value for value in turns.values() if not math.isnan(value))
+    partner = next((name for name in dialogue.systems.values() if name != system), system)
+    speaks = next((turn.speaker for turn in dialogue.turns[dialogue.given :]), "")
+    begins = dialogue.systems.get(speaks, speaks) == system
+    opening = fingerprint(*(turn.text for turn in dialogue.turns[: dialogue.given])) if dialogue.given else ""
+    trouble = "; ".join(dict.fromkeys(f"{bot}: {kind_of(what)}" for bot, what in troubles(dialogue)))
+    return DialogueScore(
+        dialogue=dialogue.id,
+        system=system,
+        partner=partner,
+        value=round(math.fsum(known) / len(known), DECIMALS) if known else math.nan,
+        occasion="|".join([partner, opening, "first" if begins else "second"]),
+        utterances=len(known),
+        reason="" if known else trouble or NO_SCORE,
+        trouble=trouble,
+        metric=metric,
+    )
+
+
+def _numbered(rows: Sequence[DialogueScore]) -> list[DialogueScore]:
+    """Repeats of one occasion are told apart by their number, in the order of the ids.
+
+    Where everybody talks with itself, the same opening is the same occasion.
+    """
+    seen: dict[tuple[str, str], int] = {}
+    numbered, itself = [], all(row.partner == row.system for row in rows)
+    for row in rows:
+        occasion = row.occasion.removeprefix(row.partner) if itself else row.occasion
+        seen[row.system, occasion] = seen.get((row.system, occasion), 0) + 1
+        numbered.append(replace(row, occasion=f"{occasion}|{seen[row.system, occasion]}"))
+    return numbered
+
+
+def _same(first: float, second: float) -> bool:
+    return first == second or (math.isnan(first) and math.isnan(second))
+
+
+def means(rows: Iterable[DialogueScore]) -> dict[str, float]:
+    """A system's score: the mean over its scored dialogues; NaN where there is none."""
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        values.setdefault(row.system, [])
+        if not math.isnan(row.value):
+            values[row.system].append(row.value)
+    return {name: round(math.fsum(v) / len(v), DECIMALS) if v else math.nan for name, v in sorted(values.items())}
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """A system's best and worst dialogues, the most extreme first; no dialogue is both."""
+
+    best: tuple[DialogueScore, ...]
+    worst: tuple[DialogueScore, ...]
+    n: int  # dialogues to choose from
+
+
+def extremes(rows: Iterable[DialogueScore], n: int, *, lower_is_better: bool = False) -> dict[str, Extremes]:
+    """Up to n best and n worst scored dialogues of each system."""
+    scored: dict[str, list[DialogueScore]] = {}
+    for row in rows:
+        if not math.isnan(row.value):
+            scored.setdefault(row.system, []).append(row)
+    sign = 1 if lower_is_better else -1
+    found = {}
+    for system, own in sorted(scored.items()):
+        order = sorted(own, key=lambda row: (sign * row.value, natural(row.dialogue)))
+        best = order[: min(n, (len(order) + 1) // 2)]
+        worst = order[len(best) :][::-1][:n]
+        found[system] = Extremes(tuple(best), tuple(worst), len(order))
+    return found

@@ -1,0 +1,72 @@
+"""Whether dialogues may be compared at all: same partner set, same scheme, same openings, same length.
+
+`interloq play` writes these into the header of dialogues, and what is made of them carries them on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from interloq.errors import InputError
+
+FACTS = {
+    "partners": "partner sets",
+    "scheme": "schemes",
+    "openings": "openings",
+    "exchanges": "numbers of exchanges",
+}
+_IN_SIGNATURE = re.compile(r"(?:^|\|)partners:([^|]+)")
+
+
+def common_origin(headers: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """What all files (name → header) say of their origin; files that differ are refused."""
+    told = {path: origin(header) for path, header in headers.items()}
+    found: dict[str, str] = {}
+    for fact, many in FACTS.items():
+        values = {path: facts[fact] for path, facts in told.items() if fact in facts}
+        for path, value in values.items():
+            if value != found.setdefault(fact, value):
+                first = next(other for other in values if values[other] == found[fact])
+                raise InputError(
+                    f"{first} and {path} come from different {many}: {found[fact]} and {value}",
+                    cure="scores can only be compared over the same partners and openings: "
+                    "play the systems of one file against the set of the other",
+                )
+    _check_silent(told, headers)
+    _check_bots(headers)
+    return found
+
+
+def origin(header: Mapping[str, Any]) -> dict[str, str]:
+    """What one header says, in fields of its own or in its signature."""
+    facts = {name: str(header[name]) for name in FACTS if header.get(name) not in (None, "")}
+    signed = _IN_SIGNATURE.search(str(header.get("signature", "")))
+    return {"partners": signed[1], **facts} if signed else facts
+
+
+def _check_silent(told: Mapping[str, Mapping[str, str]], headers: Mapping[str, Mapping[str, Any]]) -> None:
+    """Dialogues of a known partner set beside dialogues that name none."""
+    dialogues = [path for path in told if headers[path].get("kind") in ("dialogues", None)]
+    named = [path for path in dialogues if "partners" in told[path]]
+    silent = [path for path in dialogues if "partners" not in told[path]]
+    if named and silent:
+        raise InputError(
+            f"{named[0]} was played against partner set {told[named[0]]['partners']}, {silent[0]} names no partner set",
+            cure="play both with the same --partners, or rank them apart",
+        )
+
+
+def _check_bots(headers: Mapping[str, Mapping[str, Any]]) -> None:
+    """One name, one system: files may not call two systems the same."""
+    seen: dict[str, tuple[str, str]] = {}
+    for path, header in headers.items():
+        bots = header.get("bots")
+        for name, signature in (bots if isinstance(bots, dict) else {}).items():
+            first, known = seen.setdefault(name, (path, str(signature)))
+            if known != str(signature):
+                raise InputError(
+                    f"{first} and {path} both have a system {name!r}, but not the same one: {known} and {signature}",
+                    cure="give one of them another name when it plays",
+                )

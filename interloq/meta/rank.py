@@ -1,0 +1,420 @@
+"""Rank systems from the scores of their dialogues, and say how sure each rank is.
+
+A system's score is the mean over its dialogues of the mean over its utterances (Sato et al., 2022), or its strength in
+the sense of Bradley and Terry, from comparisons on shared occasions. Resamples draw occasions with all dialogues on
+them (dialogues, where both sides are judged), or with `by="partner"` whole partners: the first asks what other openings
+would have changed, the second what other partners would. The systems stay. From the resamples come the intervals, the
+range of ranks (2.5th to 97.5th percentile) and the probability of being best. Two systems are tested by exchanging
+their scores on each shared occasion (or all with one partner) at random; where they share none, by dealing their
+dialogues out anew. Holm adjusts over all pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.errors import InputError
+from interloq.meta import correlate
+from interloq.meta.bradley_terry import PRIOR, Comparison, comparisons, joined, strengths, wins
+from interloq.meta.dialogue_scores import DialogueScore, partners
+from interloq.meta.significance import adjusted, permutation_p, swaps
+from interloq.meta.table import COEFFICIENTS, Estimate
+from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
+from interloq.metrics.metric import Array
+from interloq.signature import fingerprint
+from interloq.version import __version__
+
+Method = Literal["mean", "bradley-terry"]
+Unit = Literal["dialogue", "partner"]
+FEW_PARTNERS = 10  # with fewer clusters percentile intervals are known to be too narrow
+NAMED = 5  # names a note tells
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where one system stands; no rank where it has no score."""
+
+    system: str
+    score: float
+    ci: tuple[float, float] | None
+    rank: int | None
+    rank_range: tuple[int, int] | None
+    best: float | None  # the share of resamples in which it came first; ties share
+    dialogues: int  # scored ones
+    utterances: int
+    unscored: int
+    reasons: Mapping[str, int]  # why dialogues have no score
+    troubled: Mapping[str, int]  # what went wrong in dialogues, scored or not
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Is the first system really better than the second?"""
+
+    first: str
+    second: str
+    difference: float  # of their scores: positive where the first has the higher one
+    ci: tuple[float, float] | None
+    p: float | None
+    p_adjusted: float | None
+    n: int  # shared occasions it was tested over; dialogues of both where they share none
+    paired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    metric: str
+    method: Method
+    by: Unit
+    lower_is_better: bool
+    standings: tuple[Standing, ...]  # best first
+    differences: tuple[Difference, ...]  # every two ranked systems, the better first
+    human: Mapping[str, Estimate]  # coefficient → with the ranking by people; empty where none was given
+    notes: tuple[str, ...]
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    method: Method
+    by: Unit
+    lower_is_better: bool
+    n_bootstrap: int
+    n_permutations: int
+    seed: int
+
+
+def rank(
+    rows: Iterable[DialogueScore],
+    *,
+    method: Method = "mean",
+    by: Unit = "dialogue",
+    lower_is_better: bool = False,
+    n_bootstrap: int = 1000,
+    n_permutations: int = 1000,
+    seed: int = 0,
+    human: Mapping[str, float] | None = None,
+    partner_set: str = "",
+) -> Ranking:
+    """The ranking by one metric, from what `dialogue_scores` makes; `human` is people's score of each system."""
+    settings = _Settings(method, by, lower_is_better, n_bootstrap, n_permutations, seed)
+    _check(settings)
+    rows = sorted(rows, key=lambda row: (row.system, row.occasion, row.dialogue))
+    scored = [row for row in rows if not math.isnan(row.value)]
+    systems = sorted({row.system for row in scored})
+    found = _oriented(comparisons(scored), lower_is_better)
+    values, resampled = _mean(scored, systems, settings) if method == "mean" else _strengths(found, systems, settings)
+    sign = -1.0 if lower_is_better and method == "mean" else 1.0  # strengths are higher for the better already
+    places = sign * values, sign * resampled
+    by_pair: dict[tuple[str, str], list[Comparison]] = {}
+    for comparison in found:
+        by_pair.setdefault((comparison.first, comparison.second), []).append(comparison)
+    tests = [_test(pair, scored, by_pair.get(pair, []), settings) for pair in combinations(systems, 2)]
+    return Ranking(
+        metric=next((row.metric for row in rows), ""),
+        method=method,
+        by=by,
+        lower_is_better=lower_is_better,
+        standings=tuple(_standings(rows, systems, values, resampled, places)),
+        differences=tuple(_differences(systems, values, resampled, places[0], tests)),
+        human=_human(systems, places, human) if human else {},
+        notes=tuple(_notes(rows, systems, found, settings, human)),
+        signature=_signature(rows, settings, partner_set),
+    )
+
+
+def _oriented(found: Sequence[Comparison], lower_is_better: bool) -> list[Comparison]:
+    """Comparisons in which a positive difference is a win."""
+    return [replace(c, difference=-c.difference) for c in found] if lower_is_better else list(found)
+
+
+def _check(settings: _Settings) -> None:
+    if settings.method not in ("mean", "bradley-terry"):
+        raise InputError(f"cannot rank by {settings.method!r}", cure="method is mean or bradley-terry")
+    if settings.by not in ("dialogue", "partner"):
+        raise InputError(f"cannot resample by {settings.by!r}", cure="by is dialogue or partner")
+    for name in ("n_bootstrap", "n_permutations"):
+        if getattr(settings, name) < 0:
+            raise InputError(f"{name} must not be negative, got {getattr(settings, name)}")
+
+
+# ---- scores and their resamples --------------------------------------------------------------------------------------
+
+
+def _mean(rows: Sequence[DialogueScore], systems: Sequence[str], settings: _Settings) -> tuple[Array, Array]:
+    """Means of systems, and a row of means a resample; NaN for a system that no drawn unit has."""
+    both = _both_sides(rows)
+    unit = _numbers([_unit(row, settings.by, both) for row in rows])
+    place = {name: i for i, name in enumerate(systems)}
+    shape = int(unit.max(initial=-1)) + 1, len(systems)
+    cell = unit * shape[1] + np.array([place[row.system] for row in rows], dtype=np.intp)
+    values = np.array([row.value for row in rows])
+    columns = values, np.ones(len(rows))
+    sums, sizes = (np.bincount(cell, column, shape[0] * shape[1]).reshape(shape) for column in columns)
+    drawn = [_ratio(counts @ sums, counts @ sizes) for counts in _draws(shape[0], settings)]
+    resampled = np.concatenate(drawn) if drawn else np.empty((0, len(systems)))
+    return _ratio(sums.sum(axis=0), sizes.sum(axis=0)), resampled
+
+
+def _strengths(found: Sequence[Comparison], systems: Sequence[str], settings: _Settings) -> tuple[Array, Array]:
+    """Log strengths of systems, and a row of them a resample."""
+    if not found and len(systems) > 1:
+        raise InputError(
+            "no two systems share an occasion, so nothing can be compared",
+            cure="let all systems talk to the same partners from the same openings, or use method mean",
+        )
+    table = wins(found, systems, _numbers([_occasion(c, settings.by) for c in found]))
+    shape = len(systems), len(systems)
+    flat = table.reshape(len(table), shape[0] * shape[1])
+    drawn = [strengths((counts @ flat).reshape(-1, *shape)) for counts in _draws(len(table), settings)]
+    resampled = np.concatenate(drawn) if drawn else np.empty((0, len(systems)))
+    return strengths(table.sum(axis=0)), resampled
+
+
+def _draws(n: int, settings: _Settings) -> Iterator[Array]:
+    """How often each of n units stands in each resample; as floats, whose products are fast."""
+    counts = bootstrap_counts(n, settings.n_bootstrap if n else 0, settings.seed)
+    return (drawn.astype(np.float64) for drawn in counts)
+
+
+def _unit(row: DialogueScore, by: Unit, both_sides: bool) -> str:
+    return row.partner if by == "partner" else row.dialogue if both_sides else row.occasion
+
+
+def _occasion(comparison: Comparison, by: Unit) -> str:
+    return comparison.partner if by == "partner" else comparison.occasion
+
+
+def _both_sides(rows: Sequence[DialogueScore]) -> bool:
+    """Whether both systems of a dialogue are judged."""
+    return len({row.dialogue for row in rows}) < len(rows)
+
+
+def _numbers(names: Sequence[str]) -> NDArray[np.intp]:
+    """Names as numbers from 0, in the order of the names."""
+    place = {name: i for i, name in enumerate(sorted(set(names)))}
+    return np.array([place[name] for name in names], dtype=np.intp)
+
+
+def _ratio(total: NDArray[Any], size: NDArray[Any]) -> Array:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.round(total / np.where(size == 0, np.nan, size), 12))
+
+
+# ---- standings -------------------------------------------------------------------------------------------------------
+
+
+def _standings(
+    rows: Sequence[DialogueScore],
+    systems: Sequence[str],
+    values: Array,
+    resampled: Array,
+    places: tuple[Array, Array],
+) -> list[Standing]:
+    """Ranked systems from the best on, then those without a score by name."""
+    ranks, ranges, best = ranks_of(places[0]), _rank_ranges(places[1]), _best(places[1])
+    found = []
+    for name in sorted({row.system for row in rows}):
+        standing = _counted(name, [row for row in rows if row.system == name])
+        if name in systems:
+            i = systems.index(name)
+            ci = percentile_interval(resampled[:, i]) if len(resampled) else None
+            standing = replace(
+                standing, score=float(values[i]), ci=ci, rank=int(ranks[i]), rank_range=ranges[i], best=best[i]
+            )
+        found.append(standing)
+    return sorted(found, key=lambda s: (s.rank is None, s.rank or 0, s.system))
+
+
+def _counted(name: str, rows: Sequence[DialogueScore]) -> Standing:
+    reasons = Counter(row.reason for row in rows if row.reason)
+    return Standing(
+        system=name,
+        score=math.nan,
+        ci=None,
+        rank=None,
+        rank_range=None,
+        best=None,
+        dialogues=len(rows) - reasons.total(),
+        utterances=sum(row.utterances for row in rows),
+        unscored=reasons.total(),
+        reasons=dict(sorted(reasons.items())),
+        troubled=dict(sorted(Counter(row.trouble for row in rows if row.trouble).items())),
+    )
+
+
+def ranks_of(values: Array) -> NDArray[np.int64]:
+    """1 for the highest along the last axis; equal values share the better rank. NaN is below everything."""
+    values = np.where(np.isnan(values), -np.inf, values)
+    higher = values[..., None, :] > values[..., :, None]
+    return np.asarray(1 + higher.sum(axis=-1), dtype=np.int64)
+
+
+def _rank_ranges(resampled: Array) -> list[tuple[int, int] | None]:
+    if not len(resampled):
+        return [None] * resampled.shape[1]
+    ranks = ranks_of(resampled)
+    low = np.percentile(ranks, 2.5, axis=0, method="lower")
+    high = np.percentile(ranks, 97.5, axis=0, method="higher")
+    return [(int(a), int(b)) for a, b in zip(low, high, strict=True)]
+
+
+def _best(resampled: Array) -> list[float | None]:
+    if not len(resampled):
+        return [None] * resampled.shape[1]
+    first = ranks_of(resampled) == 1
+    return [float(share) for share in (first / first.sum(axis=1, keepdims=True)).mean(axis=0)]
+
+
+# ---- two systems -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    p: float | None
+    n: int
+    paired: bool
+
+
+def _test(
+    pair: tuple[str, str],
+    rows: Sequence[DialogueScore],
+    shared: Sequence[Comparison],
+    settings: _Settings,
+) -> _Test:
+    """Two systems over the occasions they share, or over all their dialogues."""
+    n_permutations, seed = settings.n_permutations, settings.seed
+    if len(shared) > 1:
+        each = np.array([c.difference if settings.method == "mean" else np.sign(c.difference) for c in shared])
+        units = np.bincount(_numbers([_occasion(c, settings.by) for c in shared]), each)
+        flipped = [(1 - 2 * swapped) @ units for swapped in swaps(len(units), n_permutations, seed)]
+        differences = np.concatenate(flipped) / len(shared)
+        return _Test(permutation_p(differences) if n_permutations else None, len(shared), True)
+    values = [np.array([row.value for row in rows if row.system == name]) for name in pair]
+    n = sum(map(len, values))
+    if not n_permutations or min(map(len, values)) == 0 or n < 3:
+        return _Test(None, n, False)
+    return _Test(permutation_p(_dealt(values[0], values[1], n_permutations, seed)), n, False)
+
+
+def _dealt(first: Array, second: Array, n_permutations: int, seed: int) -> Array:
+    """Differences of means: as it is, then with the dialogues dealt out at random."""
+    pooled, rng, n = np.concatenate([first, second]), np.random.default_rng(seed), len(first)
+    found = [first.mean() - second.mean()]
+    for _ in range(n_permutations):
+        order = rng.permutation(pooled)
+        found.append(order[:n].mean() - order[n:].mean())
+    return np.array(found)
+
+
+def _differences(
+    systems: Sequence[str], values: Array, resampled: Array, places: Array, tests: Sequence[_Test]
+) -> list[Difference]:
+    p_values = adjusted([test.p for test in tests])
+    found = []
+    for (i, j), test, p in zip(combinations(range(len(systems)), 2), tests, p_values, strict=True):
+        if places[j] > places[i]:
+            i, j = j, i
+        ci = percentile_interval(resampled[:, i] - resampled[:, j]) if len(resampled) else None
+        gap = float(values[i] - values[j])
+        found.append((i, j, Difference(systems[i], systems[j], gap, ci, test.p, p, test.n, test.paired)))
+    ranks = ranks_of(places)
+    found.sort(key=lambda item: (ranks[item[0]], ranks[item[1]], item[2].first, item[2].second))
+    return [difference for _, _, difference in found]
+
+
+# ---- people, notes, signature ----------------------------------------------------------------------------------------
+
+
+def _human(systems: Sequence[str], places: tuple[Array, Array], human: Mapping[str, float]) -> dict[str, Estimate]:
+    """Correlation over the systems that both rank; other dialogues would change it within the interval."""
+    shared = [i for i, name in enumerate(systems) if name in human]
+    people = np.array([human[systems[i]] for i in shared])
+    estimates = correlate.coefficients(places[0][shared], people)
+    rows = places[1][:, shared]
+    if not len(rows) or any(math.isnan(e.value) for e in estimates.values()):
+        return estimates
+    drawn = {name: correlate.by_rows(name, rows, np.broadcast_to(people, rows.shape)) for name in COEFFICIENTS}
+    return {name: replace(e, ci=percentile_interval(drawn[name])) for name, e in estimates.items()}
+
+
+def _notes(
+    rows: Sequence[DialogueScore],
+    systems: Sequence[str],
+    found: Sequence[Comparison],
+    settings: _Settings,
+    human: Mapping[str, float] | None,
+) -> list[str]:
+    notes = [
+        _resampling_note(rows, settings.by),
+        *_partner_notes([row for row in rows if row.system in systems], settings.by),
+    ]
+    unranked = sorted({row.system for row in rows} - set(systems))
+    if unranked:
+        notes.append(f"no dialogue has a score, so no rank: {_named(unranked)}")
+    unscored = sum(math.isnan(row.value) for row in rows)
+    if unscored:
+        notes.append(f"without a score, so in no mean: {unscored} of {len(rows)} dialogues")
+    together = np.zeros(len(found), dtype=np.intp)
+    if settings.method == "bradley-terry" and not joined(wins(found, systems, together).sum(axis=0)):
+        notes.append("some systems were never compared, not even through others: the prior alone orders them")
+    if human is not None:
+        strangers = sorted(set(systems) ^ set(human))
+        if strangers:
+            notes.append(f"only scored or only judged by people, so not in the correlation: {_named(strangers)}")
+    return notes
+
+
+def _resampling_note(rows: Sequence[DialogueScore], by: Unit) -> str:
+    if by == "partner":
+        return "resamples draw partners, with all dialogues they took part in; the systems stay the same"
+    unit = "dialogues, with both sides" if _both_sides(rows) else "occasions, with the dialogues of all systems on them"
+    return f"resamples draw {unit}; partners and systems stay the same"
+
+
+def _partner_notes(rows: Sequence[DialogueScore], by: Unit) -> list[str]:
+    """Systems that met different partners are not comparable; nobody has to meet itself."""
+    met, notes = partners(rows), []
+    everyone = set().union(*met.values())
+    lacking = {name: sorted(everyone - found - {name}) for name, found in met.items()}
+    selves = all(found == {name} for name, found in met.items())
+    if any(lacking.values()) and not selves:
+        name = next(name for name in sorted(lacking) if lacking[name])
+        notes.append(
+            f"systems met different partners ({name!r} never met {_named(lacking[name])}): "
+            "their scores are not comparable"
+        )
+    sizes = Counter(row.system for row in rows)
+    if len(set(sizes.values())) > 1:
+        (most, n), (fewest, m) = sizes.most_common()[0], sizes.most_common()[-1]
+        notes.append(f"systems have different numbers of dialogues: {most!r} {n}, {fewest!r} {m}")
+    if by == "partner" and len(everyone) < FEW_PARTNERS:
+        notes.append(f"only {len(everyone)} partners: intervals over partners are too narrow below {FEW_PARTNERS}")
+    return notes
+
+
+def _named(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(repr(name) for name in names[:NAMED]) + rest
+
+
+def _signature(rows: Sequence[DialogueScore], settings: _Settings, partner_set: str) -> str:
+    told = sorted(f"{row.dialogue}\0{row.system}\0{row.value!r}" for row in rows)
+    metric = next((row.metric for row in rows), "")
+    facts: dict[str, object] = {"metric": metric, "method": settings.method, "by": settings.by}
+    if settings.method == "bradley-terry":
+        facts["prior"] = PRIOR
+    if settings.lower_is_better:
+        facts["better"] = "lower"
+    facts |= {"scores": fingerprint(*told), "partners": partner_set, "resamples": settings.n_bootstrap}
+    facts |= {"permutations": settings.n_permutations, "seed": settings.seed}
+    parts = [f"{name}:{value}" for name, value in facts.items() if value != ""]
+    return "|".join(["rank", *parts, f"version:{__version__}"])

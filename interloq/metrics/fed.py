@@ -1,0 +1,104 @@
+"""FED (Mehri and Eskenazi, 2020): what would people say next? Likely praise speaks for a reply, likely blame against.
+
+conditional   s(f) = log p(f | dialogue) / tokens of f
+whole         s(f) = log p(dialogue, f) / tokens of both
+
+score = mean over positive f of s(f) − mean over negative f of s(f)
+
+The dialogue is the context with the reply. `over='sum'` adds up follow-ups instead (Sato et al., 2022, eq. 1). `sets`
+leaves out one side, and a dimension without positive follow-ups has 0 in their place. Higher is better in every mode.
+`prior` takes s(f) without any dialogue from each s(f): a constant for each dimension.
+
+`whole` is what the authors' program does: the mean is over the whole text, so the dialogue's own likelihood and its
+length are part of the score where the two sides differ in number. `conditional` asks for the follow-ups alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from interloq.data.follow_ups import FollowUps, read_follow_ups
+from interloq.errors import InputError
+from interloq.metrics.deep_fm import EMPTY
+from interloq.metrics.loaded import loaded
+from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.records import Sample
+from interloq.registry import Component
+from interloq.signature import fingerprint
+
+Mode = Literal["conditional", "whole"]
+Sets = Literal["both", "negative_only", "positive_only"]
+Over = Literal["mean", "sum"]
+Layout = Literal["eos", "lines", "chat"]  # of turns; see models.lm_turns
+SCORER = "interloq.models.dialogue_scorer:DialogueScorer"
+
+
+@dataclass(frozen=True)
+class Fed(Component):
+    model: str
+    dimension: str = "overall"
+    mode: Mode = "conditional"
+    follow_ups: str = "en"
+    sets: Sets = "both"
+    over: Over = "mean"
+    prior: bool = False
+    layout: Layout = "eos"
+    longest: int = 1024
+
+    def built_with(self) -> str:
+        positive, negative = self._sides(read_follow_ups(self.follow_ups))
+        return f"{self._scorer().signature()},follow-ups-{fingerprint(*positive, '', *negative)}"
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return None if sample.response.strip() else EMPTY
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        file = read_follow_ups(self.follow_ups)
+        positive, negative = self._sides(file)
+        values = self._values([turns(sample) for sample in samples], [*positive, *negative], file.texts())
+        if self.prior:
+            values = values - self._values([()], [*positive, *negative], [])
+        split = len(positive)
+        return score_rows(self._combined(values[:, :split]) - self._combined(values[:, split:]))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _values(self, dialogues: Sequence[tuple[str, ...]], asked: Sequence[str], every: Sequence[str]) -> Array:
+        """s(f), [dialogues, follow-ups]."""
+        whole = self.mode == "whole"
+        found = self._scorer().follow_up_scores(dialogues, asked, every=every, layout=self.layout, whole=whole)
+        if not whole:
+            return np.asarray(found.sums / found.counts)
+        tokens = found.context_counts[:, None] + found.counts
+        return np.asarray((found.context_sums[:, None] + found.sums) / tokens)
+
+    def _combined(self, values: Array) -> Array:
+        if not values.shape[1]:
+            return np.zeros(len(values))
+        return np.asarray(values.mean(axis=1) if self.over == "mean" else values.sum(axis=1))
+
+    def _sides(self, file: FollowUps) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        dimension = file.dimension(self.dimension)
+        positive = dimension.positive if self.sets != "negative_only" else ()
+        negative = dimension.negative if self.sets != "positive_only" else ()
+        if not positive and not negative:
+            side = self.sets.removesuffix("_only")
+            raise InputError(f"{dimension.name!r} has no {side} follow-ups", cure="use sets='both'", where=file.where)
+        return positive, negative
+
+    def _scorer(self) -> Any:
+        return loaded("fed", SCORER, self.model, longest=self.longest)
+
+
+def turns(sample: Sample) -> tuple[str, ...]:
+    """The dialogue with the reply as its last turn; turns without text are left out."""
+    return (*context(sample), sample.response)
+
+
+def context(sample: Sample) -> tuple[str, ...]:
+    return tuple(turn.text for turn in sample.context if turn.text.strip())

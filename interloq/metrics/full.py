@@ -1,0 +1,62 @@
+"""FULL (De Bruyn et al., 2022): how unlikely is it that people complain after this dialogue?
+
+likelihood   score = − Σ over five follow-ups f of log p(f | dialogue)
+perplexity   score = mean over five follow-ups of exp( − log p(f | dialogue) / tokens of f )
+
+The dialogue is the context with the reply. All five follow-ups complain, so higher is better. `likelihood` is the
+paper's sum of log-likelihoods, with its sign turned; `perplexity` is what the authors' program averages, but for two
+things: there a missing comma makes one follow-up of two, and the end token is foretold too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from interloq.data.follow_ups import read_follow_ups
+from interloq.errors import InputError
+from interloq.metrics.deep_fm import EMPTY
+from interloq.metrics.fed import SCORER, Layout, turns
+from interloq.metrics.loaded import loaded
+from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.records import Sample
+from interloq.registry import Component
+from interloq.signature import fingerprint
+
+
+@dataclass(frozen=True)
+class Full(Component):
+    model: str
+    mode: Literal["likelihood", "perplexity"] = "likelihood"
+    follow_ups: str = "en"
+    layout: Layout = "eos"
+    longest: int = 1024
+
+    def built_with(self) -> str:
+        return f"{self._scorer().signature()},follow-ups-{fingerprint(*self._follow_ups())}"
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return None if sample.response.strip() else EMPTY
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        found = self._scorer().follow_up_scores(
+            [turns(sample) for sample in samples], self._follow_ups(), layout=self.layout
+        )
+        if self.mode == "likelihood":
+            return score_rows(-found.sums.sum(axis=1))
+        return score_rows(np.exp(-found.sums / found.counts).mean(axis=1))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _follow_ups(self) -> tuple[str, ...]:
+        found = read_follow_ups(self.follow_ups)
+        if not found.full:
+            raise InputError("the file has no part 'full'", cure='write "full": ["…", …]', where=found.where)
+        return found.full
+
+    def _scorer(self) -> Any:
+        return loaded("full", SCORER, self.model, longest=self.longest)

@@ -1,0 +1,51 @@
+"""Perplexity: how much does the reply surprise a language model? Lower is better, unlike elsewhere.
+
+perplexity = exp( − log p(reply | context) / tokens of the reply )
+
+`context=False` leaves the context out. A set's perplexity is taken over all tokens of all replies, as is usual, not as
+the mean of the replies' perplexities. A reply without text has no tokens and is unscored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from interloq.metrics.deep_fm import EMPTY
+from interloq.metrics.fed import SCORER, Layout, context
+from interloq.metrics.loaded import loaded
+from interloq.metrics.metric import Array
+from interloq.records import Sample
+from interloq.registry import Component
+
+
+@dataclass(frozen=True)
+class Perplexity(Component):
+    model: str
+    context: bool = True
+    layout: Layout = "eos"
+    longest: int = 1024
+
+    def built_with(self) -> str:
+        return str(self._scorer().signature())
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return None if sample.response.strip() else EMPTY
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        sums, counts = self._scorer().reply_scores(
+            [context(sample) if self.context else () for sample in samples],
+            [sample.response for sample in samples],
+            layout=self.layout,
+        )
+        return np.column_stack([-sums, counts.astype(float)])
+
+    def value(self, total: Array) -> Array:
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            return np.asarray(np.exp(total[..., 0] / total[..., 1]))
+
+    def _scorer(self) -> Any:
+        return loaded("perplexity", SCORER, self.model, longest=self.longest)

@@ -1,0 +1,1 @@
+"""Bots, and the dialogues they have with each other."""

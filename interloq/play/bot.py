@@ -1,0 +1,128 @@
+"""The seam of bots: dialogues in, one reply a dialogue out; and what everything that speaks is checked for.
+
+A bot never stops a play because of one dialogue: what goes wrong is said in the reply's `trouble`. A trouble with text
+is a note on words that can be used (`too long`: they were cut); a trouble without text says why there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from interloq.errors import MissingDependencyError, SpecError
+from interloq.records import Turn
+
+LONGEST = 4_000  # characters of a reply; what is longer is cut
+SAID = 300  # characters of an error that are kept
+CRASHES = 24  # in a row, until a batch is no longer searched for the dialogue to blame: enough to find it among 2^20
+EMPTY, TOO_LONG, UNWRITABLE = "empty", "too long", "characters replaced that cannot be written"
+NOTHING_TO_ANSWER = "nothing to answer"
+JOINED = "; "  # between the troubles of one reply
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of characters: no JSON can hold these
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    text: str
+    trouble: str = ""  # "", or what went wrong: "crashed: …", "timed out", "empty", "too long" …
+
+
+class Bot(Protocol):
+    """A frozen dataclass whose fields are its whole configuration.
+
+    It may also have `batch`, how many dialogues it likes at once, and `close()`, which ends what it started.
+    """
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        """What the bot says next in each dialogue: from its turns and seed alone, whatever else is in the batch."""
+
+    def signature(self) -> str:
+        """The spec, and what stands behind it: weights, index, address. Reads all of it, so it fails early."""
+
+
+def guarded(
+    bot: Bot, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], *, longest: int = LONGEST
+) -> list[Reply]:
+    """The bot's replies, checked; whatever it raises becomes the trouble of the dialogue it was raised for.
+
+    A batch that crashes is halved until the guilty dialogue is alone, unless everything crashes.
+    """
+    return [checked(reply, longest=longest) for reply in _Searching(bot).replies(dialogues, seeds)]
+
+
+def checked(reply: Any, *, longest: int = LONGEST) -> Reply:
+    """A reply that can be kept: text or a trouble, no longer than allowed, and writable as JSON."""
+    if not isinstance(reply, Reply):
+        return Reply("", f"the bot gave {type(reply).__name__}, not a Reply")
+    for part in (reply.text, reply.trouble):  # a dataclass takes anything
+        if not issubclass(type(part), str):
+            return Reply("", f"the bot gave a Reply of {type(part).__name__}, not of text")
+    notes = [said for part in reply.trouble.split(JOINED) if (said := one_line(part))]
+    text = _UNWRITABLE.sub("\ufffd", reply.text)
+    notes += [UNWRITABLE] if text != reply.text else []
+    notes += [TOO_LONG] if len(text) > longest else []
+    text, trouble = text[:longest], JOINED.join(dict.fromkeys(notes))
+    return Reply(text, trouble) if text.strip() else Reply("", trouble or EMPTY)
+
+
+def crashed(error: BaseException) -> Reply:
+    said = one_line(str(error))
+    return Reply("", f"crashed: {type(error).__name__}" + (f": {said}" if said else ""))
+
+
+def one_line(text: str, longest: int = SAID) -> str:
+    """A message as it may stand in a record: one trouble on one line, without control characters, not too long."""
+    text = _CONTROLS.sub(" ", text).replace(";", ",").strip()
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def generator(seed: int, turns: Sequence[Turn]) -> np.random.Generator:
+    """Random numbers for one reply: from the dialogue's seed, and other ones at every turn."""
+    return np.random.default_rng([seed % 2**64, len(turns)])
+
+
+def roles(turns: Sequence[Turn]) -> list[Literal["user", "assistant"]]:
+    """Who spoke each turn, from the side of the bot that speaks next.
+
+    Of two named speakers the last one is the user. Without names, or with more, turns alternate from the last one back.
+    """
+    speakers = [turn.speaker for turn in turns]
+    if len(set(speakers)) == 2 and all(speakers):
+        return ["user" if speaker == speakers[-1] else "assistant" for speaker in speakers]
+    return ["assistant" if (len(turns) - i) % 2 == 0 else "user" for i in range(len(turns))]
+
+
+class _Searching:
+    """Asks a bot for replies, and searches a batch that crashes for the dialogue to blame."""
+
+    def __init__(self, bot: Bot) -> None:
+        self.bot, self.crashes = bot, 0
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Any]:
+        if not dialogues:
+            return []
+        try:
+            found = self._asked(dialogues, seeds)
+        except (MissingDependencyError, SpecError):  # no dialogue is to blame
+            raise
+        except (Exception, SystemExit) as error:
+            self.crashes += 1
+            if len(dialogues) == 1 or self.crashes >= CRASHES:
+                return [crashed(error)] * len(dialogues)
+            half = len(dialogues) // 2
+            return self.replies(dialogues[:half], seeds[:half]) + self.replies(dialogues[half:], seeds[half:])
+        self.crashes = 0
+        return found
+
+    def _asked(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Any]:
+        found: Any = self.bot.replies(dialogues, seeds)
+        if not isinstance(found, list | tuple):
+            raise TypeError(f"the bot gave {type(found).__name__}, not a list of replies")
+        if len(found) != len(dialogues):
+            raise ValueError(f"the bot gave {len(found)} replies to {len(dialogues)} dialogues")
+        return list(found)

@@ -1,0 +1,20 @@
+"""A bot that repeats the last turn: the least that a partner, or a test, can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from interloq.play.bot import NOTHING_TO_ANSWER, Reply
+from interloq.records import Turn
+from interloq.registry import Component
+from interloq.signature import signature
+
+
+@dataclass(frozen=True)
+class Echo(Component):
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:  # noqa: ARG002
+        return [Reply(turns[-1].text) if turns else Reply("", NOTHING_TO_ANSWER) for turns in dialogues]
+
+    def signature(self) -> str:
+        return signature(self)

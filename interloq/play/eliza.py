@@ -1,0 +1,77 @@
+"""A small talker after ELIZA (Weizenbaum, 1966): patterns of words, and answers that turn the speaker's words round.
+
+The rules are our own, for English, Japanese and Chinese; `language='auto'` looks at the letters of the last turn. The
+first rule that fits answers; its answers take turns by the seed, and one that was said in the dialogue comes again
+only when all of them were.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from interloq.play.bot import NOTHING_TO_ANSWER, Reply, generator
+from interloq.play.eliza_rules import RULES, TURNED
+from interloq.records import Turn
+from interloq.registry import Component
+from interloq.signature import fingerprint, signature
+
+Language = Literal["en", "ja", "zh"]
+LONGEST = 100  # characters of the speaker's words that are given back
+_KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u3400-\u9fff]")
+_END = re.compile(r"[.!?。！？…\n]+")
+
+
+@dataclass(frozen=True)
+class Eliza(Component):
+    language: Literal["auto", "en", "ja", "zh"] = "auto"
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        return [self._reply(turns, seed) for turns, seed in zip(dialogues, seeds, strict=True)]
+
+    def signature(self) -> str:
+        return signature(self, rules=fingerprint(repr((RULES, TURNED))))
+
+    def _reply(self, turns: Sequence[Turn], seed: int) -> Reply:
+        if not turns:
+            return Reply("", NOTHING_TO_ANSWER)
+        language = _language(turns[-1].text) if self.language == "auto" else self.language
+        answers = _answers(turns[-1].text, language)
+        said = {turn.text for turn in turns}
+        new = [answer for answer in answers if answer not in said] or answers
+        return Reply(new[int(generator(seed, turns).integers(len(new)))])
+
+
+def _language(text: str) -> Language:
+    if _KANA.search(text):
+        return "ja"
+    return "zh" if _HAN.search(text) else "en"
+
+
+def _answers(text: str, language: Language) -> list[str]:
+    """All that can be said to the text: by the first rule that fits its last sentence, or else an earlier one."""
+    sentences = [part.strip() for part in _END.split(text.replace("’", "'")) if part.strip()] or [""]
+    for pattern, answers in _rules(language):
+        for sentence in reversed(sentences):
+            if match := pattern.search(sentence):
+                words = _turned(match.groupdict().get("x") or "", language)
+                return [answer.replace("{x}", words) for answer in answers]
+    raise AssertionError("the last rule fits everything")
+
+
+def _turned(words: str, language: Language) -> str:
+    """The speaker's words from the other side: `my dog` is `your dog`."""
+    turned = TURNED[language]
+    words = words.strip(" ,;:、，")[:LONGEST].strip()
+    if language == "en":
+        return re.sub(r"[\w']+", lambda word: turned.get(word[0].lower(), word[0]), words)
+    each = re.compile("|".join(sorted(turned, key=len, reverse=True)))
+    return each.sub(lambda word: turned[word[0]], words)
+
+
+@cache
+def _rules(language: Language) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
+    return [(re.compile(pattern, re.IGNORECASE), answers) for pattern, answers in RULES[language]]

@@ -1,0 +1,98 @@
+"""A bot that is a Python function, named by the user as `module:function`.
+
+The function takes (turns, seed) and returns text; with `batch=N` it takes lists of both and returns a list of texts.
+The module is looked for as Python does, and in the working directory. Whatever the function raises is a trouble.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from interloq.errors import InputError
+from interloq.play.bot import Reply, crashed
+from interloq.records import Turn
+from interloq.registry import Component
+from interloq.signature import file_fingerprint, signature
+
+CURE = "name it as module:function, with a module that can be imported from here"
+
+
+@dataclass(frozen=True)
+class Function(Component):
+    path: str
+    batch: int = 0  # 0: the function answers one dialogue a call; otherwise up to so many
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.path.count(":") != 1:
+            raise InputError(f"{self.path!r} names no function", cure=CURE)
+        if self.batch < 0:
+            raise InputError(f"batch must be 0 or more, got {self.batch}")
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        if not self.batch:
+            return [self._one(turns, seed) for turns, seed in zip(dialogues, seeds, strict=True)]
+        found: list[Reply] = []
+        for start in range(0, len(dialogues), self.batch):
+            part = slice(start, start + self.batch)
+            texts = self._call([list(turns) for turns in dialogues[part]], list(seeds[part]))
+            found += [_reply(text) for text in _list(texts, len(dialogues[part]))]
+        return found
+
+    def signature(self) -> str:
+        """Names the file that the function stands in by what it holds; what that one imports is not looked at."""
+        return signature(self, source=_source(self._call))
+
+    def _one(self, turns: Sequence[Turn], seed: int) -> Reply:
+        try:
+            return _reply(self._call(list(turns), seed))
+        except (Exception, SystemExit) as error:
+            return crashed(error)
+
+    @cached_property
+    def _call(self) -> Callable[..., Any]:
+        return _imported(self.path)
+
+
+def _imported(path: str) -> Callable[..., Any]:
+    module, _, name = path.partition(":")
+    here = str(Path.cwd())
+    sys.path.append(here)  # last: nothing in the folder stands in for a module of Python's own
+    try:
+        found = attrgetter(name)(importlib.import_module(module))
+    except Exception as error:
+        raise InputError(f"{path!r} cannot be loaded: {type(error).__name__}: {error}", cure=CURE) from error
+    finally:
+        sys.path.remove(here)
+    if not callable(found):
+        raise InputError(f"{path!r} is {type(found).__name__}, not a function", cure=CURE)
+    return found  # type: ignore[no-any-return]
+
+
+def _source(call: Callable[..., Any]) -> str:
+    try:
+        return file_fingerprint(Path(inspect.getfile(inspect.unwrap(call))))
+    except (TypeError, OSError):  # builtin, or made by calling a class
+        return "unknown"
+
+
+def _reply(text: Any) -> Reply:
+    if isinstance(text, Reply):
+        return text
+    return Reply(text) if isinstance(text, str) else Reply("", f"the function gave {type(text).__name__}, not text")
+
+
+def _list(texts: Any, expected: int) -> list[Any]:
+    """Raised, not a trouble: `guarded` halves the batch, and what works alone is kept."""
+    if not isinstance(texts, list | tuple) or len(texts) != expected:
+        seen = f"{len(texts)} replies" if isinstance(texts, list | tuple) else type(texts).__name__
+        raise ValueError(f"the function gave {seen} to {expected} dialogues")
+    return list(texts)

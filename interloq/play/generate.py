@@ -1,0 +1,213 @@
+"""Texts that a language model writes after prompts, in batches, each as if it were alone.
+
+Sampling is Gumbel-max: token = argmax_v [ log p(v)/T + g(seed, step, v) ] over the nucleus of probability `top_p`, with
+noise that is a hash of the row's seed, the step and the token. So a text depends on its prompt and its seed, not on the
+rows beside it, nor on the device, but for the rounding of the network. T = 0 takes the likeliest token.
+
+What the model's own generation settings say of beams and sampling is replaced by this; the rest of them counts
+(tokens that end a text, penalties, lengths).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+import transformers
+
+from interloq.errors import InputError
+from interloq.models.batches import bucketed
+from interloq.models.pretrained import load_network, load_tokenizer, model_folder, weights_fingerprint
+from interloq.models.processes import pick_device
+
+Precision = Literal["auto", "float32", "bfloat16", "float16"]
+TOKENS = 65_536  # of prompts in a batch, padding included
+POSITIONS = 1_024  # where the model names no limit
+CURE = "name a language model that writes text: causal, or an encoder with a decoder"
+_SPREAD, _MIX = -7046029254386353131, (-4658895280553007687, -7723592293110705685)  # of splitmix64, as signed numbers
+
+
+@dataclass(frozen=True)
+class Sampling:
+    temperature: float
+    top_p: float
+    max_tokens: int
+
+
+class Writer:
+    """`name` is a folder, an installed package or `hub:org/name@revision`; see `models.pretrained`."""
+
+    def __init__(self, name: str, *, device: str = "auto", precision: Precision = "auto") -> None:
+        self.folder, self.device = model_folder(name), pick_device(device)
+        self.tokenizer = load_tokenizer(self.folder)
+        self.with_encoder = _has_encoder(self.folder)
+        kind = transformers.AutoModelForSeq2SeqLM if self.with_encoder else transformers.AutoModelForCausalLM
+        network = load_network(self.folder, kind, cure=CURE)
+        self.precision = _precision(precision, self.device)
+        try:
+            self.network = network.to(self.device, self.precision).eval()
+        except torch.OutOfMemoryError as error:
+            raise InputError(
+                f"no memory for the model on {self.device}", cure="use device='cpu'", where=name
+            ) from error
+        self.positions = int(getattr(network.config, "max_position_embeddings", None) or POSITIONS)
+        self.ends = self._ends()
+        self.size = 2**20  # rows of a batch: halved where memory is short
+
+    def fingerprint(self) -> str:
+        return weights_fingerprint(self.folder)
+
+    def room(self, max_tokens: int) -> int:
+        """Tokens of a prompt that leave room for the reply."""
+        if max_tokens >= self.positions:
+            raise InputError(f"max_tokens must be below the model's {self.positions} positions, got {max_tokens}")
+        return self.positions - (0 if self.with_encoder else max_tokens)
+
+    def texts(
+        self,
+        prompts: Sequence[Sequence[int]],
+        seeds: Sequence[int],
+        sampling: Sampling,
+        *,
+        size: int,
+        done: Callable[[str], bool] | None = None,
+    ) -> list[str | Exception]:
+        """What is written after each prompt, until a token that ends it or until `done(text)`."""
+        texts: list[str | Exception] = [""] * len(prompts)
+        lengths = np.array([len(prompt) for prompt in prompts], dtype=np.int64)
+        for batch in bucketed(lengths, size=min(size, self.size), tokens=TOKENS, rng=None):
+            rows = [list(prompts[i]) for i in batch]
+            for i, text in zip(batch, self._halving(rows, [seeds[i] for i in batch], sampling, done), strict=True):
+                texts[i] = text
+        return texts
+
+    def _halving(self, rows: list[list[int]], seeds: list[int], *options: Any) -> list[str | Exception]:
+        try:
+            return list(self._written(rows, seeds, *options))
+        except torch.OutOfMemoryError as error:
+            if len(rows) == 1:
+                return [MemoryError(f"no memory for a dialogue of {len(rows[0])} tokens on {self.device}: {error}")]
+        torch.cuda.empty_cache()
+        half = len(rows) // 2
+        self.size = min(self.size, half)  # later batches start smaller
+        return [
+            *self._halving(rows[:half], seeds[:half], *options),
+            *self._halving(rows[half:], seeds[half:], *options),
+        ]
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def _written(
+        self, rows: list[list[int]], seeds: list[int], sampling: Sampling, done: Callable[[str], bool] | None
+    ) -> list[str]:
+        ids, mask = _padded(rows, left=not self.with_encoder)
+        start = 1 if self.with_encoder else ids.shape[1]
+        stops = [_Done(self.tokenizer, start, done)] if done else []
+        found = self.network.generate(
+            input_ids=ids.to(self.device),
+            attention_mask=mask.to(self.device),
+            generation_config=self._settings(sampling),
+            logits_processor=transformers.LogitsProcessorList([_Sampled(sampling, seeds, start)]),
+            stopping_criteria=transformers.StoppingCriteriaList(stops),
+        )
+        return self.tokenizer.batch_decode(found[:, start:], skip_special_tokens=True)  # type: ignore[no-any-return]
+
+    def _settings(self, sampling: Sampling) -> Any:
+        settings = copy.deepcopy(self.network.generation_config)
+        changed = {"do_sample": False, "num_beams": 1, "temperature": None, "top_p": None, "top_k": None}
+        changed |= {"max_length": None, "max_new_tokens": sampling.max_tokens, "use_cache": True}
+        # nothing reads what stands after an end: any token will do for a model that has no pad
+        pad = self.tokenizer.pad_token_id
+        settings.update(**changed, eos_token_id=self.ends or None, pad_token_id=self.ends[0] if pad is None else pad)
+        return settings
+
+    def _ends(self) -> list[int]:
+        """Tokens that end a text, by the model and by its tokenizer."""
+        own = self.network.generation_config.eos_token_id
+        own = [own] if isinstance(own, int) else list(own or [])
+        return list(
+            dict.fromkeys([*own, *([] if self.tokenizer.eos_token_id is None else [self.tokenizer.eos_token_id])])
+        )
+
+
+class _Sampled(transformers.LogitsProcessor):  # type: ignore[misc]
+    """Scores whose greatest is a sample: filtered to the nucleus, with each row's own noise."""
+
+    def __init__(self, sampling: Sampling, seeds: Sequence[int], start: int) -> None:
+        self.sampling, self.start = sampling, start
+        self.seeds = torch.from_numpy(np.array([seed % 2**64 for seed in seeds], dtype=np.uint64).view(np.int64))
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        if self.sampling.temperature == 0:
+            return scores
+        scores = nucleus(scores.float() / self.sampling.temperature, self.sampling.top_p)
+        step = input_ids.shape[1] - self.start
+        return scores + gumbel(self.seeds.to(scores.device), step, scores.shape[1]).to(scores.dtype)
+
+
+class _Done(transformers.StoppingCriteria):  # type: ignore[misc]
+    """Ends a row once its text says so, such as at the end of a line."""
+
+    def __init__(self, tokenizer: Any, start: int, done: Callable[[str], bool]) -> None:
+        self.tokenizer, self.start, self.done = tokenizer, start, done
+
+    def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:  # noqa: ARG002
+        texts = self.tokenizer.batch_decode(input_ids[:, self.start :], skip_special_tokens=True)
+        return torch.tensor([self.done(text) for text in texts], device=input_ids.device)
+
+
+def nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:
+    """Logits with minus infinity for all but the likeliest tokens whose chances add up to top_p."""
+    if top_p >= 1:
+        return logits
+    ordered, places = logits.sort(dim=-1, descending=True, stable=True)
+    chances = ordered.softmax(-1)
+    before = chances.cumsum(-1) - chances
+    keep = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, places, before < top_p)
+    return logits.masked_fill(~keep, -torch.inf)
+
+
+def gumbel(seeds: torch.Tensor, step: int, tokens: int) -> torch.Tensor:
+    """Noise [rows, tokens] with the standard Gumbel distribution, a hash of seed, step and token."""
+    rows = _mixed(_mixed(seeds) + step * _SPREAD % 2**63)[:, None]
+    mixed = _mixed(rows + torch.arange(tokens, device=seeds.device) * _SPREAD)
+    uniform = (((mixed >> 12) & (2**52 - 1)).double() + 0.5) / 2**52  # never 0 or 1
+    return -torch.log(-torch.log(uniform))
+
+
+def _mixed(numbers: torch.Tensor) -> torch.Tensor:
+    """The finalizer of splitmix64 (Steele et al., 2014); torch's shift keeps the sign, so bits are masked off."""
+    numbers = numbers + _SPREAD
+    numbers = (numbers ^ ((numbers >> 30) & (2**34 - 1))) * _MIX[0]
+    numbers = (numbers ^ ((numbers >> 27) & (2**37 - 1))) * _MIX[1]
+    return numbers ^ ((numbers >> 31) & (2**33 - 1))
+
+
+def _padded(rows: list[list[int]], *, left: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids and what to attend to; a causal model's rows end together, because they grow at the end."""
+    longest = max(map(len, rows))
+    ids, mask = (torch.zeros((len(rows), longest), dtype=torch.long) for _ in range(2))
+    for i, row in enumerate(rows):
+        own = slice(longest - len(row), None) if left else slice(len(row))
+        ids[i, own], mask[i, own] = torch.tensor(row), 1
+    return ids, mask
+
+
+def _has_encoder(folder: Path) -> bool:
+    try:
+        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError, KeyError) as error:
+        said = str(error).strip().split("\n", 1)[0]
+        raise InputError(f"no model can be loaded: {said}", cure=CURE, where=str(folder)) from error
+    return bool(config.is_encoder_decoder)
+
+
+def _precision(name: Precision, device: torch.device) -> torch.dtype:
+    if name == "auto":
+        name = "bfloat16" if device.type == "cuda" else "float32"
+    found: torch.dtype = getattr(torch, name)
+    return found

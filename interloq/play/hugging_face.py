@@ -1,0 +1,101 @@
+"""A bot that is a language model: a folder of Hugging Face, an installed package, or `hub:org/name@revision`.
+
+Models with a chat template are given the dialogue as messages: what the others said is the user's, what the bot said is
+the assistant's. Without one (`chat=False`) the turns stand one after the other, each followed by `separator`, and the
+reply ends with the first line; `separator='eos'` is the model's own end token, as DialoGPT has it. A dialogue that is
+too long loses its first turns; a single turn that is too long loses its beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from interloq.errors import InputError, MissingDependencyError
+from interloq.play.bot import NOTHING_TO_ANSWER, Reply, crashed, generator
+from interloq.records import Turn
+from interloq.registry import Component
+from interloq.signature import fingerprint, signature
+
+FEW = 32  # networks held at a time
+END = "eos"
+
+
+@dataclass(frozen=True)
+class HuggingFace(Component):
+    model: str
+    temperature: float = 1.0
+    top_p: float = 0.9
+    max_tokens: int = 64
+    chat: Literal["auto", True, False] = "auto"
+    system_prompt: str = ""
+    separator: str = "\n"
+    context: int = 1_024  # tokens of the dialogue that the model sees
+    batch: int = 64
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.temperature < 0 or not 0 < self.top_p <= 1:
+            raise InputError(f"temperature must be ≥ 0 and top_p in (0, 1], got {self.temperature} and {self.top_p}")
+        for name in ("max_tokens", "context", "batch"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not self.separator:
+            raise InputError("separator must not be empty", cure="write separator='\\n', or separator='eos'")
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        from interloq.play.generate import Sampling
+
+        some = [i for i, turns in enumerate(dialogues) if turns]
+        texts = self._writer.texts(
+            [self._prompts.tokens(dialogues[i]) for i in some],
+            [int(generator(seeds[i], dialogues[i]).integers(2**63)) for i in some],
+            Sampling(self.temperature, self.top_p, self.max_tokens),
+            size=self.batch,
+            done=self._prompts.done,
+        )
+        replies = [Reply("", NOTHING_TO_ANSWER)] * len(dialogues)
+        for i, text in zip(some, texts, strict=True):
+            replies[i] = crashed(text) if isinstance(text, Exception) else Reply(self._prompts.first(text))
+        return replies
+
+    def signature(self) -> str:
+        """The weights, whatever folder they lie in; not what changes no reply but for rounding."""
+        precision: Any = str(self._writer.precision).removeprefix("torch.")
+        settings = fingerprint(repr(self._writer.network.generation_config.to_diff_dict()), self._prompts.template)
+        bare = replace(self, model="", device="auto", batch=64, precision=precision)
+        return signature(bare, weights=self._writer.fingerprint(), settings=settings)
+
+    @cached_property
+    def _writer(self) -> Any:
+        return _kept(self.model, _written(Path(self.model)), self.device, self.precision)
+
+    @cached_property
+    def _prompts(self) -> Any:
+        from interloq.play.prompts import Prompts
+
+        room = min(self.context, self._writer.room(self.max_tokens))
+        return Prompts.of(
+            self._writer.tokenizer, chat=self.chat, system=self.system_prompt, separator=self.separator, room=room
+        )
+
+
+@lru_cache(maxsize=FEW)
+def _kept(model: str, written: int, device: str, precision: Any) -> Any:  # noqa: ARG001 - the time is part of the key
+    try:
+        from interloq.play.generate import Writer
+    except ImportError as error:
+        raise MissingDependencyError("bot 'hf'", error.name or "torch", "encoder") from error
+    return Writer(model, device=device, precision=precision)
+
+
+def _written(folder: Path) -> int:
+    """When a file of the folder was last written; 0 where the name is not a folder."""
+    if not folder.is_dir():
+        return 0
+    return max((path.stat().st_mtime_ns for path in folder.iterdir() if path.is_file()), default=0)

@@ -1,0 +1,180 @@
+"""Finished dialogues, on disk at once: a file that is only added to, and the whole file made from it in the end.
+
+A line is handed to the system as soon as its dialogue ends, so `kill -9` loses nothing; the disk is waited for every
+few seconds, so a power cut loses no more than these. The half line that either may leave is cut off on the way back.
+Only places in the file are kept in memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from interloq.data.jsonl import PARSERS, SCHEMA, to_json, write
+from interloq.errors import InputError
+from interloq.records import Dialogue
+
+SYNC = 5.0  # seconds between waits for the disk
+
+
+def journal_path(output: str | Path) -> Path:
+    """`dialogues.jsonl.gz` → `dialogues.jsonl.gz.journal`, beside it."""
+    return Path(output).with_name(Path(output).name + ".journal")
+
+
+class Journal:
+    """The dialogues of one run; `run` names all that they depend on. A journal of another run is refused."""
+
+    def __init__(self, path: str | Path, run: Mapping[str, Any], *, sync: float = SYNC, again: bool = False) -> None:
+        self.path, self.run, self.sync = Path(path), dict(run), sync
+        self._places: dict[str, int] = {}
+        self._last = time.monotonic()
+        self._file = self._opened()
+        try:
+            self._recover(again)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, id: str) -> Dialogue:
+        self._file.seek(self._places[id])
+        return _parsed(self._file.readline())
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def add(self, dialogue: Dialogue) -> None:
+        self._places[dialogue.id] = self._append(to_json(dialogue))
+
+    def dialogues(self, ids: Iterable[str]) -> Iterator[Dialogue]:
+        """The finished ones among these, in this order."""
+        return (self[id] for id in ids if id in self)
+
+    def finish(self, output: str | Path, ids: Iterable[str], **facts: object) -> int:
+        """Write the whole file, in the order of the ids; then the journal is no longer needed."""
+        count = write(output, self.dialogues(ids), kind="dialogues", **facts)
+        with Path(output).open("rb") as file:  # a power cut must not take both
+            os.fsync(file.fileno())
+        self.close()
+        self.path.unlink()
+        return count
+
+    def close(self) -> None:
+        if not self._file.closed:
+            with contextlib.suppress(OSError):  # a full disk: what is written is written
+                os.fsync(self._file.fileno())
+            with contextlib.suppress(OSError):
+                self._file.close()
+
+    def _opened(self) -> IO[bytes]:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            file = self.path.open("a+b")
+        except OSError as error:
+            raise InputError(f"cannot write {self.path}: {error.strerror}", cure="choose another output") from error
+        if not _locked(file):
+            file.close()
+            raise InputError(f"another process is writing {self.path}", cure="wait for it, or choose another output")
+        return file
+
+    def _append(self, value: Mapping[str, Any]) -> int:
+        place = self._file.seek(0, os.SEEK_END)
+        try:
+            self._file.write(orjson.dumps(value) + b"\n")
+            self._file.flush()
+        except OSError as error:
+            raise InputError(
+                f"cannot write {self.path}: {error.strerror}", cure="free some space; the same command goes on"
+            ) from error
+        if time.monotonic() - self._last >= self.sync:
+            os.fsync(self._file.fileno())
+            self._last = time.monotonic()
+        return place
+
+    def _recover(self, again: bool) -> None:
+        """Find the finished dialogues; with `again` those in trouble do not count as finished."""
+        self._file.seek(0)
+        place = 0
+        for line in self._file:
+            if not line.endswith(b"\n"):  # cut off by a kill or a full disk
+                break
+            if not place:
+                self._check(_decoded(line))
+            else:
+                self._found(_decoded(line), place, again)
+            place += len(line)
+        self._file.truncate(place)
+        if not place:
+            self._append({"kind": "dialogues", "schema": SCHEMA, "journal": self.run})
+
+    def _found(self, value: Any, place: int, again: bool) -> None:
+        """A line that a power cut damaged is left where it is; its dialogue is played again."""
+        if not isinstance(value, dict) or "id" not in value:
+            return
+        if again and value.get("trouble"):
+            self._places.pop(value["id"], None)
+        else:
+            self._places[value["id"]] = place
+
+    def _check(self, header: Any) -> None:
+        """What differs is named: the journal may hold days of work."""
+        run = header.get("journal") if isinstance(header, dict) else None
+        if not isinstance(run, dict):
+            raise InputError("no journal of dialogues", cure="choose another output", where=str(self.path))
+        check_run(run, orjson.loads(orjson.dumps(self.run)), self.path)
+
+
+def check_run(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
+    """Both runs are the same one."""
+    for name in sorted({*found, *wanted}):
+        if found.get(name) != wanted.get(name):
+            raise InputError(
+                f"the file is of another run: {name} was {_said(found.get(name))}, is {_said(wanted.get(name))}",
+                cure="choose another output, or move that file away",
+                where=str(path),
+            )
+
+
+def _locked(file: IO[bytes]) -> bool:
+    """Mine alone, until it is closed or the process ends, however it ends."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _said(value: Any) -> str:
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= 300 else text[:299] + "…"
+
+
+def _decoded(line: bytes) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _parsed(line: bytes) -> Dialogue:
+    dialogue: Dialogue = PARSERS["dialogues"](orjson.loads(line), "")
+    return dialogue

@@ -1,0 +1,139 @@
+"""Partner sets: the fixed partners of bipartite-play as an artefact that can be shared, named and checked.
+
+A set is a JSON file: each partner's name, spec and signature (what stands behind the spec: weights, rules, index), the
+fingerprint of the openings, the number of exchanges, and a hash of all these. Whoever plays against the same set has
+the same hash in the header of the dialogues; scores with different hashes cannot be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from interloq.data.files import open_bytes, replacing
+from interloq.errors import InputError, InterloqError
+from interloq.play.bot import Bot
+from interloq.play.openings import Opening, openings_fingerprint
+from interloq.play.schedule import check_name
+from interloq.registry import create, spec
+from interloq.signature import fingerprint
+from interloq.version import __version__
+
+KIND, SCHEMA = "partners", 1
+NEW = "make a new set with `interloq play partners`; its scores cannot be compared with those of the old one"
+
+
+@dataclass(frozen=True, slots=True)
+class Partner:
+    name: str
+    spec: str
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartnerSet:
+    partners: tuple[Partner, ...]
+    openings: str  # their fingerprint
+    exchanges: int
+    source: str = ""  # where the openings lay; not part of the hash
+
+    @property
+    def hash(self) -> str:
+        """Sixteen hexadecimal digits; the order of the partners does not matter, nor how their specs are spelled."""
+        each = sorted(fingerprint(partner.name, partner.signature) for partner in self.partners)
+        return fingerprint("partners", str(SCHEMA), self.openings, str(self.exchanges), *each)
+
+
+def partner_set(
+    bots: Mapping[str, Bot], openings: Sequence[Opening], *, exchanges: int, source: str = ""
+) -> PartnerSet:
+    """The set of these bots as they are now."""
+    for name in bots:
+        check_name(name)
+    partners = tuple(Partner(name, spec(bot), lasting(bot.signature())) for name, bot in sorted(bots.items()))
+    return PartnerSet(partners, openings_fingerprint(openings), exchanges, source)
+
+
+def save_partners(path: str | Path, found: PartnerSet) -> None:
+    value = {
+        "kind": KIND,
+        "schema": SCHEMA,
+        "hash": found.hash,
+        "exchanges": found.exchanges,
+        "openings": {"fingerprint": found.openings, "source": found.source},
+        "partners": [{"name": p.name, "spec": p.spec, "signature": p.signature} for p in found.partners],
+        "version": __version__,
+    }
+    with replacing(path) as file:
+        file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def load_partners(path: str | Path) -> PartnerSet:
+    """The set of a file; one that was changed by hand is refused."""
+    with open_bytes(path) as file:
+        data = file.read()
+    try:
+        value = orjson.loads(data)
+        found = _parsed(value)
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"not a partner set ({error})", cure="make one with `interloq play partners`", where=str(path)
+        ) from error
+    if value.get("hash") != found.hash:
+        raise InputError(
+            f"the set says its hash is {value.get('hash')}, but what it holds has {found.hash}",
+            cure=f"take the file as it was made, or {NEW}",
+            where=str(path),
+        )
+    return found
+
+
+def partner_bots(found: PartnerSet, path: str | Path = "") -> dict[str, Bot]:
+    """The partners themselves, each checked to be what it was when the set was made."""
+    return {partner.name: _verified(partner, str(path)) for partner in found.partners}
+
+
+def check_openings(found: PartnerSet, openings: Sequence[Opening], path: str | Path = "") -> None:
+    seen = openings_fingerprint(openings)
+    if seen != found.openings:
+        raise InputError(
+            f"the set was made for other openings: {found.openings} from {found.source or 'a file'}, these are {seen}",
+            cure=f"name the openings of the set, or {NEW}",
+            where=str(path),
+        )
+
+
+def lasting(signature: str) -> str:
+    """A signature without Interloq's version: partners outlive releases, and name their own rules and weights."""
+    return "|".join(part for part in signature.split("|") if not part.startswith("version:"))
+
+
+def _verified(partner: Partner, where: str) -> Bot:
+    try:
+        bot: Bot = create(partner.spec, kind="bot")
+        seen = lasting(bot.signature())
+    except InterloqError as error:
+        raise InputError(f"partner {partner.name!r} cannot be had: {error}", cure=f"or {NEW}", where=where) from error
+    if seen != partner.signature:
+        raise InputError(
+            f"partner {partner.name!r} is not what it was: signed {partner.signature}, now {seen}",
+            cure=f"bring back what it was, or {NEW}",
+            where=where,
+        )
+    return bot
+
+
+def _parsed(value: Any) -> PartnerSet:
+    if value["kind"] != KIND or value["schema"] != SCHEMA:
+        raise ValueError(f"kind {value['kind']!r}, schema {value['schema']!r}")
+    partners = tuple(Partner(str(p["name"]), str(p["spec"]), str(p["signature"])) for p in value["partners"])
+    for partner in partners:
+        check_name(partner.name)
+    if len({partner.name for partner in partners}) < len(partners):
+        raise ValueError("two partners have one name")
+    openings = value["openings"]
+    return PartnerSet(partners, str(openings["fingerprint"]), int(value["exchanges"]), str(openings["source"]))

@@ -1,0 +1,80 @@
+"""A bot that is a program: it reads a JSON object a line and writes one a line, in any language.
+
+→ {"id": 7, "turns": [{"speaker": "a", "text": "Hi!"}], "seed": 1}
+← {"id": 7, "text": "Hello."}
+
+The program is started without a shell, once for each worker, and asked one thing at a time. One that crashes is started
+again and asked once more; one that takes too long is killed. The end of what it wrote to stderr stands in the trouble.
+"""
+
+from __future__ import annotations
+
+import shutil
+import weakref
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from interloq.errors import InputError
+from interloq.play.bot import Reply
+from interloq.play.program import Program
+from interloq.records import Turn
+from interloq.registry import Component
+from interloq.signature import file_fingerprint, signature
+
+
+@dataclass(frozen=True)
+class Process(Component):
+    command: tuple[str, ...]
+    timeout: float = 60.0  # seconds for one reply; the first one has them for starting too
+    workers: int = 1
+    restarts: int = 3  # crashes in a row after which a worker is not started again
+
+    def __post_init__(self) -> None:
+        command: Any = self.command
+        if not isinstance(command, list | tuple) or not command or not all(isinstance(part, str) for part in command):
+            raise InputError(f"command must be a list of texts, got {command!r}", cure="write ('program','argument')")
+        object.__setattr__(self, "command", tuple(command))
+        super().__post_init__()
+        if self.timeout <= 0 or self.workers < 1 or self.restarts < 0:
+            raise InputError("timeout must be above 0, workers at least 1, restarts not negative")
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        for program in self._programs:
+            program.ended = False
+        shares = [range(i, len(dialogues), self.workers) for i in range(self.workers)]
+        found = [Reply("")] * len(dialogues)
+
+        def speak(program: Program, share: range) -> None:
+            for i in share:
+                found[i] = program.reply(dialogues[i], seeds[i])
+
+        with ThreadPoolExecutor(self.workers) as threads:
+            try:
+                list(threads.map(speak, self._programs, shares))
+            except BaseException:  # Ctrl-C: threads would go on to the last dialogue
+                self.close()
+                raise
+        return found
+
+    def signature(self) -> str:
+        """The command, and what is in the files that it names."""
+        if shutil.which(self.command[0]) is None:
+            raise InputError(f"no program {self.command[0]!r}", cure="check its name and that it may be run")
+        files = [file_fingerprint(Path(part)) for part in self.command if Path(part).is_file()]
+        bare = replace(self, timeout=60.0, workers=1, restarts=3)
+        return signature(bare, files="-".join(files) or "none")
+
+    def close(self) -> None:
+        for program in self._programs:
+            program.end()
+
+    @cached_property
+    def _programs(self) -> list[Program]:
+        programs = [Program(self.command, timeout=self.timeout, restarts=self.restarts) for _ in range(self.workers)]
+        for program in programs:
+            weakref.finalize(self, program.end)  # also at the end of Python
+        return programs

@@ -1,0 +1,205 @@
+"""One running program that is asked in JSON lines: bounded in time, in what it writes and in how often it may crash."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from interloq.play.bot import Reply, one_line
+from interloq.records import Turn
+
+LARGEST = 1 << 20  # bytes of a line
+TAIL = 2_000  # bytes of stderr that are kept
+CHUNK = 1 << 16
+PATIENCE = 5.0  # seconds until a thread must have seen that its program was killed
+
+
+class Ended(Exception):  # noqa: N818 - not for callers: it ends in a trouble
+    """The program is no longer there, or not to be trusted; `crashed` where that was its own doing."""
+
+    def __init__(self, trouble: str, *, crashed: bool = False) -> None:
+        super().__init__(trouble)
+        self.crashed = crashed
+
+
+class Program:
+    def __init__(self, command: Sequence[str], *, timeout: float, restarts: int) -> None:
+        self.command, self.timeout, self.restarts = list(command), timeout, restarts
+        self.crashes = self.number = 0
+        self.ended = False  # for good: a dialogue that still waits for it gets none
+        self._busy = threading.Lock()
+        self._running: subprocess.Popen[bytes] | None = None
+        self._read, self._stderr = b"", b""
+
+    def reply(self, turns: Sequence[Turn], seed: int) -> Reply:
+        """What it says next; after a crash it is asked once more, because an earlier dialogue may be to blame."""
+        with self._busy:
+            return self._reply(turns, seed)
+
+    def end(self) -> None:
+        """Kill it, also while another thread waits for its reply: that one sees its output end, and stops."""
+        self.ended = True
+        self._kill()
+        if self._busy.acquire(timeout=PATIENCE):
+            try:
+                self._stop()
+            finally:
+                self._busy.release()
+
+    def _reply(self, turns: Sequence[Turn], seed: int) -> Reply:
+        last = ""
+        for _ in range(2):
+            if self.ended:
+                return Reply("", "closed")
+            if self.crashes > self.restarts:
+                return Reply("", f"crashed {self.crashes} times in a row, not started again: {self._tail()}")
+            try:
+                reply = self._asked(turns, seed)
+                self.crashes = 0
+                return reply
+            except Ended as ended:
+                last = str(ended)
+                self._stop()
+                if not ended.crashed:
+                    break
+                self.crashes += 1
+        return Reply("", last)
+
+    def _kill(self) -> None:
+        """With all that it started."""
+        running = self._running
+        if running is not None and running.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(running.pid, signal.SIGKILL)
+
+    def _stop(self) -> None:
+        self._kill()
+        running, self._running = self._running, None
+        if running is None:
+            return
+        running.wait()
+        for pipe in (running.stdin, running.stdout, running.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def _asked(self, turns: Sequence[Turn], seed: int) -> Reply:
+        self.number += 1
+        request = {
+            "id": self.number,
+            "turns": [{"speaker": turn.speaker, "text": turn.text} for turn in turns],
+            "seed": seed,
+        }
+        deadline = time.monotonic() + self.timeout
+        waiting = json.dumps(request).encode() + b"\n"  # escaped: halves of characters can be sent too
+        running = self._started()
+        while True:
+            while b"\n" in self._read:
+                line, _, self._read = self._read.partition(b"\n")
+                if (reply := self._answer(line)) is not None:
+                    return reply
+            waiting = self._exchange(running, waiting, deadline)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._running is not None and self._running.poll() is None:
+            return self._running
+        self._stop()
+        pipe = subprocess.PIPE
+        try:
+            # a session of its own: it can be killed with all that it started
+            self._running = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
+                self.command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
+            )
+        except OSError as error:
+            raise Ended(f"cannot be started: {error}", crashed=True) from error
+        self._read = self._stderr = b""
+        for end in (self._running.stdin, self._running.stdout, self._running.stderr):
+            os.set_blocking(end.fileno(), False)  # type: ignore[union-attr]
+        if self.ended:  # by another thread, which may have come too early to kill this one
+            raise Ended("closed")
+        return self._running
+
+    def _exchange(self, running: subprocess.Popen[bytes], waiting: bytes, deadline: float) -> bytes:
+        """Send and receive what can be now; what is still to be sent."""
+        with selectors.DefaultSelector() as ready:
+            for end in (running.stdout, running.stderr):
+                if end is not None and not end.closed:
+                    ready.register(end, selectors.EVENT_READ)
+            if waiting and running.stdin:
+                ready.register(running.stdin, selectors.EVENT_WRITE)
+            events = ready.select(max(0.0, deadline - time.monotonic()))
+        if not events and time.monotonic() >= deadline:
+            raise Ended(f"timed out after {self.timeout:g} s{self._tail(': ')}")
+        for key, _ in events:
+            if key.fileobj is running.stdin:
+                waiting = self._send(running, waiting)
+            else:
+                self._receive(running, key.fileobj)
+        return waiting
+
+    def _send(self, running: subprocess.Popen[bytes], waiting: bytes) -> bytes:
+        try:
+            return waiting[os.write(running.stdin.fileno(), waiting[:CHUNK]) :]  # type: ignore[union-attr]
+        except BlockingIOError:
+            return waiting
+        except OSError:  # it no longer reads: what it has written may still say why
+            return b""
+
+    def _receive(self, running: subprocess.Popen[bytes], end: Any) -> None:
+        try:
+            data = os.read(end.fileno(), CHUNK)
+        except BlockingIOError:
+            return
+        if running.stderr is not None and end is running.stderr:
+            self._stderr = (self._stderr + data)[-TAIL:]
+            if not data:  # closed by the program: nothing more to wait for
+                running.stderr.close()
+            return
+        if not data:
+            self._last_words(running)
+            raise Ended(f"crashed: {_status(running)}{self._tail(': ')}", crashed=True)
+        self._read += data
+        if len(self._read) > LARGEST and b"\n" not in self._read:
+            raise Ended(f"wrote a line of more than {LARGEST >> 20} MiB")
+
+    def _last_words(self, running: subprocess.Popen[bytes]) -> None:
+        """What stderr still holds once stdout was closed."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            running.wait(1.0)
+        with contextlib.suppress(OSError, ValueError):
+            while data := os.read(running.stderr.fileno(), CHUNK):  # type: ignore[union-attr]
+                self._stderr = (self._stderr + data)[-TAIL:]
+
+    def _answer(self, line: bytes) -> Reply | None:
+        """The reply in a line; None where the line answers something earlier."""
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            return Reply("", f"wrote no JSON: {one_line(line[:200].decode('utf-8', 'replace'))}")
+        if not isinstance(value, dict) or "id" not in value:
+            return Reply("", "wrote a line without an id")
+        if value["id"] != self.number:
+            return None
+        text, trouble = value.get("text", ""), value.get("trouble", "")
+        if not isinstance(text, str) or not isinstance(trouble, str):
+            return Reply("", "wrote a text that is no text")
+        return Reply(text, trouble)
+
+    def _tail(self, before: str = "") -> str:
+        said = one_line(self._stderr.decode("utf-8", "replace")[-250:])
+        return before + said if said else ""
+
+
+def _status(running: subprocess.Popen[bytes]) -> str:
+    code = running.poll()
+    if code is None:
+        return "closed its output"
+    return f"killed by signal {-code}" if code < 0 else f"exit status {code}"

@@ -1,0 +1,74 @@
+"""A bot that searches: it says what was answered to the most similar utterance of a log.
+
+`index` is one made by `interloq index build`: a folder, or a server's address. The last turn is looked up; what was
+said in the dialogue is never said again, and the seed picks among the `k` best replies that are left. With an index of
+BM25 this is the C-BM25 of retrieval dialogue systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from interloq.errors import InputError
+from interloq.play.bot import NOTHING_TO_ANSWER, Reply, generator
+from interloq.records import Turn
+from interloq.registry import Component, full_spec
+from interloq.retrieve.index import Index, open_index
+from interloq.retrieve.retriever import Hit, Query
+from interloq.signature import fingerprint, signature
+
+SPARE = 50  # replies looked at beyond k: some were said, some are the same
+NOTHING_FOUND = "nothing found"
+
+
+@dataclass(frozen=True)
+class Retrieval(Component):
+    index: str
+    k: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k < 1:
+            raise InputError(f"k must be at least 1, got {self.k}")
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        queries = [Query(turns[-1].text if turns else "") for turns in dialogues]
+        found = self._opened.search(queries, k=self.k + SPARE)
+        return [self._reply(*each) for each in zip(dialogues, seeds, found, strict=True)]
+
+    def signature(self) -> str:
+        """The retriever, and which pairs are searched; where the index lies is left out."""
+        opened = self._opened
+        retriever = f"{full_spec(opened.retriever)}-{opened.retriever.built_with()}"
+        sources = fingerprint(*(f"{name}\0{n}" for name, n in sorted(opened.home.sources().items())))
+        return signature(replace(self, index=""), retriever=retriever, pairs=len(opened.home), sources=sources)
+
+    def _reply(self, turns: Sequence[Turn], seed: int, hits: Sequence[Hit]) -> Reply:
+        if not turns:
+            return Reply("", NOTHING_TO_ANSWER)
+        said = {_plain(turn.text) for turn in turns}
+        new: dict[str, str] = {}
+        for hit in hits:
+            new.setdefault(_plain(hit.pair.response), hit.pair.response)
+        best = [text for key, text in new.items() if key and key not in said][: self.k]
+        return Reply(best[int(generator(seed, turns).integers(len(best)))]) if best else Reply("", NOTHING_FOUND)
+
+    @cached_property
+    def _opened(self) -> Index:
+        if "://" not in self.index and not Path(self.index).is_dir():
+            raise InputError(f"no index {self.index!r}", cure="make one: interloq index build pairs.jsonl -o index")
+        opened = open_index(self.index)
+        if opened.retriever.target != "utterance":
+            raise InputError(
+                "the index compares replies too, and the bot has none yet",
+                cure="build one whose retriever has target='utterance'",
+                where=self.index,
+            )
+        return opened
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,146 @@
+"""A run from end to end: who plays, what was played before, and the file in the end.
+
+The header of the file says all that the dialogues depend on: scheme, partner set, openings, exchanges, seed and every
+bot's signature. A run that was stopped goes on from its journal; a finished file grows by what a longer schedule adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from interloq.data.jsonl import header, read
+from interloq.errors import InputError, nearest
+from interloq.play.bot import Bot
+from interloq.play.journal import Journal, check_run, journal_path
+from interloq.play.openings import Opening, openings_fingerprint
+from interloq.play.partners import PartnerSet, lasting, partner_set
+from interloq.play.schedule import SCHEMES, Match, all_play_all, apart, bipartite, check_name, chosen, self_play
+from interloq.play.talk import REPEATS, Tally, talk
+from interloq.registry import spec
+from interloq.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that the dialogues of a run depend on."""
+
+    matches: tuple[Match, ...]
+    bots: Mapping[str, Bot]
+    run: Mapping[str, Any]
+    repeats: int = REPEATS
+    stop_repeating: bool = False
+
+    def facts(self) -> dict[str, Any]:
+        """As they stand in the header."""
+        names = ("scheme", "partners", "openings", "exchanges", "seed")
+        said = "|".join(f"{name}:{self.run[name]}" for name in names)
+        specs = {name: spec(bot) for name, bot in self.bots.items()}
+        return {"signature": f"play|{said}|version:{__version__}", **self.run, "specs": specs}
+
+
+def plan(
+    scheme: str,
+    targets: Mapping[str, Bot],
+    openings: Sequence[Opening],
+    *,
+    exchanges: int,
+    partners: Mapping[str, Bot] | None = None,
+    known: PartnerSet | None = None,
+    repeats: int = 1,
+    limit: int | None = None,
+    seed: int = 0,
+    same: int = REPEATS,
+    stop_repeating: bool = False,
+) -> Plan:
+    """The matches of a scheme, with all their bots. `known` is the partner set that `partners` were loaded from."""
+    if scheme not in SCHEMES:
+        raise InputError(f"unknown scheme {scheme!r}{nearest(scheme, SCHEMES)}")
+    if bool(partners) != (scheme == "bipartite"):
+        raise InputError(
+            f"{scheme} {'has no partners' if partners else 'needs partners'}",
+            cure="name partners for bipartite, and for nothing else",
+        )
+    for name in targets:
+        check_name(name)
+    names = apart(partners or {}, targets)
+    bots = dict(targets) | {names[name]: bot for name, bot in (partners or {}).items()}
+    used = chosen(openings, limit, seed)
+    options = {"exchanges": exchanges, "repeats": repeats, "seed": seed}
+    if scheme == "bipartite":
+        matches, against = bipartite(targets, names.values(), used, **options), partners or {}
+    elif scheme == "all-play-all":
+        matches, against = all_play_all(targets, used, **options), targets
+    else:
+        matches, against = self_play(targets, used, **options), {}
+    against_set = known or partner_set(against, openings, exchanges=exchanges)
+    signed = {names.get(partner.name, partner.name): partner.signature for partner in against_set.partners}
+    run = {
+        "scheme": scheme,
+        "partners": against_set.hash,
+        "openings": openings_fingerprint(openings),
+        "exchanges": exchanges,
+        "seed": seed,
+        "rules": {"repeats": same, "stop_repeating": stop_repeating},
+        # signing reads all weights, so nobody signs twice
+        "bots": {name: signed.get(name) or lasting(bot.signature()) for name, bot in sorted(bots.items())},
+    }
+    return Plan(tuple(matches), bots, run, same, stop_repeating)
+
+
+def play(
+    plan: Plan,
+    output: str | Path,
+    *,
+    batch: int | None = None,
+    patience: float = 0.0,
+    again: bool = False,
+    tally: Tally | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Tally:
+    """Play what was not played before, and write all of it; `again` plays dialogues in trouble once more."""
+    tally = Tally() if tally is None else tally
+    ids = [match.id for match in plan.matches]
+    with Journal(journal_path(output), plan.run, again=again) as journal:
+        before = _take_over(Path(output), plan, journal, set(ids), again)
+        options: dict[str, Any] = {"repeats": plan.repeats, "stop_repeating": plan.stop_repeating}
+        for _ in talk(
+            plan.matches,
+            plan.bots,
+            batch=batch,
+            patience=patience,
+            journal=journal,
+            tally=tally,
+            progress=progress,
+            **options,
+        ):
+            pass
+        journal.finish(output, [*ids, *before], **plan.facts())
+    return tally
+
+
+def _take_over(output: Path, plan: Plan, journal: Journal, ids: set[str], again: bool) -> list[str]:
+    """Put the dialogues of a finished file of this run into the journal; those beyond the schedule are kept, too."""
+    if not output.exists():
+        return []
+    found = header(output)
+    if "scheme" not in found:
+        raise InputError("there is a file that no run wrote", cure="choose another output", where=str(output))
+    check_run({name: found.get(name) for name in plan.run}, _plain(plan.run), output)
+    beyond = []
+    for dialogue in read(output, kind="dialogues", strict=True):
+        if dialogue.id not in ids:
+            beyond.append(dialogue.id)
+        if dialogue.id not in journal and not (again and dialogue.trouble and dialogue.id in ids):
+            journal.add(dialogue)
+    return beyond
+
+
+def _plain(run: Mapping[str, Any]) -> dict[str, Any]:
+    """As it comes back from JSON."""
+    import orjson
+
+    value: dict[str, Any] = orjson.loads(orjson.dumps(dict(run)))
+    return value

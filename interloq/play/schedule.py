@@ -1,0 +1,140 @@
+"""Who talks with whom, and from which openings: self-play, all-play-all and bipartite-play (Sato et al., 2022).
+
+self-play        every target with itself:                       targets × openings × repeats
+all-play-all     every target with every other, in either order: targets × (targets - 1) × openings × repeats
+bipartite-play   every target with every fixed partner:          targets × partners × openings × repeats
+
+Every pair meets over the same openings. One exchange is one utterance of each. A match's seed comes from the seed of
+all and the match's id alone: more targets, partners, openings or repeats change nothing about the matches there were.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from interloq.errors import InputError
+from interloq.play.openings import Opening
+from interloq.signature import fingerprint
+
+SCHEMES = ("self-play", "all-play-all", "bipartite")
+EXCHANGES = 5
+SECOND, PARTNER = " (2)", " (partner)"
+_REFUSED = re.compile(r"[~;\x00-\x1f\x7f-\x9f\u2028\u2029]|: |^\s|\s$|\((2|partner)\)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One dialogue to be played; in self-play the partner is the target."""
+
+    id: str
+    target: str
+    partner: str
+    opening: tuple[str, ...]
+    exchanges: int
+    target_first: bool
+    seed: int
+
+
+def self_play(
+    targets: Iterable[str], openings: Sequence[Opening], *, exchanges: int = EXCHANGES, repeats: int = 1, seed: int = 0
+) -> list[Match]:
+    """Every target talks with itself."""
+    pairs = [(target, target) for target in _names(targets, "target")]
+    return _matches(pairs, openings, exchanges, repeats, seed)
+
+
+def all_play_all(
+    targets: Iterable[str], openings: Sequence[Opening], *, exchanges: int = EXCHANGES, repeats: int = 1, seed: int = 0
+) -> list[Match]:
+    """Every target talks with every other, once as the one that speaks first and is judged, once as its partner."""
+    names = _names(targets, "target")
+    if len(names) < 2:
+        raise InputError("all-play-all needs two targets or more, got 1", cure="add a target, or use self-play")
+    pairs = [(target, partner) for target in names for partner in names if target != partner]
+    return _matches(pairs, openings, exchanges, repeats, seed)
+
+
+def bipartite(
+    targets: Iterable[str],
+    partners: Iterable[str],
+    openings: Sequence[Opening],
+    *,
+    exchanges: int = EXCHANGES,
+    repeats: int = 1,
+    seed: int = 0,
+) -> list[Match]:
+    """Every target talks with every partner, and speaks first. Partners are named apart from targets: see `apart`."""
+    names, others = _names(targets, "target"), _names(partners, "partner", own=PARTNER)
+    if both := sorted(set(names) & set(others)):
+        raise InputError(f"{both[0]!r} is both a target and a partner", cure=f"call the partner {both[0]}{PARTNER}")
+    return _matches([(target, partner) for target in names for partner in others], openings, exchanges, repeats, seed)
+
+
+def apart(partners: Iterable[str], targets: Iterable[str]) -> dict[str, str]:
+    """Partner → the name it plays under: a partner that is also called as a target is named apart from it."""
+    taken = set(targets)
+    return {name: name + PARTNER if name in taken else name for name in partners}
+
+
+def chosen(openings: Sequence[Opening], limit: int | None, seed: int) -> list[Opening]:
+    """`limit` of the openings by lot, in their order; a greater limit keeps those of a smaller one."""
+    if limit is None:
+        return list(openings)
+    if not 1 <= limit <= len(openings):
+        raise InputError(
+            f"cannot take {limit} of {len(openings)} openings", cure="add openings, or let each be repeated"
+        )
+    lots = sorted(range(len(openings)), key=lambda i: fingerprint(str(seed), openings[i].id, *openings[i].turns))
+    return [openings[i] for i in sorted(lots[:limit])]
+
+
+def seed_of(seed: int, id: str) -> int:
+    """A seed of 63 bits for one match, or one turn of it."""
+    return int(fingerprint(str(seed), id), 16) >> 1
+
+
+def _matches(
+    pairs: Sequence[tuple[str, str]], openings: Sequence[Opening], exchanges: int, repeats: int, seed: int
+) -> list[Match]:
+    for name, value in (("exchanges", exchanges), ("repeats", repeats), ("openings", len(openings))):
+        if value < 1:
+            raise InputError(f"there must be at least 1 of {name}, got {value}")
+    found = []
+    for repeat in range(1, repeats + 1):
+        for opening in openings:
+            for target, partner in pairs:
+                id = f"{target}~{partner}/{opening.id}/repeat-{repeat}"
+                found.append(Match(id, target, partner, opening.turns, exchanges, True, seed_of(seed, id)))
+    _check_ids(found)
+    return found
+
+
+def _check_ids(matches: Sequence[Match]) -> None:
+    id, count = Counter(match.id for match in matches).most_common(1)[0]
+    if count > 1:
+        raise InputError(f"{count} matches would be called {id!r}", cure="rename a bot or an opening")
+
+
+def _names(given: Iterable[str], what: str, own: str = "") -> list[str]:
+    names = list(given)
+    if not names:
+        raise InputError(f"no {what} is named", cure=f"name one, for example --{what} 'mine=eliza'")
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        raise InputError(f"{count} {what}s are called {name!r}", cure="give each a name of its own")
+    for name in names:
+        check_name(name.removesuffix(own) if own else name)
+    return names
+
+
+def check_name(name: str) -> None:
+    """A name has to stand in ids and troubles and be found in them again."""
+    if not name or (found := _REFUSED.search(name)):
+        seen = f": {found[0]!r}" if name and found else ""
+        raise InputError(
+            f"{name!r} cannot be a bot's name{seen}",
+            cure="leave out ~, ;, colons before a space, control characters, blanks at the ends, and (2) or (partner)",
+        )

@@ -1,0 +1,161 @@
+"""The ranking of systems, and dialogues to read: each system's best and worst, with what each turn scored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from interloq.meta.dialogue_scores import DialogueScore, Extremes
+from interloq.meta.rank import Difference, Ranking, Standing
+from interloq.play.talk import troubles
+from interloq.records import Dialogue, Score
+from interloq.report import text
+from interloq.report.page import (
+    DialogueCard,
+    DialogueReading,
+    DifferenceRow,
+    Mark,
+    Name,
+    RankRow,
+    RankTable,
+    SpokenTurn,
+    TurnScore,
+)
+from interloq.report.scale import Scale, scale
+from interloq.report.scores import bar
+
+_AT_TURN = re.compile(r"(.*) at turn ([0-9]{1,9})", re.DOTALL)
+
+
+# ---- the ranking -----------------------------------------------------------------------------------------------------
+
+
+def rank_table(ranking: Ranking, name: Name, marks: Mapping[str, Mark]) -> RankTable:
+    shared = scale(value for s in ranking.standings for value in (s.score, *(s.ci or ())))
+    better = "lower is better" if ranking.lower_is_better else "higher is better"
+    how = "mean over dialogues" if ranking.method == "mean" else "strength (Bradley–Terry)"
+    return RankTable(
+        metric=name,
+        caption=f"{how}; {better}",
+        rows=tuple(_rank_row(standing, shared, marks) for standing in ranking.standings),
+        low=shared.label(shared.low),
+        high=shared.label(shared.high),
+        differences=tuple(_difference(d) for d in ranking.differences),
+        notes=(*_reasons(ranking.standings), *ranking.notes),
+        signature=ranking.signature,
+    )
+
+
+def _rank_row(standing: Standing, shared: Scale, marks: Mapping[str, Mark]) -> RankRow:
+    low, high = standing.rank_range or (0, 0)
+    return RankRow(
+        system=standing.system,
+        mark=marks.get(standing.system),
+        rank="–" if standing.rank is None else str(standing.rank),
+        rank_sort=text.sort_key(standing.rank),
+        rank_range="" if standing.rank_range is None else str(low) if low == high else f"{low}–{high}",
+        value=text.score(standing.score),
+        sort=text.sort_key(standing.score),
+        interval=text.interval(standing.ci, 4 if abs(standing.score) < 10 else 2),
+        bar=bar(standing.score, standing.ci, shared),
+        best=text.number(standing.best, 2),
+        dialogues=f"{standing.dialogues:,}",
+        unscored=f"{standing.unscored:,}",
+        troubled=f"{sum(standing.troubled.values()):,}",
+    )
+
+
+def _difference(found: Difference) -> DifferenceRow:
+    return DifferenceRow(
+        better=found.first,
+        worse=found.second,
+        difference=text.score(found.difference),
+        sort=text.sort_key(found.difference),
+        interval=text.interval(found.ci, 4),
+        p=text.p_value(found.p),
+        adjusted=text.p_value(found.p_adjusted),
+        n=f"{found.n:,}",
+    )
+
+
+def _reasons(standings: Iterable[Standing]) -> list[str]:
+    """Why dialogues have no score."""
+    return [
+        f"{s.system}: {text.count(n, 'dialogue')} without a score, {reason}"
+        for s in standings
+        for reason, n in s.reasons.items()
+    ]
+
+
+# ---- dialogues to read -----------------------------------------------------------------------------------------------
+
+
+def dialogue_readings(
+    found: Mapping[str, Mapping[str, Extremes]],
+    dialogues: Mapping[str, Dialogue],
+    scores: Iterable[Score],
+    names: Mapping[str, Name],
+    marks: Mapping[str, Mark],
+) -> tuple[DialogueReading, ...]:
+    """For each metric and system the dialogues chosen (metric → system → extremes), best first and worst first."""
+    chosen = {r.dialogue for systems in found.values() for e in systems.values() for r in (*e.best, *e.worst)}
+    by_turn = _by_turn(scores, names, chosen)
+    readings = []
+    for metric, name in names.items():
+        for system, extremes in sorted(found.get(metric, {}).items()):
+            best, worst = (
+                tuple(_card(row, dialogues[row.dialogue], by_turn, metric) for row in rows)
+                for rows in (extremes.best, extremes.worst)
+            )
+            readings.append(DialogueReading(name, marks[system], best, worst, f"{extremes.n:,}"))
+    return tuple(readings)
+
+
+def _by_turn(
+    scores: Iterable[Score], names: Mapping[str, Name], chosen: set[str]
+) -> dict[str, dict[str, tuple[str, str]]]:
+    """Sample → metric → what it scored, and why it did not."""
+    table: dict[str, dict[str, tuple[str, str]]] = {}
+    for score in scores:
+        if score.metric in names and score.id.rpartition("#")[0] in chosen:
+            table.setdefault(score.id, {})[score.metric] = text.score(score.value), score.reason
+    return {id: {m: row[m] for m in names if m in row} for id, row in table.items()}
+
+
+def _card(
+    row: DialogueScore, dialogue: Dialogue, by_turn: Mapping[str, Mapping[str, tuple[str, str]]], metric: str
+) -> DialogueCard:
+    noted = _noted(dialogue)
+    turns = []
+    for i, turn in enumerate(dialogue.turns):
+        scored = by_turn.get(f"{dialogue.id}#{i}", {})
+        own = dialogue.systems.get(turn.speaker, turn.speaker) == row.system
+        mine = own and (row.partner != row.system or turn.speaker == next(iter(dialogue.systems)))
+        side: Literal["left", "right"] = "right" if mine else "left"
+        turns.append(
+            SpokenTurn(
+                speaker=turn.speaker,
+                side=side,
+                text=text.folded(turn.text),
+                given=i < dialogue.given,
+                scores=tuple(TurnScore(_head(m), v, why, m == metric) for m, (v, why) in scored.items()),
+                troubles=tuple(noted.get(i, ())),
+            )
+        )
+    ended = tuple(what for i, said in sorted(noted.items()) if not 0 <= i < len(turns) for what in said)
+    return DialogueCard(dialogue.id, row.partner, text.score(row.value), tuple(turns), ended, bool(dialogue.trouble))
+
+
+def _head(metric: str) -> str:
+    return text.name(metric, 0).head
+
+
+def _noted(dialogue: Dialogue) -> dict[int, list[str]]:
+    """Troubles by the turn they happened at, counted from 0; those without a turn are at -1."""
+    found: dict[int, list[str]] = {}
+    for who, what in troubles(dialogue):
+        placed = _AT_TURN.fullmatch(what)
+        said = placed[1] if placed else what
+        found.setdefault(int(placed[2]) - 1 if placed else -1, []).append(f"{who}: {said}")
+    return found

@@ -1,0 +1,165 @@
+"""FED's dimensions against people, reply by reply and dialogue by dialogue, beside the published figures.
+
+Mehri and Eskenazi (2020), "Unsupervised Evaluation of Interactive Dialog with DialoGPT": 375 replies and 125 dialogues.
+The published figures of single dimensions are those of the public DialoGPT-large (not of the model in the paper, which
+nobody else has); those of `overall` are of Yeh, Eskenazi and Mehri (2021) for FED, and of De Bruyn et al. (2022) for
+FULL with BlenderBot-400M. Another model has other figures: they stand beside ours and need not agree.
+
+    python recipes/fed_table.py --model FOLDER --data FOLDER      # or INTERLOQ_DATA=FOLDER
+
+Rows of a dimension: `conditional`, `whole` (the published figures are of this one), of `conditional` the negative
+follow-ups alone, and for replies the yardstick that knows nothing, their length. A prior would change no order of
+replies, so it has no row. Spearman's coefficient with the mean judgment; intervals by resampling. The data folder holds
+`fed`, unpacked or as .tar.gz. The exit code is 0, or 2 where data or the model are missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from interloq import InterloqError, Sample, Score, evaluate_all
+from interloq.cli.output import print_json
+from interloq.data.datasets import locate, read_dataset
+from interloq.data.follow_ups import Dimension, read_follow_ups
+from interloq.meta.evaluate import meta_evaluate
+from interloq.records import Dialogue
+from interloq.registry import create, spec
+
+# level and dimension → Spearman of HF DialoGPT-large; `overall`: of FED in the 2021 assessment
+PUBLISHED: Mapping[tuple[str, str], float] = {
+    ("turn", "interesting"): 0.325,
+    ("turn", "engaging"): 0.176,
+    ("turn", "specific"): 0.230,
+    ("turn", "relevant"): 0.134,
+    ("turn", "correct"): 0.159,
+    ("turn", "semantically appropriate"): 0.078,
+    ("turn", "understandable"): 0.059,
+    ("turn", "fluent"): 0.016,
+    ("turn", "overall"): 0.095,
+    ("dialogue", "overall"): 0.320,
+}
+FULL: Mapping[str, float] = {"turn": 0.506, "dialogue": 0.695}
+VARIANTS: Mapping[str, str] = {
+    "conditional": "",
+    "whole": ",mode='whole'",
+    "negative only": ",sets='negative_only'",
+}
+ASPECTS = {"understand": "understanding"}  # where people were asked by another name
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One variant of one dimension against people."""
+
+    level: str
+    dimension: str
+    variant: str
+    published: float | None
+    ours: float
+    ci: tuple[float, float] | None
+    n: int
+
+
+def whole(dialogue: Dialogue) -> Sample:
+    """A dialogue as a sample: all its turns, the last one in the reply's place."""
+    *before, last = dialogue.turns
+    return Sample(dialogue.id, before, last.text, (), next(iter(dialogue.systems.values()), ""), dialogue.ratings)
+
+
+def read(data: str | Path | None, limit: int) -> dict[str, list[Sample]]:
+    path = locate("fed", data)
+    turns = list(read_dataset("fed", path, subset="turn"))
+    dialogues = [whole(dialogue) for dialogue in read_dataset("fed", path, subset="dialogue")]
+    return {"turn": _some(turns, limit), "dialogue": _some(dialogues, limit)}
+
+
+def _some(samples: list[Sample], limit: int) -> list[Sample]:
+    """Spread over the whole set, which is sorted by system."""
+    return samples[:: max(1, -(-len(samples) // limit))] if limit else samples
+
+
+def variants(dimension: Dimension, options: str) -> dict[str, str]:
+    """The rows of a dimension, as specs; one without positive follow-ups has no row for the negative ones alone."""
+    rows = {name: more for name, more in VARIANTS.items() if dimension.positive or not more.startswith(",sets")}
+    return {name: f"fed({options},dimension={dimension.name!r}{more})" for name, more in rows.items()}
+
+
+def figures(level: str, samples: Sequence[Sample], options: str, resamples: int) -> Iterator[Figure]:
+    asked = {
+        dimension.name: variants(dimension, options)
+        for dimension in read_follow_ups("en").dimensions.values()
+        if dimension.name == "overall" or (dimension.level == level and not dimension.source)
+    }
+    asked["overall"]["full"] = f"full({options})"
+    if level == "turn":
+        for rows in asked.values():
+            rows["length"] = "length"
+    specs = list(dict.fromkeys(spec(create(text)) for rows in asked.values() for text in rows.values()))
+    found = [by_system[""] for by_system in evaluate_all(specs, samples)]
+    scores = [Score(id, result.metric, value) for result in found for id, value in result.by_sample.items()]
+    for dimension, rows in asked.items():
+        own = {spec(create(text)): name for name, text in rows.items()}
+        table = meta_evaluate(
+            [score for score in scores if score.metric in own],
+            samples,
+            aspect=ASPECTS.get(dimension, dimension),
+            n_bootstrap=resamples,
+            compare=False,
+        )
+        for row in sorted(table.rows, key=lambda row: list(own).index(row.metric)):
+            name, estimate = own[row.metric], row.with_mean["spearman"]
+            published = _published(level, dimension, name)
+            yield Figure(level, dimension, name, published, estimate.value, estimate.ci, estimate.n)
+
+
+def _published(level: str, dimension: str, variant: str) -> float | None:
+    """FED's published figures come from the authors' program, `whole`."""
+    if variant == "full":
+        return FULL[level]
+    return PUBLISHED.get((level, dimension)) if variant == "whole" else None
+
+
+def _print(rows: Sequence[Figure]) -> None:
+    for level in dict.fromkeys(row.level for row in rows):
+        own = [row for row in rows if row.level == level]
+        print(f"\n{level} level ({max(row.n for row in own)} rated)")
+        print(f"{'dimension':<26}{'variant':<16}{'published':>9}  {'ours':>6}  95 % interval")
+        for row in own:
+            known = "–" if row.published is None else f"{row.published:.3f}"
+            ci = f"[{row.ci[0]:.3f}, {row.ci[1]:.3f}]" if row.ci else ""
+            print(f"{row.dimension:<26}{row.variant:<16}{known:>9}  {row.ours:>6.3f}  {ci}")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="FED against people, beside the published figures.")
+    parser.add_argument(
+        "--model", required=True, metavar="NAME", help="a language model: a folder or hub:org/name@hash"
+    )
+    parser.add_argument("--layout", choices=("eos", "lines", "chat"), default="eos", help="how turns are written (eos)")
+    parser.add_argument("--data", metavar="FOLDER", help="holds fed (default: $INTERLOQ_DATA)")
+    parser.add_argument("--limit", type=int, default=0, metavar="N", help="about N of each level (default: all)")
+    parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    args = parser.parse_args(argv)
+    options = f"model={args.model!r},layout={args.layout!r}"
+    try:
+        samples = read(args.data, args.limit)
+        model = create(f"fed({options})").built_with().split(",")[0]
+        rows = [row for level, own in samples.items() for row in figures(level, own, options, args.resamples)]
+    except InterloqError as error:
+        print(f"fed_table: {error}", file=sys.stderr)
+        return 2
+    if args.json:
+        print_json({"model": args.model, "weights": model, "rows": [asdict(row) for row in rows]})
+    else:
+        print(f"model: {args.model} ({model}), layout {args.layout}; published: DialoGPT-large, FULL: BlenderBot-400M")
+        _print(rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

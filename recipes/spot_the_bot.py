@@ -1,0 +1,165 @@
+"""Rank the bots of Spot The Bot (ConvAI2) from their real dialogues with each other, beside the ranking by people.
+
+Deriu et al. (2020), "Spot The Bot": six bots talk with each other, people read parts of the dialogues and say of each
+side whether it is a human. The share of "human" among all answers about a bot ("cannot tell" counts as not human) is
+the ranking by people. Here every utterance of a bot is scored by a metric, with the turns before it as the context; a
+bot's score is the mean over its dialogues of the mean over its utterances, and is compared with that ranking.
+
+    python recipes/spot_the_bot.py --data FOLDER -m length -m distinct -m "relevance(model='FOLDER')"
+
+FOLDER (or INTERLOQ_DATA) holds spot_the_bot_convai2.dialogues.jsonl.gz and spot_the_bot_convai2.annotations.jsonl.gz.
+One bot prints its end and padding signs (`< /s ><pad>`); they are cut off, as people were not meant to see them. With
+`--humans` the 300 dialogues of people with each other take part as one more system. Nothing here was published as such,
+so there is no figure to agree with; six systems make a wide interval whatever the metric. The exit code is 0, or 2
+where data are missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from interloq import Dialogue, InputError, InterloqError, Score, Turn
+from interloq.cli.output import interval, number, p_value, print_json, print_table
+from interloq.data.files import lines
+from interloq.meta.dialogue_scores import dialogue_scores
+from interloq.meta.rank import Method, Ranking, rank
+from interloq.meta.table import COEFFICIENTS
+from interloq.metrics.evaluate import evaluate_all
+from interloq.play.samples import samples
+
+NAME = "spot_the_bot_convai2"
+HUMAN = "human"
+_SIGNS = re.compile(r"<\s*/?\s*(?:s|pad)\s*>|</?s>|<pad>")
+
+
+def read_dialogues(data: Path, *, humans: bool = False, limit: int | None = None) -> list[Dialogue]:
+    """Dialogues of bots with each other; people's with each other are of one system, `human`.
+
+    `limit` keeps so many of every two systems, the first by id.
+    """
+    found: dict[tuple[str, ...], list[Dialogue]] = {}
+    for dialogue in sorted(map(_dialogue, _objects(data, "dialogues")), key=lambda d: d.id):
+        if humans or HUMAN not in dialogue.systems.values():
+            found.setdefault(tuple(sorted(dialogue.systems)), []).append(dialogue)
+    return [dialogue for pair in found.values() for dialogue in pair[:limit]]
+
+
+def _dialogue(value: dict[str, Any]) -> Dialogue:
+    """Speakers are named by side: two people have one system."""
+    first, second = value["system_type0"], value["system_type1"]
+    if first == second:
+        systems = {first: first, f"{first} (2)": second}
+        speakers = [list(systems)[i % 2] for i in range(len(value["convo"]))]
+    else:
+        systems = {first: first, second: second}
+        speakers = [turn["id"] for turn in value["convo"]]
+    turns = [Turn(_clean(turn["text"]), who) for turn, who in zip(value["convo"], speakers, strict=True)]
+    return Dialogue(value["_id"]["$oid"], turns, systems)
+
+
+def _clean(text: str) -> str:
+    return " ".join(_SIGNS.sub(" ", text).split())
+
+
+def judged_human(data: Path) -> dict[str, float]:
+    """The share of answers about each system that call it a human."""
+    systems = {v["_id"]["$oid"]: (v["system_type0"], v["system_type1"]) for v in _objects(data, "dialogues")}
+    votes: dict[str, list[bool]] = {}
+    for value in _objects(data, "annotations"):
+        for side, name in enumerate(systems.get(value["convo_id"], ())):
+            votes.setdefault(name, []).append(value[f"entity{side}_annotation"]["is_human"] is True)
+    return {name: sum(found) / len(found) for name, found in sorted(votes.items())}
+
+
+def _objects(data: Path, part: str) -> Iterator[dict[str, Any]]:
+    path = data / f"{NAME}.{part}.jsonl.gz"
+    if not path.exists():
+        raise InputError(f"no {path.name} in {str(data)!r}", cure=f"put {path.name} there, or name another --data")
+    for _, line in lines(path):
+        yield json.loads(line)
+
+
+def scored(dialogues: Sequence[Dialogue], metrics: Sequence[str]) -> list[Score]:
+    """Every utterance of every system, by every metric."""
+    systems = {name for dialogue in dialogues for name in dialogue.systems.values()}
+    judged = list(samples(dialogues, targets=systems))
+    system_of = {sample.id: sample.system for sample in judged}
+    found = []
+    for result in (by_system[""] for by_system in evaluate_all(metrics, judged)):
+        for id, value in result.by_sample.items():
+            reason = result.reasons.get(id, "")
+            found.append(Score(id, result.metric, value if value == value else None, reason, system_of[id]))
+    return found
+
+
+def rankings(
+    scores: Sequence[Score], dialogues: Sequence[Dialogue], human: dict[str, float], resamples: int
+) -> Iterable[Ranking]:
+    methods: tuple[Method, ...] = ("mean", "bradley-terry")
+    for metric in dict.fromkeys(score.metric for score in scores):
+        rows = dialogue_scores(scores, dialogues, metric=metric)
+        for method in methods:
+            yield rank(rows, method=method, n_bootstrap=resamples, n_permutations=0, human=human)
+
+
+def show(found: Sequence[Ranking], human: dict[str, float]) -> None:
+    order = sorted((name for name in human if any(_has(r, name) for r in found)), key=lambda name: -human[name])
+    rows = [["people: judged human", *(number(human[name]) for name in order)]]
+    for ranking in found:
+        standing = {s.system: s for s in ranking.standings}
+        cells = [f"{standing[n].rank} {_range(standing[n].rank_range)} {standing[n].score:.3f}" for n in order]
+        rows.append([f"{ranking.metric}, {ranking.method}", *cells])
+    print_table("rank, range of ranks, score", ["metric", *order], rows)
+    rows = []
+    for ranking in found:
+        estimates = [ranking.human[name] for name in COEFFICIENTS]
+        cells = [f"{number(e.value)} {interval(e.ci)} p={p_value(e.p)}" for e in estimates]
+        rows.append([f"{ranking.metric}, {ranking.method}", *cells])
+    print_table(f"agreement with people over {len(order)} systems", ["metric", *COEFFICIENTS], rows)
+
+
+def _has(ranking: Ranking, name: str) -> bool:
+    return any(standing.system == name for standing in ranking.standings)
+
+
+def _range(ranks: tuple[int, int] | None) -> str:
+    return "" if ranks is None else f"({ranks[0]}–{ranks[1]})"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", default=os.environ.get("INTERLOQ_DATA", "."), help="the folder of the data")
+    parser.add_argument("-m", "--metric", action="append", metavar="SPEC", help="a metric; repeat for more")
+    parser.add_argument("--humans", action="store_true", help="people with each other are one more system")
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help="only N dialogues of every two systems (default: all 45)"
+    )
+    parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="resamples (default 1000)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    args = parser.parse_args(argv)
+    try:
+        dialogues = read_dialogues(Path(args.data), humans=args.humans, limit=args.limit)
+        human = judged_human(Path(args.data))
+        human = human if args.humans else {name: share for name, share in human.items() if name != HUMAN}
+        scores = scored(dialogues, args.metric or ["length", "distinct"])
+        found = list(rankings(scores, dialogues, human, args.bootstrap))
+    except InterloqError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if args.json:
+        print_json({"people": human, "rankings": [asdict(ranking) for ranking in found]})
+    else:
+        show(found, human)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

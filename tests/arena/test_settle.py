@@ -1,0 +1,250 @@
+"""Settling on simulated systems whose true means are known, and on bots that really talk."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from interloq.arena.play_settled import facts, play_until_settled
+from interloq.arena.settle import Look, Settled, plan_looks, rounds_of, settle, t_interval, watch
+from interloq.cli import play_settle
+from interloq.data.jsonl import header, load
+from interloq.errors import InputError
+from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
+from interloq.meta.rank import rank
+from interloq.play.bot import Reply
+from interloq.play.openings import Opening
+from interloq.play.run import plan
+from interloq.play.schedule import bipartite
+from interloq.records import Dialogue, Score, Turn
+from interloq.registry import create
+
+
+def simulated(
+    levels: Mapping[str, float], budget: int, seed: int, *, partners: int = 2, heavy: bool = False
+) -> Iterator[list[DialogueScore]]:
+    """Rounds in which an opening is easy or hard for all; `heavy` draws noise with far outliers."""
+    rng = np.random.default_rng(seed)
+    for number in range(budget):
+        shared = rng.normal()
+        noise = rng.standard_t(3, (len(levels), partners)) if heavy else rng.normal(size=(len(levels), partners))
+        yield [
+            DialogueScore(f"{name}{p}{number}", name, f"p{p}", level + shared + float(noise[i, p]), f"{p}|{number}")
+            for i, (name, level) in enumerate(levels.items())
+            for p in range(partners)
+        ]
+
+
+def _settled(levels: Mapping[str, float], *, budget: int = 200, seed: int = 0, **options: float) -> Settled:
+    return watch(simulated(levels, budget, seed), budget=budget, systems=len(levels), **options)  # type: ignore[arg-type]
+
+
+def test_clearly_different_systems_are_settled_soon_and_in_the_right_order() -> None:
+    for seed in range(20):
+        found = _settled({"worst": 0, "best": 4, "middle": 2}, seed=seed)
+        assert found.settled
+        assert found.order == ("best", "middle", "worst")
+        assert found.rounds <= 30
+        assert found.dialogues == found.rounds * 6
+        assert found.not_apart == ()
+
+
+def test_equal_systems_run_to_the_budget_and_are_not_called_apart() -> None:
+    found = _settled({"a": 1, "b": 1, "c": 6}, budget=60)
+    assert not found.settled
+    assert found.rounds == 60
+    assert found.looks[-1].rounds == 60
+    assert [{gap.better, gap.worse} for gap in found.not_apart] == [{"a", "b"}]
+    assert found.order[0] == "c"
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_equal_systems_are_called_apart_no_more_often_than_alpha(heavy: bool) -> None:
+    """200 runs with many looks at α = 10 %: the error stays below, where looking without correction errs far above."""
+    wrong = naive = 0
+    for seed in range(200):
+        rounds = list(simulated({"a": 0, "b": 0, "c": 0}, 60, seed, heavy=heavy))
+        looks: list[Look] = []
+        watch(rounds, budget=60, systems=3, alpha=0.1, on_look=looks.append)
+        wrong += any(gap.apart for look in looks for gap in look.gaps)
+        naive += _naive(rounds, [look.rounds for look in looks])
+    assert wrong <= 200 * 0.1
+    assert naive > 200 * 0.2
+
+
+def _naive(rounds: Sequence[Sequence[DialogueScore]], looks: Sequence[int]) -> bool:
+    values = {s: [np.mean([r.value for r in rows if r.system == s]) for rows in rounds] for s in "abc"}
+    pairs = (("a", "b"), ("a", "c"), ("b", "c"))
+    return any(stats.ttest_rel(values[x][:n], values[y][:n]).pvalue < 0.1 for n in looks for x, y in pairs)
+
+
+def test_a_wrong_order_is_rarely_called_settled() -> None:
+    wrong = 0
+    for seed in range(150):
+        found = _settled({"a": 0.0, "b": 0.15}, budget=80, seed=seed, alpha=0.1)
+        wrong += found.settled and found.order != ("b", "a")
+    assert wrong <= 150 * 0.1
+
+
+def test_intervals_are_those_of_scipy() -> None:
+    values = np.random.default_rng(0).normal(1, 2, 30)
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.99)
+    assert t_interval(values, 0.01) == pytest.approx((expected.low, expected.high))
+    assert t_interval(values[:1], 0.01) == (-math.inf, math.inf)
+
+
+def test_looks_grow_share_alpha_and_end_with_the_budget() -> None:
+    looks, level = plan_looks(100, 4, alpha=0.05)
+    assert looks[-1] == 100
+    assert looks == sorted(set(looks))
+    assert level == pytest.approx(0.05 / len(looks) / 6)
+    assert 2.0 ** (1 - looks[0]) <= level
+    assert plan_looks(3, 2)[0] == [3]
+
+
+def test_constant_differences_need_as_many_rounds_as_a_test_of_signs() -> None:
+    rows = [[DialogueScore(f"{s}{i}", s, "p", float(s == "a"), f"{i}") for s in "ab"] for i in range(40)]
+    found = watch(rows, budget=40, systems=2)
+    assert found.settled
+    assert 2.0 ** (1 - found.rounds) <= found.level
+    assert not watch(rows[:4], budget=4, systems=2).settled
+
+
+def test_a_margin_calls_equal_systems_alike() -> None:
+    found = _settled({"a": 1, "b": 1, "c": 6}, budget=400, margin=0.8)
+    assert found.settled
+    assert found.rounds < 400
+    assert [gap.alike for gap in found.looks[-1].gaps] == [False, True]
+
+
+def test_lower_may_be_better() -> None:
+    found = watch(simulated({"a": 0, "b": 3}, 100, 0), budget=100, systems=2, lower_is_better=True)
+    assert found.settled
+    assert found.order == ("a", "b")
+    assert found.looks[-1].gaps[0].difference < 0
+
+
+def test_a_system_without_scores_and_missing_rounds_are_counted() -> None:
+    rounds = [list(rows) for rows in simulated({"a": 0, "b": 5}, 30, 0)]
+    for rows in rounds[:5]:
+        rows[:] = [DialogueScore(r.dialogue, r.system, r.partner, math.nan, r.occasion) for r in rows]
+    for number, rows in enumerate(rounds):
+        rows.append(DialogueScore(f"z{number}", "z", "p0", math.nan, "x", reason="crashed"))
+    found = watch(rounds, budget=30, systems=3)
+    assert found.order == ("b", "a")
+    assert found.looks[-1].gaps[0].rounds == found.rounds - 5
+    assert found.unscored == 5 * 4 + found.rounds
+
+
+def test_play_and_score_may_be_any_functions() -> None:
+    rng = np.random.default_rng(0)
+    calls = []
+
+    def play_round(number: int) -> list[Dialogue]:
+        calls.append(number)
+        return [Dialogue(f"{n}~p/{number}", [Turn("x", n)], {n: n, "p": "p"}) for n in ("low", "high")]
+
+    def score(dialogues: Sequence[Dialogue]) -> list[Score]:
+        return [
+            Score(f"{d.id}#0", "m", float(3 * d.id.startswith("high") + rng.normal()), system=d.turns[0].speaker)
+            for d in dialogues
+        ]
+
+    found = settle(play_round, score, budget=500, systems=2)
+    assert found.settled
+    assert found.order == ("high", "low")
+    assert calls == list(range(found.rounds))
+
+
+def test_rounds_are_balanced() -> None:
+    openings = [Opening(f"opening-{i}", (f"hello {i}",)) for i in range(3)]
+    matches = bipartite(["a", "b"], ["p", "q"], openings, repeats=2)
+    rounds = rounds_of(reversed(matches))
+    assert len(rounds) == 6
+    for round in rounds:
+        assert sorted((m.target, m.partner) for m in round) == [("a", "p"), ("a", "q"), ("b", "p"), ("b", "q")]
+        assert len({m.opening for m in round}) == 1
+    assert len(rounds_of(matches[:-1])) == 5
+
+
+@dataclass(frozen=True)
+class Wordy:
+    """Says about so many words."""
+
+    words: int
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        assert len(dialogues) == len(seeds)
+        return [Reply(" ".join(["word"] * (self.words + seed % 3)) + f" {seed}") for seed in seeds]
+
+    def signature(self) -> str:
+        return f"wordy({self.words})"
+
+
+@pytest.fixture
+def _wordy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interloq.play.run.spec", lambda bot: f"wordy(words={bot.words})")
+    monkeypatch.setattr("interloq.play.partners.spec", lambda bot: f"wordy(words={bot.words})")
+
+
+@pytest.mark.usefixtures("_wordy")
+def test_bots_play_only_as_long_as_needed(folder: Path) -> None:
+    openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(200)]
+    targets, partners = {"short": Wordy(2), "long": Wordy(9)}, {"p": Wordy(1)}
+    planned = plan("bipartite", targets, openings, exchanges=2, partners=partners)
+    metric = create("length", kind="metric")
+    found = play_until_settled(planned, folder / "d.jsonl", metric)
+    assert found.settled.settled
+    assert found.settled.order == ("long", "short")
+    kept = load(folder / "d.jsonl", kind="dialogues")
+    assert len(kept) == found.settled.dialogues < 100
+    assert len(found.scores) == 2 * len(kept)
+    assert facts(found.settled)["order"] == ("long", "short")
+    again = play_until_settled(planned, folder / "d.jsonl", metric)
+    assert again == found
+
+
+@pytest.mark.usefixtures("_wordy")
+def test_metrics_of_the_whole_set_are_refused(folder: Path) -> None:
+    planned = plan("self-play", {"a": Wordy(1), "b": Wordy(2)}, [Opening("o", ("hi",))], exchanges=1)
+    with pytest.raises(InputError, match="from the whole set"):
+        play_until_settled(planned, folder / "d.jsonl", create("nist", kind="metric"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"budget": 1}, {"systems": 1}, {"alpha": 0.0}, {"alpha": 1.0}, {"first": 1}, {"growth": 1.0}, {"margin": -1.0}],
+)
+def test_what_makes_no_sense_is_refused(options: dict[str, float]) -> None:
+    with pytest.raises(InputError):
+        watch([], **{"budget": 10, "systems": 2, **options})  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("_wordy")
+def test_the_command_says_how_many_dialogues_it_took(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(60)]
+    targets = {"short": Wordy(2), "long": Wordy(9), "also long": Wordy(9)}
+    planned = plan("bipartite", targets, openings, exchanges=2, partners={"p": Wordy(1)})
+    parser = argparse.ArgumentParser()
+    play_settle.add_arguments(parser)
+    args = parser.parse_args(["--until-settled", "length", "--scores", "s.jsonl"])
+    vars(args).update(output="d.jsonl", batch=None, patience=0.0, quiet=False, json=False)
+    assert play_settle.run(args, planned) == 0
+    captured = capsys.readouterr()
+    assert "not settled, and the schedule is played after 180 dialogues in 60 of 60 rounds" in captured.out
+    assert [line.split()[-1] for line in captured.out.splitlines() if "> short" in line] == ["apart"]
+    assert "1 of 2 neighbours not yet apart" in captured.err
+    assert header("s.jsonl")["partners"] == header("d.jsonl")["partners"]
+    found = rank(dialogue_scores(load("s.jsonl", kind="scores"), load("d.jsonl", kind="dialogues")))
+    assert [s.rank_range for s in found.standings] == [(1, 2), (1, 2), (3, 3)]
+    args.json = True
+    assert play_settle.run(args, planned) == 0
+    assert json.loads(capsys.readouterr().out)["dialogues"] == 180

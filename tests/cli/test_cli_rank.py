@@ -1,0 +1,180 @@
+"""`interloq rank` and `interloq play audit`, as a user calls them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_dialogues import made_dialogues, write_dialogues
+from scipy import stats
+
+from interloq import Dialogue
+from interloq.cli import play_audit
+from interloq.cli.main import main
+from interloq.meta.dialogue_scores import dialogue_scores, means
+
+LEVELS = {"low": 0.0, "middle": 1.5, "high": 3.0}
+
+
+def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_systems_are_ranked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dialogues, scores = made_dialogues(LEVELS)
+    paths = write_dialogues(folder, dialogues, scores)
+    (ranking,) = _json(capsys, "rank", paths[0], "--dialogues", paths[1])["rankings"]
+    assert [s["system"] for s in ranking["standings"]] == ["high", "middle", "low"]
+    assert [s["rank"] for s in ranking["standings"]] == [1, 2, 3]
+    expected = means(dialogue_scores(scores, dialogues))
+    assert {s["system"]: s["score"] for s in ranking["standings"]} == pytest.approx(expected)
+    assert "partners:0123456789abcdef" in ranking["signature"]
+
+
+def test_the_table_says_ranks_ranges_and_doubts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dialogues, scores = made_dialogues(LEVELS)
+    dialogues[0] = replace(dialogues[0], trouble="low: repeats itself at turn 5")
+    lost = Dialogue("gone~p/opening-0/repeat-1", [], {"gone": "gone", "p": "p"}, trouble="gone: crashed at turn 1")
+    paths = write_dialogues(folder, [*dialogues, lost], scores)
+    assert main(["rank", paths[0], "--dialogues", paths[1], "--bootstrap", "100"]) == 0
+    shown = capsys.readouterr().out
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["high", "1", "1"] in [row[:3] for row in rows]
+    assert ["gone", "–", "n/a", "0", "1", "1"] in rows
+    assert any(line.startswith("high > low") for line in map(str.strip, shown.splitlines()))
+    assert "note: gone: unscored, gone: crashed (1)" in shown
+    assert "note: low: trouble in a scored dialogue, low: repeats itself (1)" in shown
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "tsv"])
+def test_agreement_with_people_is_told(folder: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
+    dialogues, scores = made_dialogues({**LEVELS, "top": 4.0})
+    people = {"low": 0.3, "middle": 0.2, "high": 0.8, "top": 0.9}
+    sign = "\t" if form == "tsv" else ","
+    lines = "".join(f"{name}{sign}{value}\n" for name, value in people.items())
+    text = json.dumps(people) if form == "json" else f"system{sign}judged\n{lines}"
+    (folder / f"people.{form}").write_text(text)
+    paths = write_dialogues(folder, dialogues, scores)
+    arguments = ["rank", paths[0], "--dialogues", paths[1], "--human", f"people.{form}"]
+    (ranking,) = _json(capsys, *arguments)["rankings"]
+    own = means(dialogue_scores(scores, dialogues))
+    expected = stats.spearmanr([own[n] for n in people], list(people.values())).statistic
+    assert ranking["human"]["spearman"]["value"] == pytest.approx(expected)
+    assert main(arguments) == 0
+    assert "agreement with people over 4 systems" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not valid JSON"),
+        ('{"low": "good"}', "no number"),
+        ('{"low": 1, "low": 2}', "comes twice"),
+        ("low,1\nlow,2\n", "comes twice"),
+        ("low,1,2\n", "3 cells"),
+        ("system,score\nlow,good\n", "'good' is no number"),
+        ("low,nan\n", "is nan"),
+        ("system,score\n", "no scores of systems"),
+    ],
+)
+def test_a_bad_ranking_by_people_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    paths = write_dialogues(folder, *made_dialogues(LEVELS, openings=2))
+    (folder / "people").write_text(text)
+    assert main(["rank", paths[0], "--dialogues", paths[1], "--human", "people"]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def _two_files(folder: Path, first: dict[str, Any], second: dict[str, Any]) -> Sequence[str]:
+    mine = write_dialogues(folder, *made_dialogues({"mine": 0}, openings=3), name="mine-", **first)
+    theirs = write_dialogues(folder, *made_dialogues({"theirs": 5}, openings=3), name="theirs-", **second)
+    return ["rank", mine[0], theirs[0], "--dialogues", mine[1], "--dialogues", theirs[1]]
+
+
+def test_two_files_of_one_partner_set_are_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (ranking,) = _json(capsys, *_two_files(folder, {}, {}))["rankings"]
+    assert [s["system"] for s in ranking["standings"]] == ["theirs", "mine"]
+    assert ranking["differences"][0]["paired"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ({}, {"partners": "ffff"}, "different partner sets: 0123456789abcdef and ffff"),
+        ({}, {"partners": ""}, "names no partner set"),
+        ({"bots": {"p": "echo"}}, {"bots": {"p": "eliza"}}, "both have a system 'p', but not the same one"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], first: dict[str, Any], second: dict[str, Any], message: str
+) -> None:
+    assert main(list(_two_files(folder, first, second))) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "; " in error  # the cure
+    assert error.count("\n") == 1
+
+
+def test_the_hash_is_found_in_a_signature_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = write_dialogues(folder, *made_dialogues(LEVELS, openings=2), partners="")
+    lines = Path(paths[1]).read_text().splitlines()
+    lines[0] = json.dumps({"kind": "dialogues", "schema": 1, "signature": "play|partners:beef|version:0"})
+    Path(paths[1]).write_text("\n".join(lines))
+    assert main(["rank", paths[0], "--dialogues", paths[1]]) == 0
+    assert "|partners:beef|" in capsys.readouterr().out
+
+
+def test_missing_dialogues_pipes_and_repeated_files_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dialogues, scores = made_dialogues(LEVELS, openings=2)
+    paths = write_dialogues(folder, dialogues[1:], scores)
+    for arguments, message in (
+        ([paths[0], "--dialogues", paths[1]], "1 scored dialogues are not among the dialogues"),
+        ([paths[0], paths[0], "--dialogues", paths[1]], "is named twice"),
+        ([paths[0], "--dialogues", "-"], "from a pipe"),
+        ([paths[1], "--dialogues", paths[1]], "holds dialogues, expected scores"),
+        ([paths[0], "--dialogues", paths[1], "-m", "bleu"], "choose one of: made"),
+    ):
+        assert main(["rank", *arguments]) == 2
+        assert message in capsys.readouterr().err
+
+
+def _audit(*arguments: str) -> int:
+    parser = argparse.ArgumentParser()
+    play_audit.add_arguments(parser)
+    return play_audit.run(parser.parse_args(arguments))
+
+
+def test_partners_can_be_audited(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = write_dialogues(folder, *made_dialogues(LEVELS, partners=("p", "q", "r")))
+    assert _audit(paths[0], "--dialogues", paths[1], "--pool", "r") == 0
+    shown = capsys.readouterr().out
+    assert "ranks with 2 partners, and when they change" in shown
+    assert "of 5 changes move no rank" in shown
+    assert _audit(paths[0], "--dialogues", paths[1], "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["partners"] == ["p", "q", "r"]
+    assert [change["kind"] for change in found["changes"]] == ["drop"] * 3
+
+
+def test_cheating_can_be_audited(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("a", "b", "x", "y", "z")
+    parts = [made_dialogues({name: i}, [n for n in names if n != name], 2) for i, name in enumerate(names)]
+    dialogues, scores = ([record for part in parts for record in part[k]] for k in (0, 1))
+    paths = write_dialogues(folder, dialogues, scores)  # type: ignore[arg-type]
+    assert _audit(paths[0], "--dialogues", paths[1], "--unfavoured", "x", "--alike", "y", "--alike", "z") == 0
+    shown = capsys.readouterr().out
+    assert "overturned 0 of 2 rankings" in shown
+    assert ["favoured", "loses", "0", "2"] in [line.split() for line in shown.splitlines()]
+    assert _audit(paths[0], "--dialogues", paths[1], "--unfavoured", "x", "--alike", "y", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["table"] == [[1, 0], [0, 2]]

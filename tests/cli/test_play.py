@@ -1,0 +1,263 @@
+"""`interloq play` as a user runs it, also killed in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interloq.cli.main import main
+from interloq.cli.play_view import _View, watching
+from interloq.data.jsonl import header, load
+from interloq.play.journal import journal_path
+from interloq.play.talk import Tally
+from interloq.records import Dialogue
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "play.md"
+BOT = """
+import os, time
+from pathlib import Path
+
+def slow(turns, seed):
+    print("a bot that prints")
+    with Path("calls.txt").open("a") as file:
+        file.write(f"{len(turns)}\\n")
+    time.sleep(float(os.environ.get("SLOW", "0")))
+    return f"{turns[-1].text[:20]} {seed % 1000}"
+
+def bad(turns, seed):
+    if Path("well").exists():
+        return f"well again {seed}"
+    if len(turns) > 4:
+        raise RuntimeError("no [bold]more[/]")
+    return "fine"
+"""
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["play", *arguments, "--json"]) == 0
+    value: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return value
+
+
+def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["play", *arguments]) == 2
+    return capsys.readouterr().err
+
+
+@pytest.fixture
+def talking(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a module of bots, and nothing left of it among the imported ones."""
+    (folder / "made_for_play.py").write_text(BOT)
+    monkeypatch.delitem(sys.modules, "made_for_play", raising=False)
+    return folder
+
+
+def test_from_bots_to_samples(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    partners = ["partners", "--partner", "echo=echo", "--partner", "eliza=eliza", "-o", "partners.json"]
+    made = shown(capsys, *partners, "--openings", "embedded:ja", "--exchanges", "3")
+    assert made["partners"] == ["echo", "eliza"]
+    run = ["run", "--scheme", "bipartite", "--target", "eliza=eliza", "--target", "e=eliza(language='ja')"]
+    facts = shown(capsys, *run, "--partners", "partners.json", "--limit", "4", "-o", "dialogues.jsonl")
+    assert facts["dialogues"] == 16
+    assert facts["partners"] == made["hash"]
+    assert facts["bots"]["eliza (partner)"]["replies"] == 24
+    dialogues = load("dialogues.jsonl", kind="dialogues", strict=True)
+    assert [d.id for d in dialogues[:3]] == [f"{pair}/{_opening(dialogues)}/repeat-1" for pair in _pairs()[:3]]
+    assert {(len(d.turns), d.given) for d in dialogues} == {(8, 2)}
+    sampled = shown(capsys, "samples", "dialogues.jsonl", "-o", "samples.jsonl")
+    assert sampled["samples"] == 16 * 3
+    assert header("samples.jsonl")["partners"] == header("dialogues.jsonl")["partners"] == made["hash"]
+    assert made["hash"] in header("dialogues.jsonl")["signature"]
+    assert {sample.system for sample in load("samples.jsonl")} == {"eliza", "e"}
+    assert not journal_path("dialogues.jsonl").exists()
+    assert main(["score", "samples.jsonl", "-m", "length", "-o", "scores.jsonl", "--bootstrap", "0"]) == 0
+    assert header("scores.jsonl")["partners"] == made["hash"]
+
+
+def _pairs() -> list[str]:
+    return ["eliza~echo", "eliza~eliza (partner)", "e~echo", "e~eliza (partner)"]
+
+
+def _opening(dialogues: list[Any]) -> str:
+    return str(dialogues[0].id.split("/")[1])
+
+
+@pytest.mark.parametrize(("scheme", "dialogues"), [("self-play", 6), ("all-play-all", 18)])
+def test_the_other_schemes(folder: Path, capsys: pytest.CaptureFixture[str], scheme: str, dialogues: int) -> None:
+    Path("bots.toml").write_text('one = "eliza"\ntwo = "eliza(language=\'en\')"\n')
+    Path("openings.txt").write_text("hello\thi\nhow are you?\tfine\n\nwhat now?\tnothing\n")
+    options = ["--bots", "bots.toml", "--openings", "openings.txt", "--exchanges", "2"]
+    if scheme == "all-play-all":
+        options += ["--target", "three=echo"]
+    facts = shown(capsys, "run", "--scheme", scheme, *options, "-o", "d.jsonl")
+    assert facts["dialogues"] == dialogues
+    assert {len(d.turns) for d in load("d.jsonl", kind="dialogues")} == {6}
+
+
+def test_the_same_command_again_plays_nothing_and_a_longer_one_only_the_rest(
+    talking: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ["run", "--scheme", "self-play", "--target", "f=function(path='made_for_play:slow')", "-o", "d.jsonl.gz"]
+    first = shown(capsys, *run, "--limit", "3")
+    before = load("d.jsonl.gz", kind="dialogues")
+    assert first["resumed"] == 0
+    assert shown(capsys, *run, "--limit", "3")["resumed"] == 3
+    longer = shown(capsys, *run, "--limit", "5", "--repeats", "2")
+    assert (longer["dialogues"], longer["resumed"]) == (10, 3)
+    assert len((talking / "calls.txt").read_text().split()) == 10 * 10
+    after = load("d.jsonl.gz", kind="dialogues")
+    assert [d for d in after if d in before] == before
+    assert shown(capsys, *run, "--limit", "1")["dialogues"] == 1
+    assert len(load("d.jsonl.gz", kind="dialogues")) == 10  # what was played is kept
+    assert "another run: seed was 0, is 1" in failure(capsys, *run, "--seed", "1")
+
+
+def test_a_bot_in_trouble_is_shown_and_can_try_again(talking: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["run", "--target", "bad=function(path='made_for_play:bad')", "--partner", "eliza", "-o", "d.jsonl"]
+    assert main(["play", *run, "--limit", "4"]) == 0
+    out, err = capsys.readouterr()
+    assert "crashed 4" in out
+    assert "4 dialogues; 4 ended too early" in out
+    assert "bad: crashed 4" in err
+    troubled = load("d.jsonl", kind="dialogues")
+    assert {d.trouble for d in troubled} == {"bad: crashed: RuntimeError: no [bold]more[/] at turn 7"}
+    assert {len(d.turns) for d in troubled} == {6}
+    (talking / "well").touch()
+    assert shown(capsys, *run, "--limit", "4")["short"] == 4
+    again = shown(capsys, *run, "--limit", "4", "--again")
+    assert (again["short"], again["resumed"]) == (0, 0)
+    assert {len(d.turns) for d in load("d.jsonl", kind="dialogues")} == {12}
+
+
+def _little_disk() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, resource.RLIM_INFINITY))
+
+
+def _started(full: bool = False, **environment: str) -> subprocess.Popen[str]:
+    target = "f=function(path='made_for_play:slow')"
+    command = ["play", "run", "--scheme", "self-play", "--target", target, "--batch", "2", "--limit", "12"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "interloq.cli", *command, "-o", "d.jsonl", "--json"],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_little_disk if full else None,
+    )
+
+
+def _finished_lines() -> int:
+    journal = journal_path("d.jsonl")
+    return journal.read_bytes().count(b"\n") - 1 if journal.exists() else 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_was_stopped_goes_on(talking: Path, how: signal.Signals) -> None:
+    """Nothing finished is played again, nothing is lost, and the file is that of a run without a stop."""
+    process = _started(SLOW="0.03")
+    until = time.monotonic() + 120
+    while _finished_lines() < 4 and time.monotonic() < until and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(how)
+    _, err = process.communicate(timeout=60)
+    kept = _finished_lines()
+    assert 4 <= kept < 12, err
+    assert process.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 130)
+    if how == signal.SIGINT:
+        assert f"{kept} dialogues are kept; the same command goes on" in err
+    assert not Path("d.jsonl").exists()
+    Path("calls.txt").unlink()
+    out, err = _started().communicate(timeout=120)
+    assert json.loads(out)["resumed"] == kept, err
+    assert len(Path("calls.txt").read_text().split()) == (12 - kept) * 10
+    resumed = Path("d.jsonl").read_bytes()
+    Path("d.jsonl").unlink()
+    _started().communicate(timeout=120)
+    assert Path("d.jsonl").read_bytes() == resumed
+
+
+def test_a_full_disk_is_said_and_the_run_goes_on(talking: Path) -> None:
+    process = _started(full=True)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert "cannot write d.jsonl.journal: File too large; free some space; the same command goes on" in err
+    kept = _finished_lines()
+    assert 0 < kept < 12
+    out, err = _started().communicate(timeout=120)
+    assert json.loads(out)["resumed"] == kept, err
+    assert len(load("d.jsonl", kind="dialogues", strict=True)) == 12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--target", "a=eliza"], "bipartite needs partners"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--partner", "b=echo"], "self-play has no partners"),
+        (["--scheme", "self-play"], "no target is named"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--target", "a=echo"], "two targets are called 'a'"),
+        (["--scheme", "self-play", "--target", "a=elisa"], "unknown bot 'elisa'; did you mean 'eliza'?"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--openings", "none.txt"], "cannot read none.txt"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--limit", "41"], "cannot take 41 of 40 openings"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--exchanges", "-1"], "at least 1 of exchanges"),
+        (["--scheme", "self-play", "--bots", "twice.json"], "two targets are called 'a'"),
+        (["--scheme", "self-play", "--bots", "bad.toml"], "bad.toml: cannot be read"),
+        (["--scheme", "self-play", "--bots", "list.json"], "is no name with a spec"),
+    ],
+)
+def test_what_cannot_be_played_is_said(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    Path("twice.json").write_text('{"a": "eliza", "a": "echo"}')
+    Path("bad.toml").write_text("a = eliza")
+    Path("list.json").write_text('["eliza"]')
+    assert said in failure(capsys, "run", *arguments, "-o", "d.jsonl")
+    assert not Path("d.jsonl").exists()
+    assert not journal_path("d.jsonl").exists()
+
+
+def test_a_set_is_used_as_it_was_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown(capsys, "partners", "--partner", "echo=echo", "-o", "p.json")
+    run = ["run", "--target", "a=eliza", "--partners", "p.json", "-o", "d.jsonl"]
+    assert "p.json: the set is for 5 exchanges, not 4" in failure(capsys, *run, "--exchanges", "4")
+    assert "made for other openings" in failure(capsys, *run, "--openings", "embedded:zh")
+    assert "give --partners or --partner" in failure(capsys, *run, "--partner", "b=echo")
+    Path("d.jsonl").write_text('{"id":"1","turns":["a"]}\n')
+    assert "there is a file that no run wrote" in failure(capsys, *run)
+    assert Path("d.jsonl").read_text() == '{"id":"1","turns":["a"]}\n'
+
+
+def test_the_view_counts_what_is_done_and_what_will_not_come(capsys: pytest.CaptureFixture[str]) -> None:
+    tally = Tally()
+    with watching(tally, 4, 10) as progress:
+        tally.add(Dialogue("1", ["u"] * 12, given=2), 5, resumed=True)
+        tally.add(Dialogue("2", ["u"] * 4, {"a": "a"}, given=2, trouble="a: crashed: [b]x[/b] at turn 5"), 5)
+        progress(2)
+        view = _View(tally, 4, 10)
+        view.hear(2)
+        assert view.share() == pytest.approx(10 / 30)  # 2 utterances, and 8 that one dialogue lacks, of 3 dialogues'
+        assert view.left() > 0
+    said = capsys.readouterr().err
+    assert said.startswith("2 of 4 dialogues (1 from before), 6.0 utterances each")
+    assert said.endswith("; a: crashed 1\n")
+    with watching(tally, 4, 10, quiet=True) as progress:
+        progress(2)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_commands_of_the_page_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "\n".join(re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)).replace("\\\n", " ")
+    commands = [line for line in text.splitlines() if line.startswith("interloq play ")]
+    assert len(commands) >= 5
+    for command in commands:
+        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"

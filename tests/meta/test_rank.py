@@ -1,0 +1,311 @@
+"""Ranks from dialogues, beside literal loops and scipy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from interloq.errors import InputError
+from interloq.meta.dialogue_scores import NO_SCORE, DialogueScore, dialogue_scores, natural
+from interloq.meta.rank import Ranking, rank, ranks_of
+from interloq.records import Dialogue, Score, Turn
+
+
+def played(
+    levels: Mapping[str, float], partners: Sequence[str] = ("p", "q"), openings: int = 10, *, seed: int = 0
+) -> tuple[list[Score], list[Dialogue]]:
+    """Bipartite dialogues of two utterances each; scores scatter around each system's level."""
+    rng = np.random.default_rng(seed)
+    scores, dialogues = [], []
+    for target, partner, opening in product(levels, partners, range(openings)):
+        id = f"{target}~{partner}/opening-{opening}/repeat-1"
+        said = [f"opening {opening}", "yes?", "one", "ok", "two", "ok"]
+        turns = [Turn(text, (target, partner)[i % 2]) for i, text in enumerate(said)]
+        dialogues.append(Dialogue(id, turns, {target: target, partner: partner}, given=2))
+        for turn in (2, 4):
+            value = levels[target] + float(rng.normal())
+            scores.append(Score(f"{id}#{turn}", "made", value, system=target))
+    return scores, dialogues
+
+
+def ranked(scores: Sequence[Score], dialogues: Sequence[Dialogue], **options: object) -> Ranking:
+    return rank(dialogue_scores(scores, dialogues), **options)  # type: ignore[arg-type]
+
+
+def test_scores_are_means_of_dialogue_means() -> None:
+    scores, dialogues = played({"a": 0, "b": 1})
+    del scores[0]  # this dialogue has one utterance left, and counts no less than the others
+    by_dialogue: dict[str, list[float]] = {}
+    for score in scores:
+        by_dialogue.setdefault(score.id.split("#")[0], []).append(score.value or 0)
+    found = {s.system: s for s in ranked(scores, dialogues).standings}
+    for system in "ab":
+        means = [sum(v) / len(v) for id, v in by_dialogue.items() if id.startswith(f"{system}~")]
+        assert found[system].score == pytest.approx(sum(means) / len(means))
+        assert found[system].dialogues == len(means) == 20
+    assert found["a"].utterances == 39
+
+
+def test_intervals_and_ranks_are_those_of_a_literal_bootstrap() -> None:
+    scores, dialogues = played({"a": 0.0, "b": 0.2, "c": 3.0}, openings=6)
+    rows = dialogue_scores(scores, dialogues)
+    table = {(row.occasion, row.system): row.value for row in rows}
+    occasions, systems = sorted({row.occasion for row in rows}), ["a", "b", "c"]
+    rng = np.random.default_rng(7)
+    drawn = rng.integers(len(occasions), size=(300, len(occasions)))
+    means = np.array([[np.mean([table[occasions[i], s] for i in draw]) for s in systems] for draw in drawn])
+    ranks = np.array([[1 + sum(other > own for other in row) for own in row] for row in means])
+    found = {s.system: s for s in rank(rows, n_bootstrap=300, seed=7).standings}
+    for i, system in enumerate(systems):
+        assert found[system].ci == pytest.approx(tuple(np.percentile(means[:, i], [2.5, 97.5])))
+        assert found[system].best == pytest.approx((ranks[:, i] == 1).mean())
+        low, high = found[system].rank_range or (0, 0)
+        assert (ranks[:, i] < low).mean() <= 0.025
+        assert (ranks[:, i] > high).mean() <= 0.025
+        assert low in ranks[:, i]
+        assert high in ranks[:, i]
+    assert found["c"].rank == 1
+    assert found["c"].rank_range == (1, 1)
+    assert {found["a"].rank_range, found["b"].rank_range} == {(2, 3)}
+
+
+def test_differences_agree_with_the_paired_t_test_and_are_adjusted_by_holm() -> None:
+    scores, dialogues = played({"a": 0.0, "b": 0.35, "c": 2.0}, openings=40)
+    rows = dialogue_scores(scores, dialogues)
+    result = rank(rows, n_permutations=4000)
+    columns = {s: np.array([r.value for r in sorted(rows, key=lambda r: r.occasion) if r.system == s]) for s in "abc"}
+    for d in result.differences:
+        expected = stats.ttest_rel(columns[d.first], columns[d.second])
+        assert d.difference == pytest.approx((columns[d.first] - columns[d.second]).mean())
+        assert d.difference > 0
+        assert d.paired
+        assert d.n == 80
+        assert d.p == pytest.approx(expected.pvalue, abs=0.02)
+    assert [(d.first, d.second) for d in result.differences] == [("c", "b"), ("c", "a"), ("b", "a")]
+    raw = sorted(d.p or 0 for d in result.differences)
+    holm = np.minimum(np.maximum.accumulate(np.array(raw) * [3, 2, 1]), 1)
+    assert sorted(d.p_adjusted or 0 for d in result.differences) == pytest.approx(list(holm))
+
+
+def test_resampling_partners_is_a_cluster_bootstrap() -> None:
+    """A system that shines with one partner of four only: dialogues are sure of it, partners are not."""
+    rows = [
+        DialogueScore(f"{s}{p}{i}", s, p, (4.0 if s == "b" and p == "p0" else 0.0) + 0.01 * (i % 7), f"{p}|{i}")
+        for s, p, i in product("ab", [f"p{k}" for k in range(4)], range(25))
+    ]
+    by_dialogue, by_partner = (rank(rows, by=by).differences[0] for by in ("dialogue", "partner"))
+    assert by_dialogue.ci
+    assert by_partner.ci
+    assert by_dialogue.p
+    assert by_partner.p
+    assert by_dialogue.difference == pytest.approx(1)
+    assert by_partner.difference == pytest.approx(1)
+    assert by_dialogue.ci[0] > 0.5
+    assert by_partner.ci[0] == pytest.approx(0)
+    assert by_dialogue.p < 0.01
+    assert by_partner.p == 1
+    assert any("only 4 partners" in note for note in rank(rows, by="partner").notes)
+
+
+def test_without_shared_occasions_dialogues_are_dealt_out() -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        DialogueScore(f"{s}{i}", s, "p", float(rng.normal() + shift), f"p|{s}{i}")
+        for s, shift in (("a", 0.0), ("b", 0.5))
+        for i in range(40)
+    ]
+    difference = rank(rows, n_permutations=4000).differences[0]
+    first, second = ([r.value for r in rows if r.system == s] for s in "ab")
+    assert not difference.paired
+    assert difference.n == 80
+    assert difference.p == pytest.approx(stats.ttest_ind(first, second).pvalue, abs=0.02)
+
+
+@pytest.mark.parametrize("method", ["mean", "bradley-terry"])
+def test_lower_is_better_turns_the_order_round(method: str) -> None:
+    scores, dialogues = played({"a": 0, "b": 1, "c": 2}, openings=30)
+    usual, turned = (ranked(scores, dialogues, method=method, lower_is_better=flag) for flag in (False, True))
+    assert [s.system for s in usual.standings] == ["c", "b", "a"]
+    assert [s.system for s in turned.standings] == ["a", "b", "c"]
+    assert turned.standings[0].best == pytest.approx(1, abs=0.01)
+    if method == "mean":  # a mean stays what it is; a strength is of who is better
+        assert turned.standings[0].score == usual.standings[2].score
+    else:
+        assert turned.standings[0].score == pytest.approx(-usual.standings[2].score)
+
+
+def test_agreement_with_people_is_scipys() -> None:
+    scores, dialogues = played({"a": 0, "b": 1, "c": 2, "d": 3, "e": 2.5})
+    human = {"a": 0.1, "b": 0.5, "c": 0.4, "d": 0.9, "e": 0.6, "nobody": 1.0}
+    result = ranked(scores, dialogues, human=human)
+    own = {s.system: s.score for s in result.standings}
+    pairs = [own[name] for name in "abcde"], [human[name] for name in "abcde"]
+    for name, test in (("spearman", stats.spearmanr), ("kendall", stats.kendalltau), ("pearson", stats.pearsonr)):
+        estimate = result.human[name]
+        assert estimate.value == pytest.approx(test(*pairs).statistic)
+        assert estimate.ci
+        assert estimate.ci[0] - 1e-9 <= estimate.value <= estimate.ci[1] + 1e-9
+        assert estimate.n == 5
+    assert any("'nobody'" in note for note in result.notes)
+    assert ranked(scores, dialogues).human == {}
+
+
+def test_unscored_dialogues_are_counted_with_their_reasons() -> None:
+    scores, dialogues = played({"a": 0, "b": 1}, openings=3)
+    lost = {"a~p/opening-0/repeat-1", "a~q/opening-1/repeat-1"}
+    scores = [s for s in scores if s.id.split("#")[0] not in lost]
+    dialogues = [replace(d, trouble="a: timed out at turn 2") if "a~p/opening-0" in d.id else d for d in dialogues]
+    broken = [
+        Dialogue(
+            f"z~p/opening-{i}/repeat-1",
+            ["hi", "yes?"],
+            {"z": "z", "p": "p"},
+            given=2,
+            trouble=f"z: crashed: E{i} at turn 3",
+        )
+        for i in range(3)
+    ]
+    result = ranked(scores, [*dialogues, *broken])
+    found = {s.system: s for s in result.standings}
+    assert found["a"].dialogues == 4
+    assert found["a"].unscored == 2
+    assert found["a"].reasons == {"a: timed out": 1, NO_SCORE: 1}
+    assert found["a"].troubled == {"a: timed out": 1}
+    assert [s.system for s in result.standings] == ["b", "a", "z"]
+    assert found["z"].rank is None
+    assert math.isnan(found["z"].score)
+    assert found["z"].reasons == {"z: crashed": 3}
+    assert any("no rank: 'z'" in note for note in result.notes)
+    assert not any("z" in (d.first, d.second) for d in result.differences)
+
+
+def test_null_scores_are_left_out_of_means() -> None:
+    scores, dialogues = played({"a": 0, "b": 1}, openings=2)
+    scores[1] = replace(scores[1], value=None, reason="empty reply")
+    row = next(r for r in dialogue_scores(scores, dialogues) if r.dialogue == scores[0].id.split("#")[0])
+    assert row.value == pytest.approx(scores[0].value)
+    assert row.utterances == 1
+    assert not row.reason
+
+
+def test_both_sides_of_a_dialogue_can_be_judged() -> None:
+    rng = np.random.default_rng(0)
+    scores, dialogues = [], []
+    for first, second in combinations("abc", 2):
+        for i in range(20):
+            id = f"{first}{second}{i}"
+            dialogues.append(Dialogue(id, [Turn("x", first), Turn("y", second)], {first: first, second: second}))
+            for turn, name in enumerate((first, second)):
+                scores.append(Score(f"{id}#{turn}", "made", float("abc".index(name) + rng.normal()), system=name))
+    result = ranked(scores, dialogues)
+    assert [s.system for s in result.standings] == ["c", "b", "a"]
+    assert [s.dialogues for s in result.standings] == [40, 40, 40]
+    assert any("both sides" in note for note in result.notes)
+    assert not any("different partners" in note for note in result.notes)
+
+
+def test_systems_with_different_partners_are_noted() -> None:
+    scores, dialogues = played({"a": 0, "b": 1})
+    fewer = [d for d in dialogues if "a~q" not in d.id]
+    result = ranked([s for s in scores if "a~q" not in s.id], fewer)
+    assert any("'a' never met 'q'" in note for note in result.notes)
+    assert not any("different partners" in note for note in ranked(scores, dialogues).notes)
+
+
+def test_self_play_shares_openings() -> None:
+    rows = []
+    for name, opening in product("ab", range(4)):
+        speakers = {name: name, f"{name} (2)": name}
+        turns = [Turn(f"opening {opening}"), Turn("mine", name)]
+        rows.append(Dialogue(f"{name}~{name}/opening-{opening}", turns, speakers, given=1))
+    scores = [Score(f"{d.id}#1", "m", float(i % 5), system=next(iter(d.systems))) for i, d in enumerate(rows)]
+    result = ranked(scores, rows)
+    assert result.differences[0].paired
+    assert result.differences[0].n == 4
+    assert not any("different partners" in note for note in result.notes)
+
+
+@given(st.permutations(range(24)))
+@settings(max_examples=15, deadline=None)
+def test_the_order_of_the_input_changes_nothing(order: list[int]) -> None:
+    scores, dialogues = played({"a": 0, "b": 0.1}, openings=3)
+    mixed = [scores[i] for i in order], [dialogues[i // 2] for i in order if i % 2]
+    for method in ("mean", "bradley-terry"):
+        assert ranked(*mixed, method=method, n_bootstrap=20, n_permutations=20) == ranked(
+            scores, dialogues, method=method, n_bootstrap=20, n_permutations=20
+        )
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, 2.0, 3.5]), min_size=1, max_size=6))
+def test_ranks_share_the_better_place(values: list[float]) -> None:
+    expected = stats.rankdata([-v for v in values], method="min")
+    assert list(ranks_of(np.array(values))) == list(expected)
+
+
+def test_equal_systems_share_the_rank_and_the_first_place() -> None:
+    rows = [DialogueScore(f"{s}{i}", s, "p", float(i), f"p|{i}") for s, i in product("ab", range(5))]
+    result = rank(rows)
+    assert [s.rank for s in result.standings] == [1, 1]
+    assert [s.best for s in result.standings] == [0.5, 0.5]
+    assert result.differences[0].difference == 0
+    assert result.differences[0].p == 1
+
+
+def test_without_resamples_there_are_no_intervals() -> None:
+    scores, dialogues = played({"a": 0, "b": 1})
+    result = ranked(scores, dialogues, n_bootstrap=0, n_permutations=0)
+    assert all(s.ci is None and s.rank_range is None and s.best is None for s in result.standings)
+    assert result.differences[0].p is None
+    assert result.differences[0].ci is None
+
+
+def test_one_system_is_first() -> None:
+    for method in ("mean", "bradley-terry"):
+        result = ranked(*played({"a": 0}), method=method)
+        assert result.standings[0].rank == 1
+        assert result.differences == ()
+
+
+def test_numbers_in_ids_are_read_as_numbers() -> None:
+    assert sorted(["o-10", "o-9", "o-1/r-2", "o-1/r-10"], key=natural) == ["o-1/r-2", "o-1/r-10", "o-9", "o-10"]
+
+
+def test_the_signature_holds_what_the_numbers_rest_on() -> None:
+    scores, dialogues = played({"a": 0, "b": 1})
+    plain = ranked(scores, dialogues, partner_set="abc").signature
+    assert "metric:made" in plain
+    assert "partners:abc" in plain
+    assert "seed:0" in plain
+    scores[3] = replace(scores[3], value=9.0)
+    assert ranked(scores, dialogues, partner_set="abc").signature != plain
+
+
+def test_what_cannot_be_ranked_is_refused_with_a_cure() -> None:
+    scores, dialogues = played({"a": 0, "b": 1}, openings=2)
+    cases: list[tuple[list[Score], list[Dialogue], str]] = [
+        (scores, dialogues[1:], "1 scored dialogues are not among the dialogues"),
+        (scores, [*dialogues, dialogues[0]], "comes twice"),
+        ([*scores, replace(scores[0], value=99.0)], dialogues, "scored .* twice"),
+        ([replace(scores[0], id="7")], dialogues, "not of an utterance in a dialogue"),
+        ([replace(scores[0], system="")], dialogues, "not of an utterance in a dialogue"),
+        ([replace(scores[0], system="x")], dialogues, "whose systems are: a, p"),
+        ([*scores, replace(scores[0], metric="other")], dialogues, "scores of 2 metrics; choose one of: made, other"),
+        ([replace(scores[0], value=math.inf)], dialogues, "inf"),
+        ([], dialogues, "there are no scores"),
+    ]
+    for bad, of, message in cases:
+        with pytest.raises(InputError, match=message):
+            dialogue_scores(bad, of)
+    with pytest.raises(InputError, match="no scores of 'x'"):
+        dialogue_scores(scores, dialogues, metric="x")
+    for options in ({"method": "elo"}, {"by": "turn"}, {"n_bootstrap": -1}):
+        with pytest.raises(InputError):
+            ranked(scores, dialogues, **options)

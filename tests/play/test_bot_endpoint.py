@@ -1,0 +1,330 @@
+"""Bots behind a chat server: a real one on this machine, which can fail in every way."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from interloq import InputError, create, spec
+from interloq.play import chat_server
+from interloq.play.bot import Reply, guarded
+from interloq.play.endpoint import Endpoint
+from interloq.records import Turn
+
+pytest.importorskip("httpx")
+KEY = "sk-abcdefghijklmnop0123456789"
+
+
+class Server(ThreadingHTTPServer):
+    """Answers by the last message: a word says how."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.seen: list[tuple[float, str, dict[str, str], dict[str, Any]]] = []
+        self.asked: Counter[str] = Counter()
+        self.now = self.most = 0
+        self.lock, self.released = threading.Lock(), threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        pass  # a client that hangs up is part of the tests
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        word = body["messages"][-1]["content"]
+        with self.server.lock:
+            self.server.seen.append((time.monotonic(), self.path, dict(self.headers), body))
+            self.server.asked[word] += 1
+            asked = self.server.asked[word]
+            self.server.now += 1
+            self.server.most = max(self.server.most, self.server.now)
+        try:
+            self._respond(word, asked, body)
+        finally:
+            with self.server.lock:
+                self.server.now -= 1
+
+    def _respond(self, word: str, asked: int, body: dict[str, Any]) -> None:
+        kind, _, times = word.partition("*")
+        if times and asked > int(times):
+            kind = "fine"
+        if kind in REFUSALS:
+            self._send(*REFUSALS[kind])
+        elif kind in ODD:
+            self._send(200, ODD[kind])
+        elif kind == "date":
+            self._send(429, b"", email.utils.formatdate(time.time() + 2, usegmt=True))
+        elif kind == "hang":
+            self.server.released.wait(30)
+        elif kind == "drip":
+            self._drip()
+        elif kind == "large":
+            self._send(200, b'{"choices": "' + b"x" * 10_000_000 + b'"}')
+        elif kind == "cut":
+            self._send(200, b"{}", length=100)
+        else:
+            time.sleep(0.02 if kind == "slow" else 0)
+            self._send(200, answer(f"re {word} {body.get('seed')}"))
+
+    def _send(self, status: int, data: bytes, after: str = "", length: int = 0) -> None:
+        self.send_response(status)
+        if after:
+            self.send_header("Retry-After", after)
+        if status == 302:
+            self.send_header("Location", self.server.url + "/elsewhere")
+        self.send_header("Content-Length", str(length or len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+        self.close_connection = bool(length)
+
+    def _drip(self) -> None:
+        """A byte now and then: never silent for long, never done."""
+        self.send_response(200)
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+        while not self.server.released.wait(0.05):
+            self.wfile.write(b" ")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def answer(text: Any) -> bytes:
+    return json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}).encode()
+
+
+REFUSALS: dict[str, tuple[Any, ...]] = {
+    "500": (500, b"<html>broken</html>"),
+    "503": (503, b'{"error": {"message": "overloaded"}}'),
+    "429": (429, b'{"error": "slow down"}', "1"),
+    "never": (429, b'{"error": {"message": "quota spent"}}', "86400"),
+    "nonsense": (429, b"", "soon"),
+    "401": (401, json.dumps({"error": {"message": f"wrong key {KEY}, or sk-abc***789"}}).encode()),
+    "400": (400, b'{"error": {"message": "no such\\nmodel; sorry"}}'),
+    "404": (404, b"\xff\xfe"),
+    "302": (302, b""),
+}
+ODD: dict[str, bytes] = {
+    "malformed": b'{"choices": [',
+    "nothing": b"",
+    "nested": b"[" * 200_000,
+    "fields": b'{"object": "chat.completion"}',
+    "choices": b'{"choices": []}',
+    "null": answer(None),
+    "number": answer(5),
+    "refusal": b'{"choices": [{"message": {"content": null, "refusal": "I will not"}}]}',
+    "blank": answer("  \n"),
+    "half": b'{"choices": [{"message": {"content": "a\\ud800\\u0000b"}}]}',
+    "parts": answer([{"type": "text", "text": "in "}, {"type": "image"}, {"type": "text", "text": "parts"}]),
+    "long": answer("y" * 5_000),
+}
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr(chat_server, "FIRST_PAUSE", 0.02)
+    made = Server()
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield made
+    made.released.set()
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+def endpoint(server: Server, **options: Any) -> Endpoint:
+    return Endpoint(server.url, "small", **{"timeout": 10.0, "retries": 2, **options})
+
+
+def ask(bot: Endpoint, *words: str) -> list[Reply]:
+    return guarded(bot, [[Turn("before", "a"), Turn(word, "b")] for word in words], list(range(len(words))))
+
+
+def test_what_is_asked(server: Server) -> None:
+    bot = endpoint(server, temperature=0.5, max_tokens=20, system_prompt="Be kind.")
+    turns = [Turn("one", "a"), Turn("two \ud800", "b"), Turn("three", "a")]
+    assert bot.replies([turns, []], [2**40 + 7, 1]) == [Reply("re three 7"), Reply("", "nothing to answer")]
+    ((_, path, headers, body),) = server.seen
+    assert path == "/v1/chat/completions"
+    assert "Authorization" not in headers
+    assert [message["role"] for message in body["messages"]] == ["system", "user", "assistant", "user"]
+    del body["messages"]
+    assert body == {"model": "small", "temperature": 0.5, "max_tokens": 20, "seed": 7}
+    endpoint(server, send_seed=False).replies([turns], [1])
+    assert set(server.seen[-1][3]) == {"model", "messages"}
+
+
+def test_the_whole_path_may_be_given(server: Server) -> None:
+    bot = Endpoint(server.url + "/chat/completions?version=1", "small")
+    assert ask(bot, "a") == [Reply("re a 0")]
+    assert server.seen[0][1] == "/v1/chat/completions?version=1"
+
+
+def test_replies_come_in_order_and_not_too_many_at_once(server: Server) -> None:
+    words = [f"slow*0{i}" for i in range(40)]
+    assert ask(endpoint(server, concurrency=4), *words) == [Reply(f"re {word} {i}") for i, word in enumerate(words)]
+    assert 2 <= server.most <= 4
+
+
+@pytest.mark.parametrize(
+    "word", ["500*2", "503*1", "429*1", "date*1", "nonsense*2", "malformed*1", "cut*1", "fields*2"]
+)
+def test_what_passes_is_tried_again(server: Server, word: str) -> None:
+    assert ask(endpoint(server), word, "b") == [Reply(f"re {word} 0"), Reply("re b 1")]
+    assert server.asked[word] == 1 + int(word[-1])
+
+
+@pytest.mark.parametrize(("word", "rest"), [("429*1", 0.9), ("date*1", 0.5)])
+def test_the_server_says_how_long_to_wait(server: Server, word: str, rest: float) -> None:
+    bot = endpoint(server)
+    ask(bot, word)
+    first, second = (at for at, *_ in server.seen)
+    assert rest < second - first < 8
+
+
+@pytest.mark.parametrize(
+    ("word", "trouble", "attempts"),
+    [
+        ("500", "HTTP 500: <html>broken</html> (3 attempts)", 3),
+        ("503", "HTTP 503: overloaded (3 attempts)", 3),
+        ("never", "HTTP 429: quota spent", 1),
+        ("400", "HTTP 400: no such model, sorry", 1),
+        ("401", "HTTP 401: wrong key ***, or ***", 1),
+        ("404", "HTTP 404: ��", 1),
+        ("302", "HTTP 302: ", 1),
+        ("malformed", "the answer is not valid JSON (3 attempts)", 3),
+        ("nothing", "the answer is not valid JSON (3 attempts)", 3),
+        ("nested", "the answer is not valid JSON (3 attempts)", 3),
+        ("fields", "the answer holds no choices[0].message (3 attempts)", 3),
+        ("choices", "the answer holds no choices[0].message (3 attempts)", 3),
+        ("null", "the answer's message holds no text", 1),
+        ("number", "the answer's message holds no text", 1),
+        ("refusal", "refused: I will not", 1),
+        ("blank", "empty", 1),
+        ("large", "the answer is larger than 1 MiB", 1),
+    ],
+)
+def test_failures_are_troubles_of_one_dialogue(server: Server, word: str, trouble: str, attempts: int) -> None:
+    assert ask(endpoint(server), "a", word, "b") == [Reply("re a 0"), Reply("", trouble.strip()), Reply("re b 2")]
+    assert server.asked[word] == attempts
+
+
+def test_odd_texts_are_mended(server: Server) -> None:
+    half, parts, long = ask(endpoint(server), "half", "parts", "long")
+    assert half == Reply("a\ufffd\ufffdb", "characters replaced that cannot be written")
+    assert parts == Reply("in parts")
+    assert long == Reply("y" * 4_000, "too long")
+
+
+@pytest.mark.parametrize("word", ["hang", "drip"])
+def test_a_server_that_never_ends_its_answer(server: Server, word: str) -> None:
+    start = time.monotonic()
+    found = ask(endpoint(server, timeout=0.5, retries=1), word, "b")
+    assert found == [Reply("", "timed out after 0.5 s (2 attempts)"), Reply("re b 1")]
+    assert time.monotonic() - start < 10
+
+
+def test_no_server_at_all(server: Server) -> None:
+    bot = Endpoint("http://127.0.0.1:9", "small", retries=1)
+    (reply,) = ask(bot, "a")
+    assert reply.text == ""
+    assert reply.trouble.startswith("no answer: ConnectError")
+
+
+def test_requests_a_minute(server: Server) -> None:
+    bot = endpoint(server, rate=600.0)  # one in a tenth of a second
+    ask(bot, *"abc")
+    ask(bot, *"de")
+    times = [at for at, *_ in server.seen]
+    assert times[-1] - times[0] > 0.35
+
+
+def test_within_a_running_loop(server: Server) -> None:
+    async def notebook() -> list[Reply]:
+        return ask(endpoint(server), "a")
+
+    assert asyncio.run(notebook()) == [Reply("re a 0")]
+
+
+# ---- keys ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_key_goes_to_the_server_and_nowhere_else(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPEAKERS_KEY", KEY)
+    bot = endpoint(server, key="SPEAKERS_KEY")
+    found = ask(bot, "a", "401", "500", "302")
+    assert {headers["Authorization"] for _, _, headers, _ in server.seen} == {f"Bearer {KEY}"}
+    assert KEY not in f"{found} {bot!r} {spec(bot)} {bot.signature()} {bot._line!r}"
+    assert found[0] == Reply("re a 0")
+
+
+def test_a_key_in_place_of_its_name_is_not_repeated() -> None:
+    with pytest.raises(InputError, match="name of an environment variable") as caught:
+        Endpoint("http://localhost/v1", "m", key=KEY)
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["hid den", "hidden\u00fc", "hidden\nX-Other: y"])
+def test_a_key_that_cannot_be_sent(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(InputError, match="the key in OPENAI_API_KEY holds characters") as caught:
+        Endpoint("https://host/v1", "m").signature()
+    assert "hid" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://user:hidden@host/v1", "https://host/v1?api_key=hidden", "https://host/v1?x=1&Token=hidden"]
+)
+def test_no_key_in_an_address(url: str) -> None:
+    with pytest.raises(InputError, match="no password and no key") as caught:
+        Endpoint(url, "m")
+    assert "hidden" not in str(caught.value)
+
+
+def test_no_key_without_encryption(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with pytest.raises(InputError, match="travel unencrypted"):
+        Endpoint("http://elsewhere.example/v1", "m").signature()
+    assert Endpoint("http://elsewhere.example/v1", "m", key="").signature()
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:8000", "ftp://host/v1", "http://", "http://host:port/v1", "http://[::1/v1"]
+)
+def test_what_is_no_address(url: str) -> None:
+    with pytest.raises(InputError, match="url must be an address"):
+        Endpoint(url, "m")
+
+
+@pytest.mark.parametrize("option", ["concurrency=0", "timeout=0", "retries=-1", "rate=-1.0", "max_tokens=-1"])
+def test_numbers_that_cannot_be(option: str) -> None:
+    with pytest.raises(InputError, match="must"):
+        create(f"endpoint(url='http://localhost/v1',model='m',{option})", kind="bot")
+
+
+def test_the_signature_is_what_answers_not_how_it_is_asked() -> None:
+    one = Endpoint("http://localhost/v1", "m", key="A", concurrency=2, retries=1, rate=3.0, timeout=1.0)
+    assert one.signature() == Endpoint("http://localhost/v1", "m").signature()
+    assert one.signature() != Endpoint("http://localhost/v1", "other").signature()

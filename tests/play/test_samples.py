@@ -1,0 +1,81 @@
+"""Dialogues to samples: the target's own utterances, all of them, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_bots import Bad, Teller
+
+from interloq.errors import InputError
+from interloq.play.bot import Bot
+from interloq.play.openings import Opening
+from interloq.play.samples import Sampled, carried, place_of, samples, target_of
+from interloq.play.schedule import all_play_all, bipartite, self_play
+from interloq.play.talk import talk
+from interloq.records import Dialogue, Turn
+
+BOTS: dict[str, Bot] = {"a": Teller("a"), "b": Teller("b"), "x": Teller("x"), "a (partner)": Teller("a")}
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3))
+def test_openings_never_count(given: int, exchanges: int, repeats: int) -> None:
+    opening = Opening("o", tuple(f"given {i}" for i in range(given)))
+    matches = bipartite(["a", "b"], ["x", "a (partner)"], [opening], exchanges=exchanges, repeats=repeats)
+    dialogues = list(talk(matches, BOTS))
+    found = list(samples(dialogues))
+    assert len(found) == 2 * 2 * repeats * exchanges
+    assert not [sample for sample in found if sample.response.startswith("given")]
+    assert all(sample.response.startswith(sample.system) for sample in found)
+    assert {sample.system for sample in found} == {"a", "b"}
+    by_id = {dialogue.id: dialogue for dialogue in dialogues}
+    for sample in found:
+        id, turn = place_of(sample.id)
+        assert by_id[id].turns[turn].text == sample.response
+        assert by_id[id].turns[:turn] == sample.context
+        assert turn >= given
+
+
+def test_in_self_play_both_sides_are_the_target() -> None:
+    found = list(samples(talk(self_play(["a"], [Opening("o", ("u", "v"))], exchanges=2), BOTS)))
+    assert [sample.id for sample in found] == [f"a~a/o/repeat-1#{i}" for i in (2, 3, 4, 5)]
+
+
+def test_all_play_all_judges_the_first_or_whom_one_names() -> None:
+    dialogues = list(talk(all_play_all(["a", "b"], [Opening("o", ("u", "v"))], exchanges=2), BOTS))
+    first = {(sample.id.partition("~")[0], sample.system) for sample in samples(dialogues)}
+    assert first == {("a", "a"), ("b", "b")}
+    assert len(list(samples(dialogues))) == 4
+    assert len(list(samples(dialogues, targets=["a", "b"]))) == 8
+    assert {sample.system for sample in samples(dialogues, targets=["b"])} == {"b"}
+
+
+def test_what_is_missing_is_counted() -> None:
+    bots: dict[str, Bot] = {"bad": Bad("empty"), "late": Bad("crash", 4), "x": Teller("x")}
+    tally = Sampled()
+    dialogues = talk(bipartite(["bad", "late"], ["x"], [Opening("o", ("u", "v"))]), bots)
+    found = list(samples(dialogues, tally=tally))
+    assert [sample.system for sample in found] == ["late"]
+    assert tally == Sampled(dialogues=2, samples=1, troubled=2, silent=1)
+
+
+def test_a_dialogue_from_elsewhere_is_judged_by_its_first_system() -> None:
+    dialogue = Dialogue("fed/1", [Turn("hi", "User"), Turn("hello", "System")], {"System": "meena"})
+    assert target_of(dialogue) == "meena"
+    assert [(s.id, s.response) for s in samples([dialogue])] == [("fed/1#1", "hello")]
+    with pytest.raises(InputError, match="dialogue 'd' names no system"):
+        list(samples([Dialogue("d", ["a"])]))
+
+
+@pytest.mark.parametrize("id", ["", "x", "#3", "x#", "x#-1", "x#y"])
+def test_what_is_no_turn_is_refused(id: str) -> None:
+    with pytest.raises(InputError, match="is no turn of a dialogue"):
+        place_of(id)
+
+
+def test_headers_carry_the_partner_set_on() -> None:
+    assert carried({"kind": "dialogues", "schema": 1, "partners": "0f", "seed": 1, "exchanges": 5}) == {
+        "partners": "0f",
+        "exchanges": 5,
+    }

@@ -1,0 +1,166 @@
+"""Who meets whom: every scheme is fair, whatever its sizes, and openings are read from any form."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interloq.errors import InputError
+from interloq.play.openings import Opening, openings_fingerprint, read_openings
+from interloq.play.schedule import all_play_all, apart, bipartite, chosen, self_play
+
+words = st.text("abcxyz/:= -", max_size=6).map(lambda s: f"n{s}n").filter(lambda name: ": " not in name)
+names = st.lists(words, min_size=1, max_size=6, unique=True)
+made = st.integers(1, 5).map(lambda n: openings(n))
+
+
+def openings(n: int) -> list[Opening]:
+    return [Opening(f"opening-{i}", (f"hello {i}", f"hi {i}")) for i in range(1, n + 1)]
+
+
+@settings(deadline=None, max_examples=50)
+@given(names, names, made, st.integers(1, 3))
+def test_bipartite_meets_everyone_equally_often(
+    targets: Sequence[str], partners: Sequence[str], given: list[Opening], repeats: int
+) -> None:
+    others = list(apart(partners, targets).values())
+    matches = bipartite(targets, others, given, exchanges=4, repeats=repeats)
+    met = Counter((match.target, match.partner) for match in matches)
+    assert met == {(t, p): len(given) * repeats for t in targets for p in others}
+    occasions = Counter((match.target, match.partner, match.opening) for match in matches)
+    assert set(occasions.values()) == {repeats}
+    assert len({match.id for match in matches}) == len({match.seed for match in matches}) == len(matches)
+    assert all(match.target_first and match.exchanges == 4 for match in matches)
+
+
+@settings(deadline=None, max_examples=50)
+@given(names.filter(lambda found: len(found) > 1), made, st.integers(1, 3))
+def test_all_play_all_has_each_ordered_pair(targets: Sequence[str], given: list[Opening], repeats: int) -> None:
+    matches = all_play_all(targets, given, repeats=repeats)
+    met = Counter((match.target, match.partner) for match in matches)
+    assert met == {(a, b): len(given) * repeats for a in targets for b in targets if a != b}
+
+
+def test_self_play_meets_only_itself() -> None:
+    matches = self_play(["a", "b"], openings(3), repeats=2)
+    assert Counter((m.target, m.partner) for m in matches) == {("a", "a"): 6, ("b", "b"): 6}
+    assert matches[0].id == "a~a/opening-1/repeat-1"
+
+
+def test_a_seed_belongs_to_the_match_not_to_the_schedule() -> None:
+    few = {m.id: m for m in bipartite(["a"], ["x"], openings(2), seed=3)}
+    many = {m.id: m for m in bipartite(["b", "a"], ["y", "x"], openings(5), repeats=2, seed=3)}
+    assert few.items() <= many.items()
+    assert all(m.seed != few[m.id].seed for m in bipartite(["a"], ["x"], openings(2), seed=4))
+
+
+@settings(deadline=None)
+@given(st.integers(1, 12), st.integers(0, 99), st.randoms())
+def test_a_limit_draws_openings_that_a_greater_one_keeps(limit: int, seed: int, shuffle: object) -> None:
+    every = openings(12)
+    drawn = chosen(every, limit, seed)
+    assert len(drawn) == limit
+    assert set(drawn) <= set(chosen(every, min(12, limit + 1), seed))
+    shuffle.shuffle(every)  # type: ignore[attr-defined]
+    assert set(chosen(every, limit, seed)) == set(drawn)
+
+
+@pytest.mark.parametrize("limit", [0, 3])
+def test_a_limit_beyond_the_openings_is_refused(limit: int) -> None:
+    with pytest.raises(InputError, match=f"cannot take {limit} of 2 openings"):
+        chosen(openings(2), limit, 0)
+
+
+def test_a_target_that_is_also_a_partner_is_named_apart() -> None:
+    assert apart(["a", "b"], ["b", "c"]) == {"a": "a", "b": "b (partner)"}
+    with pytest.raises(InputError, match="'b' is both a target and a partner"):
+        bipartite(["b"], ["b"], openings(1))
+
+
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [
+        ([], "no target is named"),
+        (["a", "b", "a"], "2 targets are called 'a'"),
+        (["a~b"], "cannot be a bot's name: '~'"),
+        (["a: b"], "cannot be a bot's name: ': '"),
+        (["a\n"], "cannot be a bot's name"),
+        (["a (2)"], "cannot be a bot's name"),
+        ([""], "cannot be a bot's name"),
+    ],
+)
+def test_names_that_would_be_lost_in_ids_are_refused(targets: list[str], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        self_play(targets, openings(1))
+    assert said in str(caught.value)
+
+
+def test_one_target_cannot_play_all() -> None:
+    with pytest.raises(InputError, match="two targets or more"):
+        all_play_all(["a"], openings(1))
+
+
+@pytest.mark.parametrize(("exchanges", "repeats", "n"), [(0, 1, 1), (1, 0, 1), (1, 1, 0)])
+def test_nothing_to_play_is_refused(exchanges: int, repeats: int, n: int) -> None:
+    with pytest.raises(InputError, match="at least 1"):
+        self_play(["a"], openings(n), exchanges=exchanges, repeats=repeats)
+
+
+# ---- openings --------------------------------------------------------------------------------------------------------
+
+
+def test_openings_from_dialogues_lines_and_text_are_the_same(tmp_path: Path) -> None:
+    rows = [["hello", "hi", "and more"], ["How are you?", "Tired\u2028\x07 [bold]."]]
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"id": f"o{i}", "turns": r}) for i, r in enumerate(rows)))
+    full = [{"kind": "dialogues", "schema": 1}] + [
+        {"id": f"o{i}", "turns": [{"text": t, "speaker": "A"} for t in r]} for i, r in enumerate(rows)
+    ]
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, full)))
+    found = read_openings(tmp_path / "a.jsonl")
+    assert found == read_openings(tmp_path / "b.jsonl")
+    assert found == [Opening("o0", ("hello", "hi")), Opening("o1", ("How are you?", "Tired\u2028\x07 [bold]."))]
+    (tmp_path / "c.txt").write_text("\n".join("\t".join(r) for r in rows), encoding="utf-8")
+    assert [o.turns for o in read_openings(tmp_path / "c.txt")] == [o.turns for o in found]
+    assert [o.turns for o in read_openings(tmp_path / "c.txt", given=1)] == [("hello",), ("How are you?",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.jsonl", "", "no usable record"),
+        ("a.txt", "\n  \n", "no opening in the file"),
+        ("a.txt", "hello\thi\nalone\n", "a.txt:2: the opening has 1 of 2 utterances"),
+        ("a.txt", "hello\t \n", "a.txt:1: an utterance of the opening is empty"),
+        ("a.jsonl", '{"id": "x", "turns": ["a", "b"]}\n{"id": "x", "turns": ["c", "d"]}\n', "duplicate id 'x'"),
+    ],
+)
+def test_openings_that_cannot_be_used_are_named(tmp_path: Path, name: str, text: str, said: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_openings(tmp_path / name)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+def test_embedded_openings(language: str) -> None:
+    found = read_openings(f"embedded:{language}")
+    assert len(found) == 40
+    texts = [text for opening in found for text in opening.turns]
+    assert len(set(texts)) == 80
+
+
+def test_an_unknown_language_is_named() -> None:
+    with pytest.raises(InputError, match="no openings in 'fr'"):
+        read_openings("embedded:fr")
+
+
+def test_the_fingerprint_is_of_the_texts_whatever_their_order() -> None:
+    assert openings_fingerprint(openings(3)) == openings_fingerprint(openings(3)[::-1])
+    assert openings_fingerprint(openings(3)) != openings_fingerprint(openings(2))
+    assert openings_fingerprint([Opening("a", ("b", "c"))]) != openings_fingerprint([Opening("a", ("bc", ""))])

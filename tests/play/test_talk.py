@@ -1,0 +1,316 @@
+"""The loop in which bots speak: full batches, the same dialogues whatever the batches, and no bot stops the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_bots import Bad, Teller
+
+from interloq.data.jsonl import load, write
+from interloq.errors import InputError
+from interloq.play.bot import Bot, Reply
+from interloq.play.echo import Echo
+from interloq.play.journal import Journal, journal_path
+from interloq.play.openings import Opening
+from interloq.play.schedule import Match, all_play_all, bipartite, self_play
+from interloq.play.talk import Tally, talk, troubles
+from interloq.records import Dialogue, Turn
+
+OPENINGS = [Opening(f"opening-{i}", (f"hello {i}", f"hi {i}")) for i in range(1, 7)]
+BOTS: dict[str, Bot] = {name: Teller(name) for name in "abxyz"}
+
+
+def by_id(matches: list[Match], bots: Mapping[str, Bot], **options: Any) -> dict[str, Dialogue]:
+    return {dialogue.id: dialogue for dialogue in talk(matches, bots, **options)}
+
+
+def literally(match: Match, bots: Mapping[str, Bot]) -> list[str]:
+    """One dialogue on its own, by the shortest loop that plays it."""
+    from interloq.play.schedule import seed_of
+
+    speakers = [match.target, match.partner if match.partner != match.target else f"{match.partner} (2)"]
+    turns = [Turn(text, speakers[i % 2]) for i, text in enumerate(match.opening)]
+    for _ in range(match.exchanges):
+        for speaker, bot in zip(speakers, [match.target, match.partner], strict=True):
+            seed = seed_of(match.seed, str(len(turns)))
+            turns.append(Turn(bots[bot].replies([turns], [seed])[0].text, speaker))
+    return [turn.text for turn in turns]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 9), st.integers(1, 40), st.randoms())
+def test_batches_and_order_change_nothing(batch: int, together: int, shuffle: object) -> None:
+    matches = [
+        *bipartite("ab", "xyz", OPENINGS, exchanges=3),
+        *self_play("ab", OPENINGS, exchanges=2),
+        *all_play_all("xyz", OPENINGS, exchanges=1),
+    ]
+    shuffled = list(matches)
+    shuffle.shuffle(shuffled)  # type: ignore[attr-defined]
+    found = by_id(shuffled, BOTS, batch=batch, together=together)
+    assert set(found) == {match.id for match in matches}
+    for match in matches:
+        dialogue = found[match.id]
+        assert [turn.text for turn in dialogue.turns] == literally(match, BOTS)
+        assert len(dialogue.turns) == 2 + 2 * match.exchanges
+        assert dialogue.given == 2
+        assert dialogue.trouble == ""
+
+
+def test_speakers_systems_and_who_is_first() -> None:
+    (dialogue,) = talk(self_play(["a"], OPENINGS[:1], exchanges=1), BOTS)
+    assert [turn.speaker for turn in dialogue.turns] == ["a", "a (2)", "a", "a (2)"]
+    assert dialogue.systems == {"a": "a", "a (2)": "a"}
+    (dialogue,) = talk(bipartite(["b"], ["x"], OPENINGS[:1], exchanges=1), BOTS)
+    assert [turn.speaker for turn in dialogue.turns] == ["b", "x", "b", "x"]
+    assert list(dialogue.systems.items()) == [("b", "b"), ("x", "x")]
+    match = Match("m", "b", "x", ("one",), 1, False, 0)
+    (dialogue,) = talk([match], BOTS)
+    assert [turn.speaker for turn in dialogue.turns] == ["b", "x", "b"]
+    assert list(dialogue.systems.items()) == [("b", "b"), ("x", "x")]
+
+
+def test_batches_are_full() -> None:
+    a, x = Teller("a", batch=12), Teller("x")
+    list(talk(bipartite(["a"], ["x"], OPENINGS, exchanges=2, repeats=8), {"a": a, "x": x}))
+    assert a.batches == [12] * 8
+    assert sum(x.batches) == 96
+    assert max(x.batches) > 12
+
+
+def test_equal_bots_share_batches() -> None:
+    one, other = Teller("same"), Teller("same")
+    list(talk(self_play("ab", OPENINGS, exchanges=1), {"a": one, "b": other}))
+    assert one.batches == [12, 12]
+    assert other.batches == []
+
+
+def test_finished_dialogues_come_before_all_are_finished() -> None:
+    tally = Tally()
+    stream = talk(self_play(["a"], OPENINGS, repeats=50), BOTS, batch=10, together=40, tally=tally)
+    next(stream)
+    assert tally.replies["a"] <= 40 * 10
+    assert len(list(stream)) == 299
+
+
+# ---- bots that misbehave ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bot", "turns", "said"),
+    [
+        (Bad("crash"), 2, "bad: crashed: RuntimeError: out of [ideas], sorry indeed at turn 3"),
+        (Bad("crash", 4), 4, "bad: crashed: RuntimeError: out of [ideas], sorry indeed at turn 5"),
+        (Bad("empty", 4), 4, "bad: empty at turn 5"),
+        (Bad("no reply", 6), 6, "bad: the bot gave int, not a Reply at turn 7"),
+        (Bad("repeat"), 12, "bad: repeats itself at turn 7"),
+    ],
+)
+def test_a_bad_bot_harms_only_its_own_dialogues(bot: Bot, turns: int, said: str) -> None:
+    bots, tally = {**BOTS, "bad": bot}, Tally()
+    matches = [*bipartite(["bad", "a"], ["x"], OPENINGS), *self_play("b", OPENINGS)]
+    found = {dialogue.id: dialogue for dialogue in talk(matches, bots, tally=tally)}
+    assert len(found) == 18
+    for id, dialogue in found.items():
+        bad = id.startswith("bad~")
+        assert dialogue.trouble == (said if bad else "")
+        assert len(dialogue.turns) == (turns if bad else 12)
+    assert tally.troubled == 6
+    assert tally.short == (6 if turns < 12 else 0)
+    assert {who for who, _ in tally.troubles} == {"bad"}
+    assert troubles(found["bad~x/opening-1/repeat-1"]) == [("bad", said.removeprefix("bad: "))]
+
+
+def test_a_repeating_bot_can_be_stopped() -> None:
+    matches = bipartite(["bad"], ["x"], OPENINGS[:1])
+    (dialogue,) = talk(matches, {**BOTS, "bad": Bad("repeat")}, stop_repeating=True)
+    assert len(dialogue.turns) == 7
+    (dialogue,) = talk(matches, {**BOTS, "bad": Bad("repeat")}, repeats=2)
+    assert dialogue.trouble == "bad: repeats itself at turn 5"
+
+
+def test_given_openings_are_no_repeats_of_the_bot() -> None:
+    opening = Opening("o", ("again", "again"))
+    (dialogue,) = talk(bipartite(["bad"], ["x"], [opening], exchanges=2), {**BOTS, "bad": Bad("repeat")})
+    assert dialogue.trouble == ""
+
+
+def test_a_bot_that_hangs_is_left_behind() -> None:
+    bad = Bad("hang", 4)
+    matches = [*bipartite(["bad", "a"], ["x"], OPENINGS)]
+    found = by_id(matches, {**BOTS, "bad": bad}, batch=3, patience=1)
+    bad.stop.set()
+    said = sorted(dialogue.trouble.rpartition(" at turn ")[0] for dialogue in found.values())
+    assert said == [""] * 6 + ["bad: given up: a batch took over 1 s"] * 3 + ["bad: timed out"] * 3
+    assert all((len(dialogue.turns) == 12) == id.startswith("a~") for id, dialogue in found.items())
+
+
+def test_a_bot_that_never_answers_is_given_up() -> None:
+    bots = {**BOTS, "bad": Bad("empty")}
+    found = by_id(self_play(["bad", "a"], OPENINGS, repeats=10), bots, batch=10, give_up=20)
+    said = [dialogue.trouble.rpartition(" at turn ")[0] for dialogue in found.values() if dialogue.trouble]
+    assert sorted(set(said)) == ["bad: empty", "bad: given up: 20 replies in a row did not come"]
+    assert said.count("bad: empty") == 20
+    assert sum(dialogue.trouble == "" for dialogue in found.values()) == 60
+
+
+def test_a_match_without_its_bot_is_an_error() -> None:
+    with pytest.raises(InputError, match="no bot is called 'y'"):
+        list(talk(bipartite(["a"], ["y"], OPENINGS), {"a": Teller()}))
+
+
+@pytest.mark.parametrize("option", ["batch", "together", "repeats", "give_up"])
+def test_options_are_positive(option: str) -> None:
+    with pytest.raises(InputError, match=f"{option} must be 1 or more, got 0"):
+        list(talk([], {}, **{option: 0}))  # type: ignore[arg-type]
+
+
+# ---- the journal -----------------------------------------------------------------------------------------------------
+
+RUN = {"seed": 0, "bots": {"a": "signature"}}
+TEXT = "[bold red]x[/] <script> \x1b[31m \u2028 \x00 \x07 \ud83d 終わり\r\n\t"
+
+
+def test_any_text_survives_the_journal_and_the_file(tmp_path: Path) -> None:
+    class Said:
+        def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:  # noqa: ARG002
+            return [Reply(TEXT)]
+
+        def signature(self) -> str:
+            return "said"
+
+    (dialogue,) = talk(self_play("a", OPENINGS[:1], exchanges=1), {"a": Said()})
+    assert dialogue.turns[2].text == TEXT.replace("\x00", "\ufffd").replace("\ud83d", "\ufffd")  # no JSON holds these
+    path = tmp_path / "dialogues.jsonl"
+    with Journal(journal_path(path), RUN) as journal:
+        journal.add(dialogue)
+        assert journal[dialogue.id] == dialogue
+        journal.finish(path, [dialogue.id], seed=0)
+    assert load(path, kind="dialogues", strict=True) == [dialogue]
+    assert not journal_path(path).exists()
+
+
+@settings(deadline=None, max_examples=30)
+@given(text=st.text(), given=st.integers(0, 2), trouble=st.text())
+def test_given_and_trouble_survive_the_file(
+    tmp_path_factory: pytest.TempPathFactory, text: str, given: int, trouble: str
+) -> None:
+    path = tmp_path_factory.mktemp("dialogues") / "d.jsonl"
+    dialogue = Dialogue("d", [Turn(text, "a"), "x"], {"a": "b"}, given=given, trouble=trouble)
+    write(path, [dialogue], kind="dialogues")
+    assert load(path, kind="dialogues", strict=True) == [dialogue]
+
+
+def test_a_file_from_before_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "old.jsonl"
+    path.write_text('{"kind":"dialogues","schema":1}\n{"id":"d","turns":["a","b"],"systems":{"A":"x"}}\n')
+    assert load(path, kind="dialogues", strict=True) == [Dialogue("d", ["a", "b"], {"A": "x"}, given=0, trouble="")]
+
+
+@pytest.mark.parametrize("given", [-1, 3, "1", True, 0.5])
+def test_a_wrong_number_of_given_turns_is_refused(tmp_path: Path, given: object) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps({"id": "d", "turns": ["a", "b"], "given": given}))
+    with pytest.raises(InputError, match="given must be a number of turns from 0 to 2"):
+        load(path, kind="dialogues", strict=True)
+
+
+def test_resuming_plays_only_what_is_missing(tmp_path: Path) -> None:
+    matches = self_play("ab", OPENINGS)
+    whole = by_id(matches, BOTS)
+    with Journal(tmp_path / "j", RUN) as journal:
+        stream = talk(matches, BOTS, journal=journal, batch=4, together=4)
+        first = [next(stream) for _ in range(3)]
+    counting = Teller("a")
+    with Journal(tmp_path / "j", RUN) as journal:
+        before = len(journal)
+        tally = Tally()
+        rest = list(talk(matches, {"a": counting, "b": Teller("b")}, journal=journal, tally=tally))
+        assert before >= 3
+        assert tally.resumed == before
+        assert len(rest) == 12 - before
+        assert {d.id: d for d in journal.dialogues(m.id for m in matches)} == whole
+    assert not {d.id for d in first} & {d.id for d in rest}
+
+
+@pytest.mark.parametrize("cut", [1, 5, 40])
+def test_a_cut_line_is_dropped_and_played_again(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "j"
+    one, two = Dialogue("1", ["a"] * 9), Dialogue("2", ["b"] * 9)
+    with Journal(path, RUN) as journal:
+        journal.add(one)
+        journal.add(two)
+    path.write_bytes(path.read_bytes()[:-cut])
+    with Journal(path, RUN) as journal:
+        assert "1" in journal
+        assert "2" not in journal
+        journal.add(two)
+    with Journal(path, RUN) as journal:
+        assert list(journal.dialogues(["2", "1"])) == [two, one]
+
+
+def test_a_damaged_line_costs_only_itself(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    with Journal(path, RUN) as journal:
+        for i in range(3):
+            journal.add(Dialogue(str(i), ["a"]))
+    rows = path.read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join([rows[0], rows[1], b"\0" * len(rows[2]), rows[3], b""]))
+    with Journal(path, RUN) as journal:
+        assert [i for i in "012" if i in journal] == ["0", "2"]
+
+
+def test_a_journal_of_another_run_is_refused_and_kept(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j", RUN) as journal:
+        journal.add(Dialogue("1", ["a"]))
+    before = (tmp_path / "j").read_bytes()
+    with pytest.raises(InputError, match=r'another run: bots was {"a":"signature"}, is {"a":"new"}'):
+        Journal(tmp_path / "j", {**RUN, "bots": {"a": "new"}})
+    (tmp_path / "k").write_text("something else\n")
+    with pytest.raises(InputError, match="no journal of dialogues"):
+        Journal(tmp_path / "k", RUN)
+    assert (tmp_path / "j").read_bytes() == before
+    assert (tmp_path / "k").read_text() == "something else\n"
+
+
+def test_two_processes_cannot_write_one_journal(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j", RUN), pytest.raises(InputError, match="another process is writing"):
+        Journal(tmp_path / "j", RUN)
+
+
+def test_dialogues_in_trouble_can_be_played_again(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j", RUN) as journal:
+        journal.add(Dialogue("1", ["a"], trouble="a: empty at turn 2"))
+        journal.add(Dialogue("2", ["a"]))
+    with Journal(tmp_path / "j", RUN, again=True) as journal:
+        assert "1" not in journal
+        assert "2" in journal
+        journal.add(Dialogue("1", ["a", "b"]))
+    with Journal(tmp_path / "j", RUN) as journal:
+        assert journal["1"].turns == (Turn("a"), Turn("b"))
+
+
+def test_an_echo_repeats_and_is_noted() -> None:
+    (dialogue,) = talk(self_play("a", OPENINGS[:1]), {"a": Echo()})
+    assert dialogue.trouble == "a: repeats itself at turn 7; a (2): repeats itself at turn 8"
+    assert troubles(dialogue) == [("a", "repeats itself at turn 7"), ("a", "repeats itself at turn 8")]
+
+
+def test_language_models_share_weights_and_do_not_depend_on_batches(tmp_path: Path) -> None:
+    from made_lm import tiny_lm
+
+    from interloq.play.hugging_face import HuggingFace
+
+    model = str(tiny_lm(tmp_path / "lm", positions=512))
+    options: dict[str, Any] = {"max_tokens": 6, "device": "cpu", "precision": "float32"}
+    warm, cool = (HuggingFace(model, temperature=t, **options) for t in (1.0, 0.5))
+    assert warm._writer is cool._writer
+    matches = all_play_all(["warm", "cool"], OPENINGS[:4], exchanges=2)
+    bots: dict[str, Bot] = {"warm": warm, "cool": cool}
+    assert by_id(matches, bots, batch=1, together=1) == by_id(matches, bots)

@@ -1,0 +1,92 @@
+"""The recipe on a few lines in the published layout."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from scipy import stats
+
+WORDS = {"good": 6, "fair": 4, "poor": 2, "human": 8}
+VOTES: dict[str, list[bool | None]] = {
+    "good": [True, True],
+    "fair": [True, None],
+    "poor": [False, False],
+    "human": [True, True],
+}
+
+
+@pytest.fixture
+def recipe() -> ModuleType:
+    path = Path(__file__).parents[2] / "recipes" / "spot_the_bot.py"
+    spec = importlib.util.spec_from_file_location("spot_the_bot", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    dialogues, annotations = [], []
+    pairs = [("good", "fair"), ("good", "poor"), ("fair", "poor"), ("human", "human")]
+    for first, second in pairs:
+        for i in range(3):
+            id = f"{first}{second}{i}"
+            dialogues.append(_dialogue(id, first, second, i))
+            votes = zip(VOTES[first], VOTES[second], strict=True)
+            annotations += [{"convo_id": id, **_votes(*pair)} for pair in votes]
+    for name, values in (("dialogues", dialogues), ("annotations", annotations)):
+        with gzip.open(tmp_path / f"spot_the_bot_convai2.{name}.jsonl.gz", "wt") as file:
+            file.writelines(json.dumps(value) + "\n" for value in values)
+    return tmp_path
+
+
+def _dialogue(id: str, first: str, second: str, i: int) -> dict[str, Any]:
+    def said(name: str) -> str:
+        return " ".join(["word"] * (WORDS[name] + i)) + (" < /s ><pad><pad >" if name == "fair" else "")
+
+    turns = [{"id": name, "exchange_nr": n, "text": said(name)} for n in range(2) for name in (first, second)]
+    return {"_id": {"$oid": id}, "system_type0": first, "system_type1": second, "convo": turns}
+
+
+def _votes(first: bool | None, second: bool | None) -> dict[str, Any]:
+    return {f"entity{i}_annotation": {"is_human": vote} for i, vote in enumerate((first, second))}
+
+
+def test_dialogues_are_read_and_cleaned(recipe: ModuleType, data: Path) -> None:
+    found = recipe.read_dialogues(data)
+    assert len(found) == 9
+    assert not any("<" in turn.text for dialogue in found for turn in dialogue.turns)
+    assert len(recipe.read_dialogues(data, limit=2)) == 6
+    people = recipe.read_dialogues(data, humans=True)[-1]
+    assert people.systems == {"human": "human", "human (2)": "human"}
+    assert [turn.speaker for turn in people.turns] == ["human", "human (2)"] * 2
+
+
+def test_undecided_votes_are_not_human(recipe: ModuleType, data: Path) -> None:
+    assert recipe.judged_human(data) == {"fair": 0.5, "good": 1.0, "human": 1.0, "poor": 0.0}
+
+
+def test_bots_are_ranked_beside_people(recipe: ModuleType, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert recipe.main(["--data", str(data), "-m", "length", "--bootstrap", "50", "--json"]) == 0
+    mean, strength = json.loads(capsys.readouterr().out)["rankings"]
+    for ranking in (mean, strength):
+        assert [s["system"] for s in ranking["standings"]] == ["good", "fair", "poor"]
+        scores = [s["score"] for s in ranking["standings"]]
+        expected = stats.pearsonr(scores, [1, 0.5, 0]).statistic
+        assert ranking["human"]["pearson"]["value"] == pytest.approx(expected)
+    assert [s["score"] for s in mean["standings"]] == [7, 5, 3]
+    assert recipe.main(["--data", str(data), "--humans", "--bootstrap", "20"]) == 0
+    assert "agreement with people over 4 systems" in capsys.readouterr().out
+
+
+def test_missing_data_are_one_line(recipe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert recipe.main(["--data", str(tmp_path)]) == 2
+    assert "no spot_the_bot_convai2.dialogues.jsonl.gz in" in capsys.readouterr().err
