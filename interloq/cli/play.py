@@ -7,7 +7,7 @@ import contextlib
 import sys
 from typing import Any
 
-from interloq.cli import play_audit
+from interloq.cli import play_audit, play_settle
 from interloq.cli.output import BadLines, add_common, print_json, print_table
 from interloq.errors import InputError
 from interloq.play.schedule import EXCHANGES, SCHEMES
@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--patience", type=float, default=PATIENCE, metavar="S", help="seconds a batch may take; 0: any (default 1800)"
     )
     running.add_argument("--again", action="store_true", help="play dialogues in trouble once more")
+    play_settle.add_arguments(running)
 
     making = actions.add_parser("partners", help="write a partner set that runs can share")
     _add_bots(making, "partner", "a partner")
@@ -82,6 +83,8 @@ def _run(args: argparse.Namespace) -> int:
     plan, tally = _planned(args), Tally()
     total = plan.run["exchanges"] * 2
     try:
+        if args.until_settled:
+            return play_settle.run(args, plan)
         with (
             contextlib.redirect_stdout(sys.stderr),  # a bot that prints must not stand in our output
             watching(tally, len(plan.matches), total, quiet=args.quiet) as progress,

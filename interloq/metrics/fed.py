@@ -24,8 +24,8 @@ import numpy as np
 from interloq.data.follow_ups import FollowUps, read_follow_ups
 from interloq.errors import InputError
 from interloq.metrics.deep_fm import EMPTY
-from interloq.metrics.loaded import loaded
 from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
 from interloq.signature import fingerprint
@@ -92,7 +92,7 @@ class Fed(Component):
         return positive, negative
 
     def _scorer(self) -> Any:
-        return loaded("fed", SCORER, self.model, longest=self.longest)
+        return loaded("metric 'fed'", SCORER, self.model, longest=self.longest)
 
 
 def turns(sample: Sample) -> tuple[str, ...]:

@@ -20,8 +20,8 @@ from interloq.data.follow_ups import read_follow_ups
 from interloq.errors import InputError
 from interloq.metrics.deep_fm import EMPTY
 from interloq.metrics.fed import SCORER, Layout, turns
-from interloq.metrics.loaded import loaded
 from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
 from interloq.signature import fingerprint
@@ -59,4 +59,4 @@ class Full(Component):
         return found.full
 
     def _scorer(self) -> Any:
-        return loaded("full", SCORER, self.model, longest=self.longest)
+        return loaded("metric 'full'", SCORER, self.model, longest=self.longest)

@@ -16,8 +16,8 @@ import numpy as np
 
 from interloq.metrics.deep_fm import EMPTY
 from interloq.metrics.fed import SCORER, Layout, context
-from interloq.metrics.loaded import loaded
 from interloq.metrics.metric import Array
+from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
 
@@ -48,4 +48,4 @@ class Perplexity(Component):
             return np.asarray(np.exp(total[..., 0] / total[..., 1]))
 
     def _scorer(self) -> Any:
-        return loaded("perplexity", SCORER, self.model, longest=self.longest)
+        return loaded("metric 'perplexity'", SCORER, self.model, longest=self.longest)

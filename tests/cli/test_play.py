@@ -226,6 +226,24 @@ def test_what_cannot_be_played_is_said(
     assert not journal_path("d.jsonl").exists()
 
 
+def test_a_run_ends_as_soon_as_the_ranking_is_settled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bots = ["--target", "talker=eliza", "--target", "parrot=echo", "--partner", "doctor=eliza", "--exchanges", "3"]
+    options = [*bots, "--until-settled", "length", "--scores", "scores.jsonl", "-o", "talks.jsonl", "--quiet"]
+    found = shown(capsys, "play", "run", *options, "--json")
+    played = load("talks.jsonl", kind="dialogues")
+    assert found["settled"] is True
+    assert found["dialogues"] == len(played) < 80  # all of the schedule: two targets, forty openings
+    scores = load("scores.jsonl", kind="scores")
+    assert {score.id.rsplit("#", 1)[0] for score in scores} == {dialogue.id for dialogue in played}
+    means = {
+        name: sum(score.value or 0 for score in scores if score.system == name)
+        / sum(score.system == name for score in scores)
+        for name in ("talker", "parrot")
+    }
+    assert found["order"] == sorted(means, key=means.__getitem__, reverse=True)
+    assert main(["rank", "scores.jsonl", "--dialogues", "talks.jsonl"]) == 0
+
+
 def test_a_set_is_used_as_it_was_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown(capsys, "partners", "--partner", "echo=echo", "-o", "p.json")
     run = ["run", "--target", "a=eliza", "--partners", "p.json", "-o", "d.jsonl"]
