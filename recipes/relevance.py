@@ -99,9 +99,23 @@ def plusplus(data: Path) -> list[dict[str, Any]]:
 
 
 def scorers(models: Mapping[str, str], encoder: str) -> dict[str, Scorer]:
-    cosine, trained = _cosine(encoder), {name: _of_model(folder) for name, folder in models.items()}
+    cosine = _remembered(_cosine(encoder))
+    trained = {name: _remembered(_of_model(folder)) for name, folder in models.items()}
     blends = {f"{name} & {COSINE}": _blend(scorer, cosine) for name, scorer in trained.items()}
     return {COSINE: cosine, **trained, **blends}
+
+
+def _remembered(scorer: Scorer) -> Scorer:
+    """Scores of a set once, however many blends ask."""
+    known: dict[tuple[tuple[str, ...], ...], NDArray[np.float64]] = {}
+
+    def scored(contexts: Sequence[Texts], replies: Texts) -> NDArray[np.float64]:
+        key = (*map(tuple, contexts), tuple(replies))
+        if key not in known:
+            known[key] = scorer(contexts, replies)
+        return known[key]
+
+    return scored
 
 
 def _blend(*parts: Scorer) -> Scorer:

@@ -229,7 +229,7 @@ def test_what_cannot_be_played_is_said(
 def test_a_run_ends_as_soon_as_the_ranking_is_settled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bots = ["--target", "talker=eliza", "--target", "parrot=echo", "--partner", "doctor=eliza", "--exchanges", "3"]
     options = [*bots, "--until-settled", "length", "--scores", "scores.jsonl", "-o", "talks.jsonl", "--quiet"]
-    found = shown(capsys, "play", "run", *options, "--json")
+    found = shown(capsys, "run", *options, "--json")
     played = load("talks.jsonl", kind="dialogues")
     assert found["settled"] is True
     assert found["dialogues"] == len(played) < 80  # all of the schedule: two targets, forty openings
