@@ -1,0 +1,785 @@
+"""Three ways to collect dialogues side by side, on real bots whose order is known before anything is scored.
+
+Sato, Kishinami, Sugiyama, Akama, Tokuhisa and Suzuki (2022), "Bipartite-play Dialogue Collection for Practical
+Automatic Evaluation of Dialogue Systems", Table 3: FED ranks eleven systems after self-play, all-play-all and
+bipartite-play; Spearman with people. There are no people here. Instead the bots are made so that some of them must be
+better than others: four language models that differ in nothing but how many pairs they were trained on (0 to 300,000),
+one of them at a high temperature and one with its words mixed up, BM25 retrieval, ELIZA and a parrot. What is measured
+is the share of those known pairs that a ranking has right (a tie is half right, so chance is one half), over all pairs
+and among the four, and Spearman with the budget among the four. The published figures stand beside ours and need not
+agree: other bots, another judge, and people are no budget.
+
+    python recipes/bipartite.py --data FOLDER --work FOLDER                    # or INTERLOQ_DATA=FOLDER
+    python recipes/bipartite.py --data FOLDER --work FOLDER --lm FOLDER --relevance FOLDER
+
+The data folder holds `dailydialog`, unpacked or as .tar.gz, and `reddit_pairs.jsonl.xz` (without it, give lower
+`--budgets`). Openings are the first two utterances of test dialogues that no DailyDialog log here holds. FED and
+perplexity need a language model that takes no part: one of another start and shape is trained for it, or `--judge`
+names one. With `--lm` a chat model takes part at two temperatures, its tokenizer serves all the small models, and it is
+the judge unless `--judge` is given; it then judges itself, too. In self-play each bot has as many dialogues as in
+bipartite-play, by repeats.
+
+Stages are prepare, train, play and score; all are kept in the work folder, and the same command goes on. `--only STAGE`
+does one, so that training can be done on another machine; `--model NAME` trains these models alone. Scoring anew needs
+nothing but the dialogues and, for what was not scored yet, the judge. The exit code is 0, or 2 where data are missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import combinations, islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from interloq import Dialogue, InputError, InterloqError, Score, Turn, load, read, write
+from interloq.cli.output import interval, number, print_json, print_table
+from interloq.data.archives import read_files, text_lines
+from interloq.data.jsonl import header
+from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
+from interloq.meta.rank import Standing, rank
+from interloq.metrics.evaluate import bootstrap_counts, evaluate_all, percentile_interval
+from interloq.metrics.metric import Array
+from interloq.models.store import write_json
+from interloq.play.bot import Bot, Reply, generator
+from interloq.play.openings import Opening, read_openings
+from interloq.play.partners import load_partners, partner_set, save_partners
+from interloq.play.run import plan, play
+from interloq.play.samples import samples
+from interloq.play.schedule import SCHEMES
+from interloq.play.talk import close_all, kind_of, troubles
+from interloq.records import Pair
+from interloq.registry import Component, create
+from interloq.signature import file_fingerprint, fingerprint, signature
+
+STAGES = ("prepare", "train", "play", "score")
+DIMENSIONS = ("specificity", "sensibleness", "overall")
+SETS = ("negative_only", "both")
+# scheme → Spearman of FED with people, by dimension
+PUBLISHED: Mapping[str, tuple[float, float, float]] = {
+    "self-play": (0.83, 0.70, 0.77),
+    "all-play-all": (0.90, 0.75, 0.85),
+    "bipartite": (0.90, 0.75, 0.85),
+}
+HOT, MIXED, RETRIEVAL, CHAT, CHAT_HOT, TUNED = "lm hot", "lm mixed up", "retrieval", "chat", "chat hot", "tuned"
+JUDGE, OTHER = "judge", "other"
+SEEDS = {"lm": 0, OTHER: 1, JUDGE: 2}  # of the weights that they start from
+POSITIONS, CONTEXT = 512, 64  # CONTEXT: they learn from pairs, so they are shown little more than a pair
+PERSONA = "You are a friendly person in a chat. Answer in one short sentence."
+END = "<|endoftext|>"
+DROPPED = 0.3  # of the words that are mixed up
+DECIMALS = 12  # of means, so that equal means tie whatever the order of summing
+_CLITIC = re.compile(r"\s*'\s*(?=(?:s|t|m|d|ll|re|ve)\b)", re.IGNORECASE)
+_BEFORE = re.compile(r"\s+(?=[.,!?;:])")
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large everything is; what was made with other sizes is refused."""
+
+    budgets: tuple[int, ...] = (0, 3_000, 30_000, 300_000)  # pairs of the four language models
+    epochs: int = 4
+    batch: int = 128
+    shape: tuple[int, int] = (6, 384)  # layers, dimensions
+    judge_shape: tuple[int, int] = (8, 512)
+    vocabulary: int = 8_000  # where no tokenizer is given
+    max_tokens: int = 32
+    exchanges: int = 5
+
+
+QUICK = Sizes((0, 20, 60, 200), 2, 16, (1, 32), (1, 64), 400, 4, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    data: Path
+    work: Path
+    sizes: Sizes
+    lm: str
+    tuned: str
+    relevance: str
+    judge: str
+    layout: str
+    device: str
+    openings: int
+    repeats: int
+    resamples: int
+    left_out: frozenset[str]
+    models: tuple[str, ...]  # to train; all if empty
+
+    @property
+    def group(self) -> dict[str, int]:
+        """The four by name, the least trained first."""
+        return {f"lm-{budget}": budget for budget in self.sizes.budgets}
+
+    @property
+    def judge_folder(self) -> str:
+        return self.judge or self.lm or str(self.work / JUDGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The share of known pairs that a ranking has right; pairs without two scores are not among its `pairs`."""
+
+    value: float
+    ci: tuple[float, float]
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One metric after one scheme."""
+
+    scheme: str
+    metric: str
+    agreement: Share
+    group: Share
+    spearman: float  # with the budget, among the four
+    spearman_ci: tuple[float, float] | None
+    published: float | None
+    standings: tuple[Standing, ...]
+
+
+@dataclass(frozen=True)
+class MixedUp(Component):
+    """Says what another bot says, without some of the words and with the rest in any order."""
+
+    good: str  # the spec of a bot
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        found = self._bot.replies(dialogues, seeds)
+        return [
+            replace(reply, text=mixed_up(reply.text, generator(seed, turns)))
+            for reply, turns, seed in zip(found, dialogues, seeds, strict=True)
+        ]
+
+    def signature(self) -> str:
+        return signature(replace(self, good=""), of=fingerprint(self._bot.signature()), dropped=DROPPED)
+
+    @cached_property
+    def _bot(self) -> Bot:
+        bot: Bot = create(self.good, kind="bot")
+        return bot
+
+
+def mixed_up(text: str, rng: np.random.Generator) -> str:
+    words = text.split()
+    kept = [word for word, lot in zip(words, rng.random(len(words)), strict=True) if lot >= DROPPED] or words[:1]
+    return " ".join(kept[i] for i in rng.permutation(len(kept)))
+
+
+# ---- who plays, and what is known of them ----------------------------------------------------------------------------
+
+
+def targets(job: Job) -> dict[str, str]:
+    """Name → spec; `mixed:` stands before the spec of the bot whose words are mixed up."""
+    best = f"lm-{job.sizes.budgets[-1]}"
+    found = {name: _small(job, name) for name in job.group}
+    found |= {HOT: _small(job, best, temperature=1.5), MIXED: f"mixed:{_small(job, best)}"}
+    found |= {RETRIEVAL: f"retrieval(index={str(job.work / 'index-train')!r})", "eliza": "eliza", "echo": "echo"}
+    if job.lm:
+        found |= {CHAT: _chat(job, job.lm, 0.7), CHAT_HOT: _chat(job, job.lm, 1.5)}
+    if job.tuned:
+        found[TUNED] = _chat(job, job.tuned, 0.7)
+    return {name: spec for name, spec in found.items() if name not in job.left_out}
+
+
+def partners(job: Job) -> dict[str, str]:
+    """None of them is a target: other weights, other temperatures, another pool."""
+    least, more = other_models(job)
+    found = {
+        least: _small(job, least),
+        more: _small(job, more),
+        f"{more} warm": _small(job, more, temperature=1.1),
+        f"{more} greedy": _small(job, more, temperature=0.0),
+        "retrieval other": f"retrieval(index={str(job.work / 'index-other')!r},k=5)",
+        "retrieval ten": f"retrieval(index={str(job.work / 'index-train')!r},k=10)",
+        "eliza en": "eliza(language='en')",
+    }
+    if job.lm:
+        found["chat warm"] = _chat(job, job.lm, 1.0)
+    return {name: spec for name, spec in found.items() if name not in job.left_out}
+
+
+def other_models(job: Job) -> tuple[str, str]:
+    """The partners that are trained: from another start, with the two budgets in the middle."""
+    return f"{OTHER}-{job.sizes.budgets[1]}", f"{OTHER}-{job.sizes.budgets[2]}"
+
+
+def known_order(job: Job) -> list[tuple[str, str]]:
+    """Better, worse: what must hold however the bots are judged. All else is left open."""
+    group = list(job.group)
+    best, untrained = group[-1], group[0]
+    found = [(better, worse) for worse, better in combinations(group, 2)]
+    found += [(best, HOT), (best, MIXED), (RETRIEVAL, MIXED)]
+    found += [(better, untrained) for better in (RETRIEVAL, "eliza", CHAT, TUNED)]
+    found += [(better, "echo") for better in (RETRIEVAL, "eliza", CHAT, TUNED)]
+    found += [(CHAT, CHAT_HOT), (CHAT, best), (CHAT, MIXED), (TUNED, best), (TUNED, MIXED)]
+    names = targets(job)
+    return [pair for pair in found if pair[0] in names and pair[1] in names]
+
+
+def _small(job: Job, name: str, *, temperature: float = 0.7) -> str:
+    """One of the models made here; without any pairs it is the start itself."""
+    kind, _, budget = name.partition("-")
+    folder = job.work / (name if int(budget) else _start(kind))
+    return (
+        f"hf(model={str(folder)!r},temperature={temperature!r},max_tokens={job.sizes.max_tokens},chat=False,"
+        f"separator='eos',context={CONTEXT},batch=512,device={job.device!r})"
+    )
+
+
+def _chat(job: Job, folder: str, temperature: float) -> str:
+    return (
+        f"hf(model={folder!r},temperature={temperature},max_tokens={job.sizes.max_tokens},system_prompt={PERSONA!r},"
+        f"device={job.device!r})"
+    )
+
+
+def made(specs: Mapping[str, str]) -> dict[str, Bot]:
+    """Equal specs are one bot."""
+    each: dict[str, Bot] = {}
+    for spec in specs.values():
+        of = spec.removeprefix("mixed:")
+        each.setdefault(spec, create(spec, kind="bot") if of == spec else MixedUp(of))
+    return {name: each[spec] for name, spec in specs.items()}
+
+
+# ---- prepare: pairs, openings, indexes, starts -----------------------------------------------------------------------
+
+
+def prepare(job: Job) -> None:
+    """All that training and playing start from; the known order is written before anything is played."""
+    job.work.mkdir(parents=True, exist_ok=True)
+    settings = {**asdict(job.sizes), "tokenizer": _tokenizer_of(job)}
+    _same_as_before(job.work / "settings.json", json.loads(json.dumps(settings)))
+    write_json(job.work / "known_order.json", {"pairs": known_order(job), "targets": sorted(targets(job))})
+    if not (job.work / "pool.jsonl").exists():
+        _say("pairs and openings")
+        for part in ("train", "other"):
+            write(job.work / f"{part}.jsonl", dailydialog(job.data, part), kind="pairs")
+        _write_openings(job)
+        write(job.work / "pool.jsonl", _pool(job), kind="pairs")
+    _check_pool(job)
+    for part in ("train", "other"):
+        if any(f"index-{part}" in spec for spec in [*targets(job).values(), *partners(job).values()]):
+            _index(job.work, part)
+    for kind in SEEDS:
+        _write_start(job, kind)
+
+
+def dailydialog(data: Path, part: str) -> Iterator[Pair]:
+    """Neighbouring utterances of the training dialogues, or of the validation ones (`other`)."""
+    for place, turns in enumerate(_dialogues(data, "validation" if part == "other" else part)):
+        for i, (first, second) in enumerate(pairwise(turns)):
+            yield Pair(f"dailydialog/{part}/{place}/{i}", first, second)
+
+
+def _dialogues(data: Path, part: str) -> Iterator[list[str]]:
+    path = next((p for p in (data / "dailydialog", data / "dailydialog.tar.gz") if p.exists()), None)
+    if path is None:
+        raise InputError(f"no dailydialog in {str(data)!r}", cure="put dailydialog/ or dailydialog.tar.gz there")
+    (file,) = read_files(path, (f"{part}/dialogues_{part}.txt",))
+    for line in text_lines(file):
+        yield [tidy(turn) for turn in line.split("__eou__") if turn.strip()]
+
+
+def tidy(text: str) -> str:
+    """The data stand as tokens (`I ' ll go , too .`); bots should learn to write as people do."""
+    return _BEFORE.sub("", _CLITIC.sub("'", text.replace("’", "'"))).strip()
+
+
+def _pool(job: Job) -> list[Pair]:
+    """What the language models learn from, in an order by lot: a smaller budget is a part of every greater one."""
+    pairs = list(load(job.work / "train.jsonl", kind="pairs"))
+    if (reddit := job.data / "reddit_pairs.jsonl.xz").exists():
+        pairs += [replace(pair, id=f"reddit/{pair.id}", thread="") for pair in read(reddit, kind="pairs")]
+    return sorted(pairs, key=lambda pair: fingerprint(pair.id))
+
+
+def _check_pool(job: Job) -> None:
+    wanted = job.sizes.budgets[-1]
+    there = sum(1 for _ in islice(read(job.work / "pool.jsonl", kind="pairs"), wanted))
+    if there < wanted:
+        raise InputError(
+            f"the largest budget is {wanted:,} pairs, but there are {there:,}",
+            cure="put reddit_pairs.jsonl.xz into the data folder and name another --work, or lower --budgets",
+        )
+
+
+def _write_openings(job: Job) -> None:
+    """Test dialogues whose first two utterances stand in no log that a bot answers from."""
+    logs = (pair for part in ("train", "other") for pair in read(job.work / f"{part}.jsonl", kind="pairs"))
+    known = {text.casefold() for pair in logs for text in (pair.utterance, pair.response)}
+    seen: set[tuple[str, str]] = set()
+    lines = []
+    for place, turns in enumerate(_dialogues(job.data, "test"), start=1):
+        given = turns[0], turns[1] if len(turns) > 1 else ""
+        if all(given) and given not in seen and not {text.casefold() for text in given} & known:
+            seen.add(given)
+            lines.append(Dialogue(f"dd-{place}", [Turn(text) for text in given]))
+    write(job.work / "openings.jsonl", lines, kind="dialogues")
+
+
+def _index(work: Path, part: str) -> None:
+    from interloq.retrieve.index import create_index
+
+    pairs = work / f"{part}.jsonl"
+    create_index(work / f"index-{part}", "bm25").add(read(pairs, kind="pairs"), source=file_fingerprint(pairs))
+
+
+def _start(kind: str) -> str:
+    return f"start-{kind}"
+
+
+def _tokenizer_of(job: Job) -> str:
+    return file_fingerprint(Path(job.lm) / "tokenizer.json") if job.lm else "own"
+
+
+def _write_start(job: Job, kind: str) -> None:
+    """A LLaMA with random weights; the weights come last and say that all is there."""
+    import torch
+    import transformers
+
+    folder = job.work / _start(kind)
+    if (folder / "model.safetensors").exists():
+        return
+    tokenizer = _tokenizer(job)
+    layers, width = job.sizes.judge_shape if kind == JUDGE else job.sizes.shape
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=8 * width // 3,
+        num_hidden_layers=layers,
+        num_attention_heads=max(1, width // 64),
+        max_position_embeddings=POSITIONS,
+        tie_word_embeddings=True,
+        bos_token_id=tokenizer.eos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=None,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEEDS[kind])
+        network = transformers.AutoModelForCausalLM.from_config(config)
+    tokenizer.save_pretrained(folder)
+    transformers.logging.disable_progress_bar()
+    network.save_pretrained(folder)
+
+
+def _tokenizer(job: Job) -> Any:
+    """The base's, without its template and with its end token for a start token; or pieces of bytes of the pool."""
+    import tokenizers
+    import transformers
+
+    if job.lm:
+        found = transformers.AutoTokenizer.from_pretrained(job.lm, local_files_only=True)
+        found.chat_template, found.bos_token = None, found.eos_token
+        return found
+    if (job.work / "tokenizer" / "tokenizer.json").exists():
+        return transformers.AutoTokenizer.from_pretrained(job.work / "tokenizer", local_files_only=True)
+    _say("a tokenizer")
+    own = tokenizers.Tokenizer(tokenizers.models.BPE())
+    own.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    own.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=job.sizes.vocabulary,
+        special_tokens=[END],
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    pairs = islice(read(job.work / "pool.jsonl", kind="pairs"), job.sizes.budgets[-1])
+    own.train_from_iterator((text for pair in pairs for text in (pair.utterance, pair.response)), trainer)
+    made = transformers.PreTrainedTokenizerFast(tokenizer_object=own, eos_token=END, bos_token=END)
+    made.save_pretrained(job.work / "tokenizer")
+    return made
+
+
+def _same_as_before(path: Path, settings: dict[str, Any]) -> None:
+    if not path.exists():
+        write_json(path, settings)
+        return
+    before = json.loads(path.read_text("utf-8"))
+    for name in settings:
+        if before.get(name) != settings[name]:
+            raise InputError(
+                f"the work folder was made with {name} {before.get(name)}, now it is {settings[name]}",
+                cure="name another --work",
+                where=str(path),
+            )
+
+
+# ---- train -----------------------------------------------------------------------------------------------------------
+
+
+def models(job: Job) -> dict[str, int]:
+    """Name → pairs that it learns from."""
+    own = {name: budget for name, budget in job.group.items() if budget}
+    others = {name: int(name.rpartition("-")[2]) for name in other_models(job)}
+    return own | others | ({} if job.judge or job.lm else {JUDGE: job.sizes.budgets[-1]})
+
+
+def train(job: Job) -> None:
+    every = models(job)
+    if strange := sorted(set(job.models) - every.keys()):
+        raise InputError(f"no model is called {strange[0]!r}", cure=f"choose from: {', '.join(every)}")
+    for name in job.models or every:
+        _learn(job, name, every[name])
+
+
+def _learn(job: Job, name: str, budget: int) -> None:
+    """As `interloq train adapt --objective lm` does it, with the same options for all."""
+    from interloq.models.adapt import train as adapt
+    from interloq.models.adapt_settings import SCRATCH, Adaptation
+
+    pool, kind = job.work / "pool.jsonl", name.partition("-")[0]
+    adapt(
+        lambda: islice(read(pool, kind="pairs"), budget),
+        job.work / name,
+        job.work / _start(kind),
+        Adaptation("lm", batch=job.sizes.batch, tokens=128 * job.sizes.batch, longest=64, seed=SEEDS[kind]),
+        replace(SCRATCH, epochs=job.sizes.epochs, patience=job.sizes.epochs, seed=SEEDS[kind]),
+        source=f"{file_fingerprint(pool)}-{budget}",
+        device=job.device,
+        say=lambda line: _say(f"{name}: {line}"),
+    )
+
+
+def _trained(job: Job) -> dict[str, dict[str, Any]]:
+    """Pairs and perplexity on held-out pairs, before and after, of what was trained."""
+    found = {}
+    for name in models(job):
+        if (path := job.work / name / "adapted.json").exists():
+            facts = json.loads(path.read_text("utf-8"))
+            found[name] = {"pairs": facts["pairs"], "before": facts["before"], "after": facts["after"]}
+    return found
+
+
+# ---- play ------------------------------------------------------------------------------------------------------------
+
+
+def play_all(job: Job) -> dict[str, dict[str, int]]:
+    """Every scheme from the same openings. What was played before is not played again."""
+    openings = read_openings(job.work / "openings.jsonl")
+    judged, others = made(targets(job)), made(partners(job))
+    known = partner_set(others, openings, exchanges=job.sizes.exchanges, source="openings.jsonl")
+    _check_partners(job.work / "partners.json", known.hash)
+    save_partners(job.work / "partners.json", known)
+    counts = {}
+    try:
+        for scheme in SCHEMES:
+            counts[scheme] = _play(job, scheme, judged, others, openings)
+    finally:
+        close_all([*judged.values(), *others.values()])
+    return counts
+
+
+def _play(
+    job: Job, scheme: str, judged: Mapping[str, Bot], others: Mapping[str, Bot], openings: Sequence[Opening]
+) -> dict[str, int]:
+    planned = plan(
+        scheme,
+        judged,
+        openings,
+        exchanges=job.sizes.exchanges,
+        partners=others if scheme == "bipartite" else None,
+        repeats=job.repeats * (len(others) if scheme == "self-play" else 1),
+        limit=job.openings,
+    )
+    tally = play(planned, dialogues_file(job, scheme))
+    _say(f"{scheme}: {tally.dialogues:,} dialogues, {tally.resumed:,} of them from before")
+    return {"dialogues": tally.dialogues, "resumed": tally.resumed}
+
+
+def _check_partners(path: Path, seen: str) -> None:
+    """By what stands behind them, not by folder: the work may go on elsewhere."""
+    if path.exists() and (before := load_partners(path).hash) != seen:
+        raise InputError(f"the partner set was {before}, now it is {seen}", cure="name another --work", where=str(path))
+
+
+def dialogues_file(job: Job, scheme: str) -> Path:
+    return job.work / f"{scheme}.jsonl"
+
+
+# ---- score -----------------------------------------------------------------------------------------------------------
+
+
+def metrics(job: Job) -> dict[str, str]:
+    """Name → spec. The small judge learned from pairs: of a dialogue it reads the end."""
+    longest = 1_024 if job.judge or job.lm else 4 * CONTEXT
+    judge = f"model={job.judge_folder!r},layout={job.layout!r},longest={longest}"
+    found = {
+        f"fed {dimension} {sets}": f"fed({judge},dimension={dimension!r},sets={sets!r})"
+        for dimension in DIMENSIONS
+        for sets in SETS
+    }
+    if job.relevance:
+        found["relevance"] = f"relevance(model={job.relevance!r})"
+    return found | {"perplexity": f"perplexity({judge})", "length": "length"}
+
+
+def scored(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> dict[str, list[Score]]:
+    """Every utterance of the targets by every metric; what was scored before is read."""
+    from interloq.models.pretrained import weights_fingerprint
+
+    facts = {"dialogues": file_fingerprint(dialogues_file(job, scheme))}
+    behind = weights_fingerprint(Path(job.judge_folder)) if Path(job.judge_folder).is_dir() else ""
+    paths = {name: job.work / "scores" / f"{scheme}.{name.replace(' ', '-')}.jsonl" for name in metrics(job)}
+    found = {name: load(path, kind="scores") for name, path in paths.items() if _fresh(path, facts, behind)}
+    todo = {name: spec for name, spec in metrics(job).items() if name not in found}
+    if todo:
+        _say(f"{scheme}: scoring by {', '.join(todo)}")
+        judged = list(samples(dialogues))
+        system_of = {sample.id: sample.system for sample in judged}
+        for name, results in zip(todo, evaluate_all(list(todo.values()), judged), strict=True):
+            result = results[""]
+            found[name] = [
+                Score(id, name, None if value != value else value, result.reasons.get(id, ""), system_of[id])
+                for id, value in result.by_sample.items()
+            ]
+            paths[name].parent.mkdir(exist_ok=True)
+            write(paths[name], found[name], kind="scores", signature=result.signature, judge=behind, **facts)
+    return {name: found[name] for name in paths}
+
+
+def _fresh(path: Path, facts: Mapping[str, str], judge: str) -> bool:
+    """Whether there are scores of these dialogues by this judge; one that is not here cannot have changed."""
+    before = header(path) if path.exists() else {}
+    return before.get("dialogues") == facts["dialogues"] and judge in ("", before.get("judge"))
+
+
+def figures(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> Iterator[Figure]:
+    known, group = known_order(job), job.group
+    inside = [pair for pair in known if pair[0] in group and pair[1] in group]
+    for name, scores in scored(job, scheme, dialogues).items():
+        rows = dialogue_scores(scores, dialogues, metric=name)
+        lower = name == "perplexity"
+        people = {name: float(place) for place, name in enumerate(group)}
+        ranking = rank(rows, lower_is_better=lower, n_bootstrap=job.resamples, n_permutations=0, human=people)
+        spearman = ranking.human["spearman"]
+        yield Figure(
+            scheme,
+            name,
+            agreement(rows, known, lower_is_better=lower, resamples=job.resamples),
+            agreement(rows, inside, lower_is_better=lower, resamples=job.resamples),
+            spearman.value,
+            spearman.ci,
+            _published(scheme, name),
+            ranking.standings,
+        )
+
+
+def agreement(
+    rows: Sequence[DialogueScore], known: Sequence[tuple[str, str]], *, lower_is_better: bool, resamples: int
+) -> Share:
+    """The share of known pairs in which the better one has the better mean; resamples draw occasions, as `rank`."""
+    scored = [row for row in rows if not np.isnan(row.value)]
+    systems = {name: i for i, name in enumerate(sorted({name for pair in known for name in pair}))}
+    units = {name: i for i, name in enumerate(sorted({row.occasion for row in scored}))}
+    sums, sizes = np.zeros((len(units), len(systems))), np.zeros((len(units), len(systems)))
+    for row in scored:
+        if row.system in systems:
+            cell = units[row.occasion], systems[row.system]
+            sums[cell] += -row.value if lower_is_better else row.value
+            sizes[cell] += 1
+    better, worse = (np.array([systems[pair[side]] for pair in known], dtype=np.intp) for side in (0, 1))
+    right = _right(sums.sum(axis=0)[None], sizes.sum(axis=0)[None], better, worse)[0]
+    drawn = [
+        np.nanmean(_right(counts @ sums, counts @ sizes, better, worse), axis=1)
+        for counts in bootstrap_counts(len(units), resamples, seed=0)
+    ]
+    there = int((~np.isnan(right)).sum())
+    return Share(float(np.nanmean(right)), percentile_interval(np.concatenate(drawn)), there)
+
+
+def _right(sums: Array, sizes: Array, better: Any, worse: Any) -> Array:
+    """1, ½ for a tie or 0 for each known pair; NaN where one of the two has no score."""
+    means = np.round(sums / np.where(sizes == 0, np.nan, sizes), DECIMALS)
+    return np.asarray((np.sign(means[:, better] - means[:, worse]) + 1) / 2)
+
+
+def _published(scheme: str, metric: str) -> float | None:
+    """The paper's FED has negative follow-ups alone."""
+    named = {f"fed {dimension} negative_only": i for i, dimension in enumerate(DIMENSIONS)}
+    return PUBLISHED[scheme][named[metric]] if metric in named else None
+
+
+# ---- printing --------------------------------------------------------------------------------------------------------
+
+
+def results(job: Job, played: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "known": known_order(job),
+        "partner_set": load_partners(job.work / "partners.json").hash,
+        "partners": [partner.name for partner in load_partners(job.work / "partners.json").partners],
+        "judge": Path(job.judge_folder).name,
+        "trained": _trained(job),
+        "schemes": {},
+    }
+    for scheme in SCHEMES:
+        dialogues = load(_there(dialogues_file(job, scheme)), kind="dialogues")
+        bad = Counter((bot, kind_of(what)) for dialogue in dialogues for bot, what in troubles(dialogue))
+        own = sum(len(dialogue.turns) - dialogue.given for dialogue in dialogues)
+        found["schemes"][scheme] = {
+            "dialogues": len(dialogues),
+            "utterances": own,
+            "troubled": sum(bool(dialogue.trouble) for dialogue in dialogues),
+            "played": played.get(scheme),
+            "troubles": [[bot, what, n] for (bot, what), n in sorted(bad.items())],
+            "figures": [asdict(figure) for figure in figures(job, scheme, dialogues)],
+        }
+    return found
+
+
+def _there(path: Path) -> Path:
+    if not path.exists():
+        raise InputError(f"no {path.name} in {str(path.parent)!r}", cure="play first: --only play")
+    return path
+
+
+def show(found: Mapping[str, Any]) -> None:
+    print("known before anything was scored (better > worse):")
+    print("  " + ", ".join(" > ".join(pair) for pair in found["known"]))
+    print(f"partner set {found['partner_set']}: {', '.join(found['partners'])}; judge: {found['judge']}")
+    if found["trained"]:
+        levels = [[n, f"{f['pairs']['train']:,}", *_levels(f)] for n, f in found["trained"].items()]
+        print_table("trained here", ["model", "pairs", "perplexity before", "after"], levels)
+    schemes = found["schemes"]
+    counts = [
+        [name, *(f"{s[key]:,}" for key in ("dialogues", "utterances", "troubled"))] for name, s in schemes.items()
+    ]
+    print_table("dialogues", ["scheme", "dialogues", "utterances", "in trouble"], counts)
+    rows = [[name, bot, what, f"{n:,}"] for name, s in schemes.items() for bot, what, n in s["troubles"]]
+    print_table("troubles by bot", ["scheme", "bot", "what", "times"], rows or [["none", "", "", ""]])
+    _show_agreement(schemes, len(found["known"]))
+    for name, s in schemes.items():
+        _show_ranks(name, s["figures"])
+
+
+def _levels(facts: Mapping[str, Any]) -> list[str]:
+    return [f"{facts[when]['perplexity']:,.1f}" for when in ("before", "after")]
+
+
+def _show_agreement(schemes: Mapping[str, Any], pairs: int) -> None:
+    columns = ["metric", "scheme", f"{pairs} known pairs", "four by budget", "Spearman of the four", "paper"]
+    rows = []
+    by_metric = zip(*(s["figures"] for s in schemes.values()), strict=True)
+    for each in by_metric:
+        for figure in each:
+            shares = [f"{number(s['value'])} {interval(s['ci'])}{_of(s, n)}" for s, n in _shares(figure, pairs)]
+            spearman = f"{number(figure['spearman'])} {interval(figure['spearman_ci'])}"
+            paper = "" if figure["published"] is None else number(figure["published"], 2)
+            rows.append([figure["metric"], figure["scheme"], *shares, spearman, paper])
+    note = "share of known pairs that are ordered rightly; paper: Spearman with people over eleven other systems"
+    print_table("agreement with the known order", columns, rows, note=note)
+
+
+def _shares(figure: Mapping[str, Any], pairs: int) -> list[tuple[Mapping[str, Any], int]]:
+    return [(figure["agreement"], pairs), (figure["group"], 6)]
+
+
+def _of(share: Mapping[str, Any], pairs: int) -> str:
+    return "" if share["pairs"] == pairs else f" ({share['pairs']} pairs)"
+
+
+def _show_ranks(scheme: str, found: Sequence[Mapping[str, Any]]) -> None:
+    names = sorted({standing["system"] for figure in found for standing in figure["standings"]})
+    rows = []
+    for figure in found:
+        standing = {s["system"]: s for s in figure["standings"]}
+        rows.append([figure["metric"], *(_place(standing.get(name)) for name in names)])
+    print_table(f"{scheme}: rank (range of ranks) score", ["metric", *names], rows)
+
+
+def _place(standing: Mapping[str, Any] | None) -> str:
+    if standing is None or standing["rank"] is None:
+        return "no score"
+    ranks = standing["rank_range"]
+    return f"{standing['rank']} ({ranks[0]}–{ranks[1]}) {standing['score']:.3f}"
+
+
+def _say(line: str) -> None:
+    print(f"bipartite: {line}", file=sys.stderr)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = _parser().parse_args(argv)
+    stages = [args.only] if args.only else list(STAGES)
+    try:
+        job = _job(args)
+        if stages != ["score"]:
+            prepare(job)
+        if "train" in stages:
+            train(job)
+        played = play_all(job) if "play" in stages else {}
+        if "score" not in stages:
+            return 0
+        found = results(job, played)
+    except InterloqError as error:
+        print(f"bipartite: {error}", file=sys.stderr)
+        return 2
+    if args.json:
+        print_json(found)
+    else:
+        show(found)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", default=os.environ.get("INTERLOQ_DATA", "."), help="the folder of the data")
+    parser.add_argument("--work", required=True, metavar="FOLDER", help="keeps all that is made; goes on there")
+    parser.add_argument("--lm", default="", metavar="FOLDER", help="a chat model that takes part at two temperatures")
+    parser.add_argument("--tuned", default="", metavar="FOLDER", help="one more language model that takes part")
+    parser.add_argument("--judge", default="", metavar="FOLDER", help="the model of FED (default: --lm, or made here)")
+    parser.add_argument("--layout", choices=("eos", "lines", "chat"), default="eos", help="how the judge reads (eos)")
+    parser.add_argument("--relevance", default="", metavar="FOLDER", help="a scorer of `interloq train relevance`")
+    parser.add_argument("--budgets", type=int, nargs=4, metavar="N", help="pairs that the four learn from")
+    parser.add_argument("--epochs", type=int, metavar="N", help="passes over these pairs (default 4)")
+    parser.add_argument("--openings", type=int, metavar="N", help="openings of every pair (default 20)")
+    parser.add_argument("--repeats", type=int, default=1, metavar="N", help="dialogues of a pair from one opening")
+    parser.add_argument("--bootstrap", type=int, metavar="N", help="resamples (default 1000)")
+    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="leave out a bot or partner")
+    parser.add_argument("--only", choices=STAGES, help="do one stage")
+    parser.add_argument("--model", action="append", default=[], metavar="NAME", help="train this one only; repeatable")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="of training and of bots")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: to see it run")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def _job(args: argparse.Namespace) -> Job:
+    sizes = QUICK if args.quick else Sizes()
+    sizes = replace(sizes, budgets=tuple(args.budgets or sizes.budgets), epochs=args.epochs or sizes.epochs)
+    if sizes.budgets[0] or sorted(set(sizes.budgets)) != list(sizes.budgets):
+        raise InputError(
+            f"budgets are 0 and three growing numbers, got {sizes.budgets}", cure="for example --budgets 0 10 100 1000"
+        )
+    return Job(
+        data=Path(args.data),
+        work=Path(args.work),
+        sizes=sizes,
+        lm=args.lm,
+        tuned=args.tuned,
+        relevance=args.relevance,
+        judge=args.judge,
+        layout=args.layout,
+        device=args.device,
+        openings=args.openings or (1 if args.quick else 20),
+        repeats=args.repeats,
+        resamples=args.bootstrap or (50 if args.quick else 1_000),
+        left_out=frozenset(args.without),
+        models=tuple(args.model),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
