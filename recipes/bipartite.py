@@ -44,6 +44,7 @@ import numpy as np
 from interloq import Dialogue, InputError, InterloqError, Score, Turn, load, read, write
 from interloq.cli.output import interval, number, print_json, print_table
 from interloq.data.archives import read_files, text_lines
+from interloq.data.follow_ups import read_follow_ups
 from interloq.data.jsonl import header
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
 from interloq.meta.rank import Standing, rank
@@ -53,6 +54,7 @@ from interloq.models.store import write_json
 from interloq.play.bot import Bot, Reply, generator
 from interloq.play.openings import Opening, read_openings
 from interloq.play.partners import load_partners, partner_set, save_partners
+from interloq.play.retrieval import Retrieval
 from interloq.play.run import plan, play
 from interloq.play.samples import samples
 from interloq.play.schedule import SCHEMES
@@ -475,6 +477,7 @@ def play_all(job: Job) -> dict[str, dict[str, int]]:
     save_partners(job.work / "partners.json", known)
     counts = {}
     try:
+        _warm_up([*judged.values(), *others.values()])
         for scheme in SCHEMES:
             counts[scheme] = _play(job, scheme, judged, others, openings)
     finally:
@@ -499,6 +502,17 @@ def _play(
     return {"dialogues": tally.dialogues, "resumed": tally.resumed}
 
 
+def _warm_up(bots: Sequence[Bot]) -> None:
+    """The first search that numba runs in parallel sets the number of threads for torch, too: that is undone."""
+    import torch
+
+    threads = torch.get_num_threads()
+    for bot in bots:
+        if isinstance(bot, Retrieval):
+            bot.replies([[Turn("hello")]], [0])
+    torch.set_num_threads(threads)
+
+
 def _check_partners(path: Path, seen: str) -> None:
     """By what stands behind them, not by folder: the work may go on elsewhere."""
     if path.exists() and (before := load_partners(path).hash) != seen:
@@ -515,11 +529,12 @@ def dialogues_file(job: Job, scheme: str) -> Path:
 def metrics(job: Job) -> dict[str, str]:
     """Name → spec. The small judge learned from pairs: of a dialogue it reads the end."""
     longest = 1_024 if job.judge or job.lm else 4 * CONTEXT
+    known = read_follow_ups("en").dimensions
     judge = f"model={job.judge_folder!r},layout={job.layout!r},longest={longest}"
     found = {
         f"fed {dimension} {sets}": f"fed({judge},dimension={dimension!r},sets={sets!r})"
         for dimension in DIMENSIONS
-        for sets in SETS
+        for sets in (SETS if known[dimension].positive else SETS[:1])
     }
     if job.relevance:
         found["relevance"] = f"relevance(model={job.relevance!r})"

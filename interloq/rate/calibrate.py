@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from interloq.errors import InputError
 
 Array = NDArray[np.float64]
+ROUNDING = 1e-12  # what is better by less may well be no better
 LARGEST = 100.0  # of temperatures: beyond it every probability is near one half; its inverse is the smallest
 
 
@@ -77,6 +78,8 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
     In 1/T the NLL is convex and its slope, Σ z·(P(z/T) − y), grows: the zero is found by halving, to the last bit.
     """
     z, y = _checked(logits, labels)
+    order = np.lexsort((y, z))  # rounding of sums must not depend on the order of the examples
+    z, y = z[order], y[order]
     low, high = 1 / LARGEST, LARGEST  # of 1/T
     while low < (middle := float(np.sqrt(low * high))) < high:
         if np.sum(z * (probabilities(z * middle) - y)) < 0:
@@ -84,8 +87,8 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
         else:
             high = middle
     found = 1 / low
-    better = negative_log_likelihood(z / found, y) < negative_log_likelihood(z, y)
-    return found if better else 1.0
+    before, after = negative_log_likelihood(z, y), negative_log_likelihood(z / found, y)
+    return found if after < before * (1 - ROUNDING) else 1.0
 
 
 def calibration(logits: ArrayLike, labels: ArrayLike, *, bins: int = 10) -> dict[str, Any]:

@@ -109,6 +109,7 @@ def test_the_ends_of_the_scale() -> None:
     assert fit_temperature([1.0, -2.0], [1, 0]) == pytest.approx(0.01)  # all right: ever surer
     assert fit_temperature([1.0, -2.0], [0, 1]) == pytest.approx(100)  # all wrong: ever humbler
     assert fit_temperature([0.0, 0.0], [0, 1]) == 1  # nothing to scale
+    assert fit_temperature([0, 0, 1e-13, 1e-13], [0, 0, 1, 0]) == 1  # nothing but rounding would be gained
     assert probabilities([-1e4, 1e4]).tolist() == [0, 1]
     assert negative_log_likelihood([-1e4], [1]) == 1e4
 
