@@ -3,7 +3,7 @@
 Sato, Kishinami, Sugiyama, Akama, Tokuhisa and Suzuki (2022), "Bipartite-play Dialogue Collection for Practical
 Automatic Evaluation of Dialogue Systems", Table 3: FED ranks eleven systems after self-play, all-play-all and
 bipartite-play; Spearman with people. There are no people here. Instead the bots are made so that some of them must be
-better than others: four language models that differ in nothing but how many pairs they were trained on (0 to 300,000),
+better than others: four language models that differ in nothing but how many pairs they were trained on (0 to 250,000),
 one of them at a high temperature and one with its words mixed up, BM25 retrieval, ELIZA and a parrot. What is measured
 is the share of those known pairs that a ranking has right (a tie is half right, so chance is one half), over all pairs
 and among the four, and Spearman with the budget among the four. The published figures stand beside ours and need not
@@ -76,6 +76,7 @@ HOT, MIXED, RETRIEVAL, CHAT, CHAT_HOT, TUNED = "lm hot", "lm mixed up", "retriev
 JUDGE, OTHER = "judge", "other"
 SEEDS = {"lm": 0, OTHER: 1, JUDGE: 2}  # of the weights that they start from
 POSITIONS, CONTEXT = 512, 64  # CONTEXT: they learn from pairs, so they are shown little more than a pair
+LONGEST = 200  # characters of a reddit text: what is longer is no chat
 PERSONA = "You are a friendly person in a chat. Answer in one short sentence."
 END = "<|endoftext|>"
 DROPPED = 0.3  # of the words that are mixed up
@@ -88,7 +89,7 @@ _BEFORE = re.compile(r"\s+(?=[.,!?;:])")
 class Sizes:
     """How large everything is; what was made with other sizes is refused."""
 
-    budgets: tuple[int, ...] = (0, 3_000, 30_000, 300_000)  # pairs of the four language models
+    budgets: tuple[int, ...] = (0, 2_500, 25_000, 250_000)  # pairs of the four language models
     epochs: int = 4
     batch: int = 128
     shape: tuple[int, int] = (6, 384)  # layers, dimensions
@@ -304,7 +305,10 @@ def _pool(job: Job) -> list[Pair]:
     """What the language models learn from, in an order by lot: a smaller budget is a part of every greater one."""
     pairs = list(load(job.work / "train.jsonl", kind="pairs"))
     if (reddit := job.data / "reddit_pairs.jsonl.xz").exists():
-        pairs += [replace(pair, id=f"reddit/{pair.id}", thread="") for pair in read(reddit, kind="pairs")]
+        short = (
+            pair for pair in read(reddit, kind="pairs") if max(map(len, (pair.utterance, pair.response))) <= LONGEST
+        )
+        pairs += [replace(pair, id=f"reddit/{pair.id}", thread="") for pair in short]
     return sorted(pairs, key=lambda pair: fingerprint(pair.id))
 
 
@@ -546,7 +550,8 @@ def scored(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> dict[str, li
     from interloq.models.pretrained import weights_fingerprint
 
     facts = {"dialogues": file_fingerprint(dialogues_file(job, scheme))}
-    behind = weights_fingerprint(Path(job.judge_folder)) if Path(job.judge_folder).is_dir() else ""
+    judge = Path(job.judge_folder)
+    behind = weights_fingerprint(judge) if any(judge.glob("*.safetensors")) else ""
     paths = {name: job.work / "scores" / f"{scheme}.{name.replace(' ', '-')}.jsonl" for name in metrics(job)}
     found = {name: load(path, kind="scores") for name, path in paths.items() if _fresh(path, facts, behind)}
     todo = {name: spec for name, spec in metrics(job).items() if name not in found}

@@ -16,7 +16,7 @@ import pytest
 from made_lm import tiny_lm
 from scipy.stats import spearmanr
 
-from interloq import load
+from interloq import Turn, load
 from interloq.meta.dialogue_scores import DialogueScore
 from interloq.play.partners import load_partners
 
@@ -134,7 +134,7 @@ def test_scores_are_kept_without_the_models(
 ) -> None:
     before = _json([*options, "--only", "score"], capsys)
     moved = tmp_path / "moved"
-    shutil.copytree(_work(options), moved, ignore=shutil.ignore_patterns("start-*", "lm-*", "other-*", "judge"))
+    shutil.copytree(_work(options), moved, ignore=shutil.ignore_patterns("model.safetensors", "index-*"))
     found = _json(["--data", "nowhere", "--work", str(moved), "--quick", "--only", "score"], capsys)
     assert found["schemes"] == before["schemes"]
     (moved / "bipartite.jsonl").unlink()
@@ -166,14 +166,14 @@ def test_a_base_model_takes_part(data: Path, tmp_path: Path) -> None:
     bots = bipartite.made(
         {name: spec for name, spec in bipartite.targets(job).items() if name.startswith(("chat", "lm-0"))}
     )
-    turns = [bipartite.Turn("how was it ?", "a")]
+    turns = [Turn("how was it ?", "a")]
     assert all(len(bot.replies([turns], [1])) == 1 for bot in bots.values())
 
 
 def test_words_are_mixed_up_by_the_seed(options: list[str]) -> None:
     bot = bipartite.MixedUp("echo")
     said = " ".join(map(str, range(40)))
-    turns = [bipartite.Turn(said, "a")]
+    turns = [Turn(said, "a")]
     first, again, other = (reply.text for reply in bot.replies([turns] * 3, [1, 1, 2]))
     assert first == again != other
     assert set(first.split()) < set(said.split())
@@ -199,7 +199,7 @@ def test_what_is_wrong_is_one_line(
 ) -> None:
     for given, said in {
         ("--data", str(tmp_path), "--work", str(tmp_path / "a")): "no dailydialog in",
-        ("--data", str(data), "--work", str(tmp_path / "b")): "the largest budget is 300,000 pairs, but there are 240",
+        ("--data", str(data), "--work", str(tmp_path / "b")): "the largest budget is 250,000 pairs, but there are 240",
         (*options, "--epochs", "3"): "made with epochs 2, now it is 3",
         (*options, "--budgets", "0", "5", "5", "7"): "0 and three growing numbers",
         (*options, "--only", "train", "--model", "lm-7"): "no model is called 'lm-7'",
