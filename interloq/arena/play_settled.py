@@ -12,7 +12,7 @@ from interloq.data.jsonl import read
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
 from interloq.metrics.evaluate import evaluate
-from interloq.metrics.metric import FittedMetric, Metric
+from interloq.metrics.metric import FittedMetric, Metric, SetMetric
 from interloq.play.run import Plan, play
 from interloq.play.samples import samples
 from interloq.play.schedule import Match
@@ -49,6 +49,11 @@ def play_until_settled(
         raise InputError(
             f"{name_of(metric)} takes constants from the whole set, so its scores would change from look to look",
             cure="settle by another metric, or play everything and rank with it afterwards",
+        )
+    if isinstance(metric, SetMetric):
+        raise InputError(
+            f"{name_of(metric)} is about sets of replies and says nothing about single ones",
+            cure="settle by another metric, or play everything and score the systems with it afterwards",
         )
     rounds = rounds_of(plan.matches)
     systems = len({match.target for match in plan.matches})

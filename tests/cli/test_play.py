@@ -244,6 +244,17 @@ def test_a_run_ends_as_soon_as_the_ranking_is_settled(folder: Path, capsys: pyte
     assert main(["rank", "scores.jsonl", "--dialogues", "talks.jsonl"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("metric", "why"),
+    [("distinct", "is about sets of replies"), ("ruber(referenced=chrf,unreferenced=length)", "takes constants")],
+)
+def test_a_ranking_is_settled_only_by_scores_that_stay(
+    folder: Path, capsys: pytest.CaptureFixture[str], metric: str, why: str
+) -> None:
+    bots = ["--target", "talker=eliza", "--target", "parrot=echo", "--partner", "doctor=eliza"]
+    assert why in failure(capsys, "run", *bots, "--until-settled", metric, "-o", "talks.jsonl", "--quiet")
+
+
 def test_a_set_is_used_as_it_was_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown(capsys, "partners", "--partner", "echo=echo", "-o", "p.json")
     run = ["run", "--target", "a=eliza", "--partners", "p.json", "-o", "d.jsonl"]
