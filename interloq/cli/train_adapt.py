@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
 from typing import Any
 
+from interloq.cli.learning import Options, given
 from interloq.cli.logs import TrainingLog
 from interloq.cli.output import add_common, number, print_json, progress
 from interloq.errors import MissingDependencyError
 
-Options = dict[str, tuple[type, str, str]]
 # option → (kind, metavar, what it does); the defaults are those of models/adapt_settings.py
 LEARNING: Options = {
     "epochs": (int, "N", "passes over all pairs, at most"),
@@ -108,8 +107,3 @@ def _show(args: argparse.Namespace, facts: dict[str, Any]) -> None:
     losses = f"dev loss {number(before['dev_loss'], 4)} before, {number(after['dev_loss'], 4)} after"
     perplexities = f"perplexity {before['perplexity']:,.1f} before, {after['perplexity']:,.1f} after"
     print(f"{losses} epoch {after['epoch']}; {perplexities}")
-
-
-def given(args: argparse.Namespace, options: Iterable[str]) -> dict[str, Any]:
-    names = (option.replace("-", "_") for option in options)
-    return {name: value for name in names if (value := getattr(args, name)) is not None}

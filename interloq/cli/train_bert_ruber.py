@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
 from typing import Any
 
+from interloq.cli.learning import SCORERS, Options, given, show_scorer
 from interloq.cli.logs import TrainingLog
-from interloq.cli.output import add_common, number, print_json, progress
+from interloq.cli.output import add_common, progress
 from interloq.errors import MissingDependencyError
 
 # option → (kind, metavar, what it does); the defaults are those of models/bert_ruber_settings.py
-LEARNING: dict[str, tuple[type, str, str]] = {
-    "epochs": (int, "N", "passes over all pairs, at most"),
-    "patience": (int, "N", "epochs without a better dev loss before it stops"),
-    "learning-rate": (float, "R", "step of Adam"),
-    "checkpoint-minutes": (float, "M", "time between checkpoints"),
-}
-MODEL: dict[str, tuple[type, str, str]] = {
+MODEL: Options = {
     "longest": (int, "N", "tokens of a text that count"),
     "batch": (int, "N", "pairs in a batch"),
     "dev": (int, "N", "pairs kept for checking, at most a tenth"),
@@ -34,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pooling", choices=("max", "mean"), help="how tokens make a text's vector (default mean)")
     parser.add_argument("--layer", type=int, metavar="N", help="of the encoder, from 1 (default: the last)")
     parser.add_argument("--without", action="append", default=[], metavar="SAMPLES", help="leave out what these share")
-    for name, (kind, metavar, what) in (LEARNING | MODEL).items():
+    for name, (kind, metavar, what) in (SCORERS | MODEL).items():
         parser.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} (default {_default(name):g})")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of weights, order and random replies")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
@@ -42,16 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    facts = _trained(args, TrainingLog(args.files, args.without, strict=args.strict))
-    if args.json:
-        print_json({"model": args.output, **facts})
-        return 0
-    best = facts["best"]
-    print(f"{args.output}: {facts['signature']}")
-    print(
-        f"best dev loss {number(best['dev_loss'], 4)} after epoch {best['epoch']}; "
-        f"{facts['wins']:.1%} of {facts['pairs']['dev']:,} true replies beat a random one"
-    )
+    show_scorer(args, _trained(args, TrainingLog(args.files, args.without, strict=args.strict)))
     return 0
 
 
@@ -69,8 +54,8 @@ def _trained(args: argparse.Namespace, log: TrainingLog) -> dict[str, Any]:
             log.pairs,
             args.output,
             args.encoder,
-            BertRuberSettings(**_given(args, ["pooling", "layer", *MODEL]), seed=args.seed),
-            replace(TRAINING, **_given(args, LEARNING), seed=args.seed),
+            BertRuberSettings(**given(args, ["pooling", "layer", *MODEL]), seed=args.seed),
+            replace(TRAINING, **given(args, SCORERS), seed=args.seed),
             source=log.fingerprint,
             device=args.device,
             progress=lambda label, total: progress(label, total, quiet=args.quiet),
@@ -83,13 +68,8 @@ def _trained(args: argparse.Namespace, log: TrainingLog) -> dict[str, Any]:
         log.close()
 
 
-def _given(args: argparse.Namespace, options: Iterable[str]) -> dict[str, Any]:
-    names = (option.replace("-", "_") for option in options)
-    return {name: value for name in names if (value := getattr(args, name)) is not None}
-
-
 def _default(option: str) -> float:
     from interloq.models.bert_ruber_settings import TRAINING, BertRuberSettings
 
-    default: float = getattr(TRAINING if option in LEARNING else BertRuberSettings(), option.replace("-", "_"))
+    default: float = getattr(TRAINING if option in SCORERS else BertRuberSettings(), option.replace("-", "_"))
     return default

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from interloq.cli.train_adapt import READING, Options, add_training, given, trained
+from interloq.cli.learning import Options, given
+from interloq.cli.train_adapt import READING, add_training, trained
 
 SHAPE: Options = {
     "layers": (int, "N", "layers of the network"),

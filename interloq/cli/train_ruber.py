@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
 from typing import Any
 
+from interloq.cli.learning import SCORERS, Options, given, show_scorer
 from interloq.cli.logs import TrainingLog
-from interloq.cli.output import add_common, number, print_json, progress
+from interloq.cli.output import add_common, progress
 from interloq.errors import MissingDependencyError
 
 # option → (kind, metavar, what it does); the defaults are those of models/ruber_settings.py
-LEARNING: dict[str, tuple[type, str, str]] = {
-    "epochs": (int, "N", "passes over all pairs, at most"),
-    "patience": (int, "N", "epochs without a better dev loss before it stops"),
-    "learning-rate": (float, "R", "step of Adam"),
-    "checkpoint-minutes": (float, "M", "time between checkpoints"),
-}
-MODEL: dict[str, tuple[type, str, str]] = {
+MODEL: Options = {
     "embedding": (int, "N", "numbers in the vector of a piece"),
     "hidden": (int, "N", "units of a Bi-GRU in each direction"),
     "margin": (float, "D", "by which a true reply must beat a random one"),
@@ -36,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tokenizer", metavar="MODEL", help="a SentencePiece model (default: one trained on the pairs)"
     )
     parser.add_argument("--without", action="append", default=[], metavar="SAMPLES", help="leave out what these share")
-    for name, (kind, metavar, what) in (LEARNING | MODEL).items():
+    for name, (kind, metavar, what) in (SCORERS | MODEL).items():
         parser.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} (default {_default(name):g})")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of weights, order and random replies")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
@@ -44,16 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    facts = _trained(args, TrainingLog(args.files, args.without, strict=args.strict))
-    if args.json:
-        print_json({"model": args.output, **facts})
-        return 0
-    best = facts["best"]
-    print(f"{args.output}: {facts['signature']}")
-    print(
-        f"best dev loss {number(best['dev_loss'], 4)} after epoch {best['epoch']}; "
-        f"{facts['wins']:.1%} of {facts['pairs']['dev']:,} true replies beat a random one"
-    )
+    show_scorer(args, _trained(args, TrainingLog(args.files, args.without, strict=args.strict)))
     return 0
 
 
@@ -70,8 +55,8 @@ def _trained(args: argparse.Namespace, log: TrainingLog) -> dict[str, Any]:
         return train(
             log.pairs,
             args.output,
-            Unreferenced(**_given(args, MODEL), seed=args.seed),
-            replace(TRAINING, **_given(args, LEARNING), seed=args.seed),
+            Unreferenced(**given(args, MODEL), seed=args.seed),
+            replace(TRAINING, **given(args, SCORERS), seed=args.seed),
             tokenizer=args.tokenizer,
             source=log.fingerprint,
             device=args.device,
@@ -85,13 +70,8 @@ def _trained(args: argparse.Namespace, log: TrainingLog) -> dict[str, Any]:
         log.close()
 
 
-def _given(args: argparse.Namespace, options: Iterable[str]) -> dict[str, Any]:
-    names = (option.replace("-", "_") for option in options)
-    return {name: value for name in names if (value := getattr(args, name)) is not None}
-
-
 def _default(option: str) -> float:
     from interloq.models.ruber_settings import TRAINING, Unreferenced
 
-    default: float = getattr(TRAINING if option in LEARNING else Unreferenced(), option.replace("-", "_"))
+    default: float = getattr(TRAINING if option in SCORERS else Unreferenced(), option.replace("-", "_"))
     return default

@@ -7,9 +7,8 @@ nothing else depends on the order of the log. An utterance is never both in the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,10 +19,9 @@ from numpy.typing import NDArray
 from interloq.models.bert_ruber import pooled_vectors
 from interloq.models.corpus import Distinct
 from interloq.models.encoder import Encoder, Pooling
-from interloq.models.pair_tokens import Part, split
+from interloq.models.pair_tokens import Part, batches_of, filled, hashes_of, split
 from interloq.models.store import write_json
 from interloq.records import Pair
-from interloq.signature import fingerprint
 
 VECTORS, ROWS, PAIRS, FACTS = "vectors.f16", "rows.npy", "pairs.npy", "pairs.json"
 BATCH = 2048  # pairs whose texts are encoded at a time: what a kill costs
@@ -71,18 +69,18 @@ def write_pair_vectors(
     """Encode the texts of pairs as these stream by; what an earlier run has encoded is taken from disk."""
     folder.mkdir(parents=True, exist_ok=True)
     seen, blank = Distinct(), 0
-    hashes, both = [_hashes([])], [_hashes([])]
+    hashes, both = [hashes_of([])], [hashes_of([])]
     with _opened(folder / VECTORS) as file:
         done = _whole_rows(file, encoder.dimensions)
-        for batch in _batches(pairs):
-            texts = [text for pair in batch if _filled(pair) for text in (pair.utterance, pair.response)]
+        for batch in batches_of(pairs, BATCH):
+            texts = [text for pair in batch if filled(pair) for text in (pair.utterance, pair.response)]
             blank += len(batch) - len(texts) // 2
             new = seen.new(texts)
             lacking = new[min(done, len(new)) :]
             done -= len(new) - len(lacking)
             _append(file, pooled_vectors(encoder, lacking, pooling))
-            hashes.append(_hashes(new))
-            both.append(_hashes(texts))
+            hashes.append(hashes_of(new))
+            both.append(hashes_of(texts))
             step(len(batch))
     facts = {"blank": blank, "dimensions": encoder.dimensions}
     return _sorted(folder, np.concatenate(hashes), np.concatenate(both).reshape(-1, 2), dev, facts)
@@ -127,17 +125,3 @@ def _append(file: BinaryIO, vectors: NDArray[np.float32]) -> None:
         limit = np.finfo(np.float16).max
         file.write(np.clip(vectors, -limit, limit).astype(np.float16).tobytes())
         file.flush()
-
-
-def _filled(pair: Pair) -> bool:
-    return bool(pair.utterance.strip() and pair.response.strip())
-
-
-def _hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
-    return np.array([int(fingerprint(text), 16) for text in texts], dtype=np.uint64)
-
-
-def _batches(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    iterator = iter(pairs)
-    while batch := list(islice(iterator, BATCH)):
-        yield batch

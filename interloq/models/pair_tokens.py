@@ -80,17 +80,17 @@ def write_pair_tokens(
     """Tokenise pairs as they stream by; `dev` of them, but at most a tenth, are kept for checking."""
     folder.mkdir(parents=True, exist_ok=True)
     seen, blank = Distinct(), 0
-    hashes, both, lengths = [_hashes([])], [_hashes([])], [np.zeros(0, dtype=np.int32)]
+    hashes, both, lengths = [hashes_of([])], [hashes_of([])], [np.zeros(0, dtype=np.int32)]
     with (folder / TOKENS).open("wb") as file:
-        for batch in _batches(pairs):
-            texts = [text for pair in batch if _filled(pair) for text in (pair.utterance, pair.response)]
+        for batch in batches_of(pairs, BATCH):
+            texts = [text for pair in batch if filled(pair) for text in (pair.utterance, pair.response)]
             blank += len(batch) - len(texts) // 2
             new = seen.new(texts)
             tokenised = pieces.texts(new)
             tokenised.tokens.tofile(file)
             lengths.append(tokenised.lengths.astype(np.int32))
-            hashes.append(_hashes(new))
-            both.append(_hashes(texts))
+            hashes.append(hashes_of(new))
+            both.append(hashes_of(texts))
             step(len(batch))
     numbers = np.concatenate(hashes), np.concatenate(lengths), np.concatenate(both).reshape(-1, 2)
     return _sorted(folder, *numbers, dev=dev, blank=blank)
@@ -130,15 +130,15 @@ def split(pairs: NDArray[np.int32], dev: int) -> int:
     return int(starts[min(max(count, LEAST), len(utterances) - LEAST)])
 
 
-def _filled(pair: Pair) -> bool:
+def filled(pair: Pair) -> bool:
     return bool(pair.utterance.strip() and pair.response.strip())
 
 
-def _hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
+def hashes_of(texts: Sequence[str]) -> NDArray[np.uint64]:
     return np.array([int(fingerprint(text), 16) for text in texts], dtype=np.uint64)
 
 
-def _batches(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+def batches_of(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
     iterator = iter(pairs)
-    while batch := list(islice(iterator, BATCH)):
+    while batch := list(islice(iterator, size)):
         yield batch

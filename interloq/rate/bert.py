@@ -1,4 +1,4 @@
-"""The NN-rater of υBERTScore (Tsuta et al., 2023), a transformer that `interloq train rater --encoder` trains on logs.
+"""The NN-rater of vBERTScore (Tsuta et al., 2023), a transformer that `interloq train rater --encoder` trains on logs.
 
 It reads utterance, gold reply and reference together. `question.py` says what it is asked, and what its fields mean.
 """
