@@ -40,11 +40,11 @@ def made_texts(n: int, repeated: float) -> list[str]:
 
     rng = np.random.default_rng(0)
     words = sorted({word for pair in load(embedded_log_path("en"), kind="pairs") for word in pair.response.split()})
-    chances = 1 / np.arange(1, len(words) + 1)
-    chances /= chances.sum()
+    ends = np.cumsum(1 / np.arange(1, len(words) + 1))
     distinct: dict[str, None] = {}
     while len(distinct) < max(1, round(n * (1 - repeated))):
-        distinct[" ".join(rng.choice(words, size=rng.integers(4, 23), p=chances))] = None
+        places = np.searchsorted(ends, ends[-1] * rng.random(rng.integers(4, 23)), side="right")
+        distinct[" ".join(words[i] for i in places)] = None
     texts = list(distinct)
     drawn = [*texts, *(texts[i] for i in rng.integers(len(texts), size=n - len(texts)))]
     return [drawn[i] for i in rng.permutation(n)]

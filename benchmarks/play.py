@@ -88,7 +88,7 @@ def plainly(bot: HuggingFace, n: int, args: argparse.Namespace, _: int) -> list[
         torch.manual_seed(match.seed)
         turns = [Turn(text, "AB"[i % 2]) for i, text in enumerate(match.opening)]
         for i in range(2 * match.exchanges):
-            ids = torch.tensor([bot._prompts.tokens(turns)], device=network.device)
+            ids = torch.tensor(bot._prompts.tokens([turns]), device=network.device)
             with torch.inference_mode():
                 found = network.generate(ids, attention_mask=torch.ones_like(ids), **options)
             text = tokenizer.decode(found[0, ids.shape[1] :], skip_special_tokens=True).strip()
@@ -98,7 +98,7 @@ def plainly(bot: HuggingFace, n: int, args: argparse.Namespace, _: int) -> list[
 
 
 def measured(side: Any, bot: HuggingFace, n: int, args: argparse.Namespace, batch: int) -> tuple[dict[str, Any], Any]:
-    side(bot, min(n, 2), args, batch)
+    side(bot, 1, args, batch)
     start = time.perf_counter()
     dialogues = side(bot, n, args, batch)
     seconds = time.perf_counter() - start

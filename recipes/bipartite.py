@@ -15,9 +15,9 @@ agree: other bots, another judge, and people are no budget.
 The data folder holds `dailydialog`, unpacked or as .tar.gz, and `reddit_pairs.jsonl.xz` (without it, give lower
 `--budgets`). Openings are the first two utterances of test dialogues that no DailyDialog log here holds. FED and
 perplexity need a language model that takes no part: one of another start and shape is trained for it, or `--judge`
-names one. With `--lm` a chat model takes part at two temperatures, its tokenizer serves all the small models, and it is
-the judge unless `--judge` is given; it then judges itself, too. In self-play each bot has as many dialogues as in
-bipartite-play, by repeats.
+names one. With `--lm` a chat model takes part at two temperatures and, adapted to all the pairs, as `tuned`; its
+tokenizer serves all the small models, and it is the judge unless `--judge` is given; it then judges itself, too. In
+self-play each bot has as many dialogues as in bipartite-play, by repeats.
 
 Stages are prepare, train, play and score; all are kept in the work folder, and the same command goes on. `--only STAGE`
 does one, so that training can be done on another machine; `--model NAME` trains these models alone. Scoring anew needs
@@ -54,7 +54,6 @@ from interloq.models.store import write_json
 from interloq.play.bot import Bot, Reply, generator
 from interloq.play.openings import Opening, read_openings
 from interloq.play.partners import load_partners, partner_set, save_partners
-from interloq.play.retrieval import Retrieval
 from interloq.play.run import plan, play
 from interloq.play.samples import samples
 from interloq.play.schedule import SCHEMES
@@ -108,7 +107,6 @@ class Job:
     work: Path
     sizes: Sizes
     lm: str
-    tuned: str
     relevance: str
     judge: str
     layout: str
@@ -190,9 +188,7 @@ def targets(job: Job) -> dict[str, str]:
     found |= {HOT: _small(job, best, temperature=1.5), MIXED: f"mixed:{_small(job, best)}"}
     found |= {RETRIEVAL: f"retrieval(index={str(job.work / 'index-train')!r})", "eliza": "eliza", "echo": "echo"}
     if job.lm:
-        found |= {CHAT: _chat(job, job.lm, 0.7), CHAT_HOT: _chat(job, job.lm, 1.5)}
-    if job.tuned:
-        found[TUNED] = _chat(job, job.tuned, 0.7)
+        found |= {CHAT: _chat(job, 0.7), CHAT_HOT: _chat(job, 1.5), TUNED: _small(job, TUNED)}
     return {name: spec for name, spec in found.items() if name not in job.left_out}
 
 
@@ -209,7 +205,7 @@ def partners(job: Job) -> dict[str, str]:
         "eliza en": "eliza(language='en')",
     }
     if job.lm:
-        found["chat warm"] = _chat(job, job.lm, 1.0)
+        found["chat warm"] = _chat(job, 1.0)
     return {name: spec for name, spec in found.items() if name not in job.left_out}
 
 
@@ -232,18 +228,18 @@ def known_order(job: Job) -> list[tuple[str, str]]:
 
 
 def _small(job: Job, name: str, *, temperature: float = 0.7) -> str:
-    """One of the models made here; without any pairs it is the start itself."""
+    """One of the models trained here; without any pairs it is the start itself."""
     kind, _, budget = name.partition("-")
-    folder = job.work / (name if int(budget) else _start(kind))
+    folder = job.work / (_start(kind) if budget == "0" else name)
     return (
         f"hf(model={str(folder)!r},temperature={temperature!r},max_tokens={job.sizes.max_tokens},chat=False,"
         f"separator='eos',context={CONTEXT},batch=512,device={job.device!r})"
     )
 
 
-def _chat(job: Job, folder: str, temperature: float) -> str:
+def _chat(job: Job, temperature: float) -> str:
     return (
-        f"hf(model={folder!r},temperature={temperature},max_tokens={job.sizes.max_tokens},system_prompt={PERSONA!r},"
+        f"hf(model={job.lm!r},temperature={temperature},max_tokens={job.sizes.max_tokens},system_prompt={PERSONA!r},"
         f"device={job.device!r})"
     )
 
@@ -260,8 +256,11 @@ def made(specs: Mapping[str, str]) -> dict[str, Bot]:
 # ---- prepare: pairs, openings, indexes, starts -----------------------------------------------------------------------
 
 
-def prepare(job: Job) -> None:
-    """All that training and playing start from; the known order is written before anything is played."""
+def prepare(job: Job, *, indexes: bool = True) -> None:
+    """All that training and playing start from; the known order is written before anything is played.
+
+    Indexes can be left out: several processes may train side by side, but an index is written by one.
+    """
     job.work.mkdir(parents=True, exist_ok=True)
     settings = {**asdict(job.sizes), "tokenizer": _tokenizer_of(job)}
     _same_as_before(job.work / "settings.json", json.loads(json.dumps(settings)))
@@ -273,7 +272,7 @@ def prepare(job: Job) -> None:
         _write_openings(job)
         write(job.work / "pool.jsonl", _pool(job), kind="pairs")
     _check_pool(job)
-    for part in ("train", "other"):
+    for part in ("train", "other") if indexes else ():
         if any(f"index-{part}" in spec for spec in [*targets(job).values(), *partners(job).values()]):
             _index(job.work, part)
     for kind in SEEDS:
@@ -430,7 +429,8 @@ def models(job: Job) -> dict[str, int]:
     """Name → pairs that it learns from."""
     own = {name: budget for name, budget in job.group.items() if budget}
     others = {name: int(name.rpartition("-")[2]) for name in other_models(job)}
-    return own | others | ({} if job.judge or job.lm else {JUDGE: job.sizes.budgets[-1]})
+    most = job.sizes.budgets[-1]
+    return own | others | ({TUNED: most} if job.lm else {}) | ({} if job.judge or job.lm else {JUDGE: most})
 
 
 def train(job: Job) -> None:
@@ -442,17 +442,19 @@ def train(job: Job) -> None:
 
 
 def _learn(job: Job, name: str, budget: int) -> None:
-    """As `interloq train adapt --objective lm` does it, with the same options for all."""
+    """As `interloq train adapt --objective lm` does it, with the same options for all that start from nothing."""
     from interloq.models.adapt import train as adapt
-    from interloq.models.adapt_settings import SCRATCH, Adaptation
+    from interloq.models.adapt_settings import ADAPT, SCRATCH, Adaptation
 
     pool, kind = job.work / "pool.jsonl", name.partition("-")[0]
+    seed, epochs = SEEDS.get(kind, 0), job.sizes.epochs
+    training = replace(ADAPT, epochs=1) if kind == TUNED else replace(SCRATCH, epochs=epochs, patience=epochs)
     adapt(
         lambda: islice(read(pool, kind="pairs"), budget),
         job.work / name,
-        job.work / _start(kind),
-        Adaptation("lm", batch=job.sizes.batch, tokens=128 * job.sizes.batch, longest=64, seed=SEEDS[kind]),
-        replace(SCRATCH, epochs=job.sizes.epochs, patience=job.sizes.epochs, seed=SEEDS[kind]),
+        job.lm if kind == TUNED else job.work / _start(kind),
+        Adaptation("lm", batch=job.sizes.batch, tokens=128 * job.sizes.batch, longest=64, seed=seed),
+        replace(training, seed=seed),
         source=f"{file_fingerprint(pool)}-{budget}",
         device=job.device,
         say=lambda line: _say(f"{name}: {line}"),
@@ -481,7 +483,6 @@ def play_all(job: Job) -> dict[str, dict[str, int]]:
     save_partners(job.work / "partners.json", known)
     counts = {}
     try:
-        _warm_up([*judged.values(), *others.values()])
         for scheme in SCHEMES:
             counts[scheme] = _play(job, scheme, judged, others, openings)
     finally:
@@ -504,17 +505,6 @@ def _play(
     tally = play(planned, dialogues_file(job, scheme))
     _say(f"{scheme}: {tally.dialogues:,} dialogues, {tally.resumed:,} of them from before")
     return {"dialogues": tally.dialogues, "resumed": tally.resumed}
-
-
-def _warm_up(bots: Sequence[Bot]) -> None:
-    """The first search that numba runs in parallel sets the number of threads for torch, too: that is undone."""
-    import torch
-
-    threads = torch.get_num_threads()
-    for bot in bots:
-        if isinstance(bot, Retrieval):
-            bot.replies([[Turn("hello")]], [0])
-    torch.set_num_threads(threads)
 
 
 def _check_partners(path: Path, seen: str) -> None:
@@ -736,7 +726,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         job = _job(args)
         if stages != ["score"]:
-            prepare(job)
+            prepare(job, indexes=stages != ["train"])
         if "train" in stages:
             train(job)
         played = play_all(job) if "play" in stages else {}
@@ -757,8 +747,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", default=os.environ.get("INTERLOQ_DATA", "."), help="the folder of the data")
     parser.add_argument("--work", required=True, metavar="FOLDER", help="keeps all that is made; goes on there")
-    parser.add_argument("--lm", default="", metavar="FOLDER", help="a chat model that takes part at two temperatures")
-    parser.add_argument("--tuned", default="", metavar="FOLDER", help="one more language model that takes part")
+    parser.add_argument("--lm", default="", metavar="FOLDER", help="a chat model that takes part, as it is and adapted")
     parser.add_argument("--judge", default="", metavar="FOLDER", help="the model of FED (default: --lm, or made here)")
     parser.add_argument("--layout", choices=("eos", "lines", "chat"), default="eos", help="how the judge reads (eos)")
     parser.add_argument("--relevance", default="", metavar="FOLDER", help="a scorer of `interloq train relevance`")
@@ -788,7 +777,6 @@ def _job(args: argparse.Namespace) -> Job:
         work=Path(args.work),
         sizes=sizes,
         lm=args.lm,
-        tuned=args.tuned,
         relevance=args.relevance,
         judge=args.judge,
         layout=args.layout,

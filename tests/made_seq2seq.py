@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import torch
 import transformers
-from made_lm import byte_tokenizer
+from made_lm import SPREAD, byte_tokenizer
+from made_network import random_network, save
 
 ENDS = {"eos_token": "<|endoftext|>"}
 T5 = {"d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 2, "num_heads": 2}
@@ -28,15 +28,8 @@ BART = {
 def tiny_seq2seq(folder: Path, kind: str = "t5", *, forced: int | None = None) -> Path:
     tokenizer = byte_tokenizer(**ENDS)
     sizes: dict[str, Any] = T5 if kind == "t5" else BART
-    config = transformers.AutoConfig.for_model(
-        kind, vocab_size=len(tokenizer), decoder_start_token_id=3, eos_token_id=0, **sizes
-    )
-    torch.manual_seed(0)
-    model = transformers.AutoModelForSeq2SeqLM.from_config(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.2 * torch.randn_like(parameter)
+    numbers = {"vocab_size": len(tokenizer), "decoder_start_token_id": 3, "eos_token_id": 0}
+    whole = transformers.AutoModelForSeq2SeqLM
+    model = random_network(kind, whole=whole, spread=SPREAD, **numbers, **sizes)
     model.generation_config.forced_bos_token_id = forced
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return save(folder, model, tokenizer)

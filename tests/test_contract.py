@@ -33,6 +33,8 @@ from interloq.metrics import evaluate as evaluating
 from interloq.metrics.metric import NO_REFERENCES, FittedMetric, SetMetric
 from interloq.models.bert_ruber_settings import BertRuberSettings
 from interloq.models.bert_ruber_training import train as train_bert_ruber
+from interloq.models.mlm import BOUNDS
+from interloq.models.relevance_settings import VALID
 from interloq.models.training import Training
 from interloq.models.vectors import WordVectors
 from interloq.records import Pair
@@ -65,16 +67,18 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
         (-math.inf, math.inf),
         [
             "fed(model='lm',dimension='relevant',mode='whole')",
-            "fed(model='lm',dimension='fluent',sets='negative_only',over='sum',prior=True,layout='lines')",
+            "fed(model='lm',dimension='fluent',sets='negative_only',over='sum',prior='context',layout='lines')",
         ],
     ),
     "full": (POSITIVE, ["full(model='lm',mode='perplexity',follow_ups='ja')"]),
     "greedy_matching": (COSINE, ["greedy_matching(vectors='letters',unknown='mean')"]),
     "length": (POSITIVE, []),
     "meteor": (UNIT, ["meteor(stages=('exact',))", "meteor(level='corpus',alpha=0.5,gamma=1,lowercase=False)"]),
+    "mlm": ((-math.inf, math.inf), ["mlm(model='masked',mode='surprise')"]),
     "nist": (POSITIVE, ["nist(order=2)"]),
     "nsp": (UNIT, []),
     "perplexity": ((1.0, math.inf), ["perplexity(model='lm',context=False,layout='lines')"]),
+    "pmi": ((-math.inf, math.inf), ["pmi(model='lm',over='sum',turns=1,layout='lines')"]),
     "relevance": (UNIT, []),
     "rouge_l": (UNIT, ["rouge_l(beta=1,multiple='best')"]),
     "ruber": (
@@ -86,6 +90,11 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
     ),
     "ruber_referenced": (COSINE, ["ruber_referenced(vectors='letters',unknown='mean')"]),
     "ruber_unreferenced": (UNIT, []),
+    "usl_h": (
+        UNIT,
+        ["usl_h(valid=valid(model='form'),next=nsp(model='bert'),mlm=length,weights=(3,2,1),bounds=(0,20))"],
+    ),
+    "valid": (UNIT, []),
     "vbertscore": (
         COSINE,
         ["vbertscore(index='replies',rater=human(ratings='ratings.jsonl'),model='bert',weights='inside',idf=True,k=3)"],
@@ -109,11 +118,15 @@ REQUIRED = dict.fromkeys(WITH_VECTORS, "vectors='letters'") | {
     "deep_fm": "model='lm'",
     "fed": "model='lm'",
     "full": "model='lm'",
+    "mlm": "model='masked'",
     "nsp": "model='bert'",
     "perplexity": "model='lm'",
+    "pmi": "model='lm'",
     "relevance": "model='judge'",
     "ruber": "referenced=chrf,unreferenced=length",
     "ruber_unreferenced": "model='scorer'",
+    "usl_h": "valid=valid(model='form'),next=relevance(model='judge'),mlm=mlm(model='masked')",
+    "valid": "model='form'",
     "vbertscore": "index='replies',rater=human(ratings='ratings.jsonl'),model='bert'",
     "vbleu": "index='replies',rater=human(ratings='ratings.jsonl')",
 }
@@ -129,13 +142,18 @@ FREE = (
     "fed",
     "full",
     "length",
+    "mlm",
     "nsp",
     "perplexity",
+    "pmi",
     "relevance",
     "ruber_unreferenced",
+    "usl_h",
+    "valid",
 )
 REFERENCED = [text for text in SPECS if text.split("(")[0] not in FREE or "referenced'" in text]
-NETWORKS = ("'bert", "'lm'", "'judge'")  # in float32: what else is in a batch may change the last digits
+# in float32: what else is in a batch may change the last digits
+NETWORKS = ("'bert", "'form'", "'judge'", "'lm'", "'masked'")
 TOKENIZERS = registry.names("tokenizer")
 CARDS = Path(__file__).parents[1] / "docs" / "metrics"
 
@@ -232,8 +250,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Vectors of single characters, named `letters` in the specs above: they lie in the working directory.
 
-    So do networks with random weights: `scorer` and `bert_scorer` for RUBER, an encoder, `bert`, a language model, `lm`
-    and a scorer of relevance, `judge`; and an index, `replies`, with ratings of what it finds.
+    So do networks with random weights: `scorer` and `bert_scorer` for RUBER, encoders, `bert` and `masked`, a language
+    model, `lm`, and scorers of relevance and of form, `judge` and `form`; and an index, `replies`, with ratings of what
+    it finds.
     All numbers of the vectors are positive, so no reply points away from a reference and scores less than an empty one.
     """
     known = sorted({letter for text in FOREIGN.values() for letter in text if not letter.isspace()} | {*ascii_letters})
@@ -244,7 +263,10 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         random_scorer(Path("scorer"))
         tiny_bert(Path("bert"))
         tiny_lm(Path("lm"), positions=512)
+        tiny_bert(Path("masked"), head="MaskedLM", words=[f"w{k}" for k in range(1, 20)])
+        Path("masked", BOUNDS).write_text('{"likelihood": [-8, -2]}')
         small_scorer(Path("made")).rename("judge")
+        small_scorer(Path("made"), settings=dataclasses.replace(VALID, batch=32, reply=12)).rename("form")
         train_bert_ruber(
             lambda: topic_pairs(60), "bert_scorer", "bert", BertRuberSettings(), Training(epochs=1), device="cpu"
         )
@@ -352,16 +374,21 @@ def test_odd_samples_have_a_value_or_a_reason(text: str, case: str) -> None:
         (DEFAULTS["ruber_unreferenced"], "no context", "no context"),
         *(
             (DEFAULTS[name], "no context", "no context")
-            for name in ("am_fm", "bert_ruber", "deep_am", "deep_fm", "nsp", "relevance")
+            for name in ("am_fm", "bert_ruber", "deep_am", "deep_fm", "nsp", "pmi", "relevance", "usl_h")
         ),
         (DEFAULTS["bertscore"], 0, 1),
         ("deep_am(model='bert',mode='referenced')", 0, 1),
         ("deep_fm(model='lm',mode='referenced')", 0, 1),
+        (DEFAULTS["mlm"], "empty reply", None),
+        (DEFAULTS["valid"], 0, None),
         (DEFAULTS["vbertscore"], 0, 1),
         (DEFAULTS["vbleu"], 0, 0),
     ],
 )
-def test_empty_and_one_token_replies_are_what_the_cards_say(text: str, empty: float | str, one: float | str) -> None:
+def test_empty_and_one_token_replies_are_what_the_cards_say(
+    text: str, empty: float | str, one: float | str | None
+) -> None:
+    """None: what a network gives."""
     samples = [
         Sample("empty", (), "", ["no it is not"]),
         Sample("one", (), "yes", ["yes"]),
@@ -371,7 +398,7 @@ def test_empty_and_one_token_replies_are_what_the_cards_say(text: str, empty: fl
     for id, expected in (("empty", empty), ("one", one)):
         if isinstance(expected, str):
             assert result.reasons[id] == expected
-        else:
+        elif expected is not None:
             assert result.by_sample[id] == pytest.approx(expected, abs=1e-6)
 
 

@@ -3,9 +3,9 @@
 Sato et al. (2022, §7): in all-play-all the systems under test are each other's partners, so whoever chooses the systems
 chooses the partners. To push a *favoured* system above an *unfavoured* one, they add two look-alikes of the unfavoured
 one: talking with its like, it repeats itself and loses points. `cheating` compares the favoured with the unfavoured
-system in the fair set (all systems) and in the unfair set of four, for each system that could be favoured, and counts
-wins in a 2 × 2 table. What was recorded in an all-play-all is enough: the unfair set's dialogues are among the fair
-set's, since a dialogue does not depend on who else takes part. `play` may be given to play the sets instead.
+system in the fair set (all systems but the look-alikes, whom nobody would have asked) and in the unfair set of four,
+for each system that could be favoured, and counts wins in a 2 × 2 table. One recorded all-play-all of all of them is
+enough, since a dialogue does not depend on who else takes part. `play` may be given to play the unfair sets instead.
 
 `influence` asks the same of a fixed partner set: how each rank moves when a partner is dropped, added from a pool, or
 swapped for one of the pool.
@@ -74,15 +74,19 @@ def cheating(
 ) -> Cheating:
     """Try to favour each of `favoured` (all others, if none is named) over `unfavoured` with its look-alikes.
 
-    `rows` are of an all-play-all; `play` gives those of a set of systems, where they were not recorded.
+    `rows` are of an all-play-all, look-alikes included; or without them, where `play` gives the rows of an unfair set.
     """
     systems = sorted({row.system for row in rows})
     chosen = list(favoured) or [name for name in systems if name not in (unfavoured, *alike)]
-    _check_cast(systems, unfavoured, alike, chosen)
+    _check_cast(systems, unfavoured, [] if play else alike, chosen)
+    if not alike:
+        raise InputError("no look-alike is named", cure="name systems similar to the unfavoured one, usually two")
+    if not among(rows, systems):
+        raise InputError("no two of the systems talked with each other", cure="audit the scores of an all-play-all")
     sign = -1.0 if lower_is_better else 1.0
-    fair = means(among(rows, systems))
     trials = []
     for name in chosen:
+        fair = means(among(rows, [system for system in systems if system == name or system not in alike]))
         cast = tuple(dict.fromkeys((name, unfavoured, *alike)))
         found = play(cast) if play else among(rows, cast)
         unfair = means(found)
@@ -98,8 +102,6 @@ def among(rows: Iterable[DialogueScore], systems: Sequence[str]) -> list[Dialogu
 
 
 def _check_cast(systems: Sequence[str], unfavoured: str, alike: Sequence[str], favoured: Sequence[str]) -> None:
-    if not alike:
-        raise InputError("no look-alike is named", cure="name systems similar to the unfavoured one, usually two")
     for name in (unfavoured, *alike, *favoured):
         if name not in systems:
             raise InputError(f"no dialogue is of system {name!r}{nearest(name, systems)}")

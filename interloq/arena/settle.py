@@ -127,7 +127,8 @@ def watch(
     on_look: Callable[[Look], None] | None = None,
 ) -> Settled:
     """The same over rounds that are scored already; no more of them are taken than are needed."""
-    _check(budget, systems, alpha, first, growth, margin)
+    if not margin >= 0:
+        raise InputError(f"margin must not be negative, got {margin}")
     planned, level = plan_looks(budget, systems, alpha=alpha, first=first, growth=growth)
     columns: list[dict[str, float]] = []
     looks: list[Look] = []
@@ -146,14 +147,13 @@ def watch(
     return Settled(ended, len(columns), dialogues, unscored, tuple(looks), level, budget)
 
 
-def _check(budget: int, systems: int, alpha: float, first: int, growth: float, margin: float) -> None:
+def _check(budget: int, systems: int, alpha: float, first: int, growth: float) -> None:
     checks = (
         (budget >= 2, f"the budget must be two rounds or more, got {budget}"),
         (systems >= 2, f"there must be two systems or more, got {systems}"),
         (0 < alpha < 1, f"alpha must lie between 0 and 1, got {alpha}"),
         (first >= 2, f"the first look needs two rounds or more, got {first}"),
         (growth > 1, f"growth must be above 1, got {growth}"),
-        (margin >= 0, f"margin must not be negative, got {margin}"),
     )
     for fine, message in checks:
         if not fine:
@@ -164,6 +164,7 @@ def plan_looks(
     budget: int, systems: int, *, alpha: float = ALPHA, first: int = FIRST, growth: float = GROWTH
 ) -> tuple[list[int], float]:
     """After how many rounds to look, the last time at the end; and the error each pair may have at each look."""
+    _check(budget, systems, alpha, first, growth)
     pairs = systems * (systems - 1) // 2
     looks = [min(first, budget)]
     while looks[-1] < budget:

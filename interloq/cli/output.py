@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from interloq.data.jsonl import SHOWN, Rejected, to_json
 
 MISSING = "n/a"
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +37,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
     terminal = sys.stdout.isatty()
     console = Console(highlight=False, width=None if terminal else 10_000)
-    table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=_escaped(title) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i else "left", overflow="fold")
     for row in rows:
@@ -105,7 +107,12 @@ class BadLines:
             print(f"interloq: {self.count} bad lines of {path} are in {rejected_path(path)}", file=sys.stderr)
 
 
+def plain(text: str) -> str:
+    """Text for a terminal: what would steer it, or turn its writing round, is spelled out."""
+    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
 def _escaped(text: str) -> str:
     from rich.markup import escape
 
-    return escape(text)
+    return escape(plain(text))

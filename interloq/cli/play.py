@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interloq.cli import play_audit, play_settle
-from interloq.cli.output import BadLines, add_common, print_json, print_table
+from interloq.cli.output import BadLines, add_common, print_json
+from interloq.cli.play_view import print_bots
 from interloq.errors import InputError
 from interloq.play.schedule import EXCHANGES, SCHEMES
+
+if TYPE_CHECKING:
+    from interloq.arena.running import Running
 
 EXAMPLES = """\
   interloq play run --scheme self-play --target mine=eliza -o dialogues.jsonl
@@ -40,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--patience", type=float, default=PATIENCE, metavar="S", help="seconds a batch may take; 0: any (default 1800)"
     )
     running.add_argument("--again", action="store_true", help="play dialogues in trouble once more")
+    running.add_argument("--watch", metavar="SPEC", help="show the ranking so far by this metric while playing")
     play_settle.add_arguments(running)
 
     making = actions.add_parser("partners", help="write a partner set that runs can share")
@@ -80,31 +85,63 @@ def _run(args: argparse.Namespace) -> int:
 
     if args.output == "-":
         raise InputError("a run needs a file to go on from", cure="name one with -o")
-    plan, tally = _planned(args), Tally()
-    total = plan.run["exchanges"] * 2
+    settling, running = _settling(args), _running(args)
+    plan, tally, settled = _planned(args), Tally(), None
+    ranking = settling.ranking if settling else running.line if running else None
     try:
-        if args.until_settled:
-            return play_settle.run(args, plan)
         with (
             contextlib.redirect_stdout(sys.stderr),  # a bot that prints must not stand in our output
-            watching(tally, len(plan.matches), total, quiet=args.quiet) as progress,
+            watching(
+                tally,
+                len(plan.matches),
+                plan.run["exchanges"] * 2,
+                quiet=args.quiet,
+                at_most=bool(settling),
+                ranking=ranking,
+            ) as progress,
         ):
-            play(
-                plan,
-                args.output,
-                batch=args.batch,
-                patience=args.patience,
-                again=args.again,
-                tally=tally,
-                progress=progress,
-            )
+            if settling:
+                settled = settling.play(plan, tally, progress)
+            else:
+                play(
+                    plan,
+                    args.output,
+                    batch=args.batch,
+                    patience=args.patience,
+                    again=args.again,
+                    tally=tally,
+                    progress=progress,
+                    hear=running.hear if running else None,
+                )
     except KeyboardInterrupt:
         print(f"\n{tally.dialogues:,} dialogues are kept; the same command goes on", file=sys.stderr)
         raise
     finally:
         close_all(plan.bots.values())
-    _show(args, plan, tally)
+    if settled:
+        play_settle.show(args, settled, plan, tally)
+    else:
+        _show(args, plan, tally)
     return 0
+
+
+def _settling(args: argparse.Namespace) -> play_settle.Settling | None:
+    from interloq.registry import create
+
+    if args.until_settled and args.watch:
+        raise InputError("a run until the ranking is settled shows that ranking", cure="leave --watch out")
+    return play_settle.Settling(args, create(args.until_settled, kind="metric")) if args.until_settled else None
+
+
+def _running(args: argparse.Namespace) -> Running | None:
+    """What the ranking so far is made by, if anybody is to see it."""
+    from interloq.arena.running import Running
+    from interloq.registry import create
+
+    if not args.watch:
+        return None
+    found = Running(create(args.watch, kind="metric"), lower_is_better=args.lower_is_better)
+    return None if args.quiet else found
 
 
 def _planned(args: argparse.Namespace) -> Any:
@@ -131,7 +168,7 @@ def _planned(args: argparse.Namespace) -> Any:
         args.scheme,
         targets,
         openings,
-        exchanges=known.exchanges if known else args.exchanges or EXCHANGES,
+        exchanges=known.exchanges if known else EXCHANGES if args.exchanges is None else args.exchanges,
         partners=partner_bots(known, args.partners) if known else named_bots(args.partner, None, "partner"),
         known=known,
         repeats=args.repeats,
@@ -154,7 +191,8 @@ def _partners(args: argparse.Namespace) -> int:
     source = args.openings or DEFAULT
     openings = read_openings(source, given=args.given)
     try:
-        found = partner_set(bots, openings, exchanges=args.exchanges or EXCHANGES, source=source)
+        exchanges = EXCHANGES if args.exchanges is None else args.exchanges
+        found = partner_set(bots, openings, exchanges=exchanges, source=source)
     finally:
         close_all(bots.values())
     save_partners(args.output, found)
@@ -191,16 +229,7 @@ def _show(args: argparse.Namespace, plan: Any, tally: Any) -> None:
     if args.json:
         print_json({"output": args.output, **{k: plan.run[k] for k in ("scheme", "partners", "seed")}, **facts})
         return
-    rows = [
-        [bot, f"{n['replies']:,}", f"{n['batches']:,}", f"{n['seconds']:.1f}", _listed(n["troubles"])]
-        for bot, n in facts["bots"].items()
-    ]
-    if rows:
-        print_table("", ["bot", "replies", "batches", "seconds", "troubles"], rows)
+    print_bots(facts["bots"])
     resumed = f", {tally.resumed:,} of them from before" if tally.resumed else ""
     print(f"{args.output}: {tally.dialogues:,} dialogues{resumed}; {tally.short:,} ended too early")
     print(f"partner set: {plan.run['partners']}")
-
-
-def _listed(troubles: dict[str, int]) -> str:
-    return ", ".join(f"{what} {n:,}" for what, n in troubles.items())

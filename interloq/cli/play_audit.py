@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from interloq.cli.output import add_common, number, print_json, print_table
+from interloq.cli.output import add_common, number, plain, print_json, print_table
 
 if TYPE_CHECKING:
     from interloq.arena.audit import Change, Cheating, Influence
@@ -73,7 +73,7 @@ def _print_cheating(tried: Cheating) -> None:
     print_table("", ["fair set \\ unfair set", "favoured wins", "favoured loses"], rows)
     print(f"the choice of systems overturned {sum(t.overturned for t in tried.trials)} of {len(tried.trials)} rankings")
     if tried.untold:
-        print(f"note: without a score in one of the sets, so not in the table: {', '.join(tried.untold)}")
+        print(plain(f"note: without a score in one of the sets, so not in the table: {', '.join(tried.untold)}"))
 
 
 def _print_influence(found: Influence) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from interloq.cli.output import interval, number, print_json, print_table, progress
+from interloq.cli.output import interval, number, print_json, print_table
+from interloq.cli.play_view import print_bots
 
 if TYPE_CHECKING:
     from interloq.arena.play_settled import Played
     from interloq.arena.settle import Look, Settled
+    from interloq.metrics.metric import Metric
     from interloq.play.run import Plan
+    from interloq.play.talk import Tally
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,31 +29,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scores", metavar="FILE", help="write the scores of all utterances judged here")
 
 
-def run(args: argparse.Namespace, plan: Plan) -> int:
-    """Play the plan, at most all of it; the bots are the caller's to close."""
-    from interloq.arena.play_settled import facts, play_until_settled
-    from interloq.registry import create
+class Settling:
+    """Plays a plan, at most all of it; while it does, `ranking` says how systems stand."""
 
-    with progress("utterances", quiet=args.quiet) as step:
-        found = play_until_settled(
+    def __init__(self, args: argparse.Namespace, metric: Metric) -> None:
+        self.args, self.metric = args, metric
+        self.last: Look | None = None
+
+    def play(self, plan: Plan, tally: Tally, progress: Callable[[int], None]) -> Played:
+        """The bots are the caller's to close."""
+        from interloq.arena.play_settled import play_until_settled
+
+        args = self.args
+        return play_until_settled(
             plan,
             args.output,
-            create(args.until_settled, kind="metric"),
+            self.metric,
             alpha=args.alpha,
             margin=args.margin,
             lower_is_better=args.lower_is_better,
             batch=args.batch,
             patience=args.patience,
-            progress=step,
-            on_look=None if args.quiet else _say,
+            again=args.again,
+            tally=tally,
+            progress=progress,
+            on_look=self._look,
         )
+
+    def ranking(self) -> str:
+        return _order(self.last) if self.last else ""
+
+    def _look(self, look: Look) -> None:
+        self.last = look
+        if not self.args.quiet:
+            left = sum(not (gap.apart or gap.alike) for gap in look.gaps)
+            done = f"{look.rounds} rounds, {look.dialogues} dialogues"
+            print(f"{done}: {_order(look)}; {left} of {len(look.gaps)} neighbours not yet apart", file=sys.stderr)
+
+
+def show(args: argparse.Namespace, found: Played, plan: Plan, tally: Tally) -> None:
+    from interloq.arena.play_settled import facts
+
     if args.scores:
         _write(args.scores, found, plan)
+    unranked = sorted({match.target for match in plan.matches} - set(found.settled.order))
     if args.json:
-        print_json(facts(found.settled))
-    else:
-        _print(args.output, found.settled)
-    return 0
+        print_json({**facts(found.settled), "unranked": unranked, "play": tally.facts()})
+        return
+    print_bots(tally.facts()["bots"])
+    _print(found.settled)
+    if unranked:
+        print(f"note: no dialogue has a score, so no rank: {', '.join(unranked)}")
+    print(f"{args.output}: rank them with `interloq rank`")
 
 
 def _write(path: str, found: Played, plan: Plan) -> None:
@@ -59,13 +90,13 @@ def _write(path: str, found: Played, plan: Plan) -> None:
     write(path, found.scores, kind="scores", **carried(plan.run))
 
 
-def _say(look: Look) -> None:
-    left = sum(not (gap.apart or gap.alike) for gap in look.gaps)
-    said = f"{look.rounds} rounds, {look.dialogues} dialogues: {left} of {len(look.gaps)} neighbours not yet apart"
-    print(said, file=sys.stderr)
+def _order(look: Look) -> str:
+    """`c > b ? a`: c is better than b, of b and a it is not known."""
+    signs = [" > " if gap.apart else " = " if gap.alike else " ? " for gap in look.gaps]
+    return "".join(part for pair in zip(look.order, [*signs, ""], strict=False) for part in pair)
 
 
-def _print(output: str, settled: Settled) -> None:
+def _print(settled: Settled) -> None:
     rows = []
     for gap in settled.looks[-1].gaps if settled.looks else ():
         verdict = "apart" if gap.apart else "alike" if gap.alike else "not apart"
@@ -77,4 +108,3 @@ def _print(output: str, settled: Settled) -> None:
     print(f"{ended} after {settled.dialogues:,} dialogues in {settled.rounds} of {settled.budget} rounds")
     if settled.unscored:
         print(f"note: {settled.unscored:,} dialogues without a score")
-    print(f"{output}: rank them with `interloq rank`")

@@ -1,38 +1,66 @@
-"""What is seen of a run while it goes on: a bar and troubles by bot in a terminal, a line now and then in a pipe."""
+"""What is seen of a run while it goes on: a bar, the ranking so far, troubles by bot; in a pipe a line now and then."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from interloq.models.progress import said
-from interloq.play.talk import Tally
+from interloq.cli.output import print_table
 
-EVERY = 10.0  # seconds between lines
+if TYPE_CHECKING:
+    from interloq.play.talk import Tally
+
+KINDS = 5  # of troubles, that are named
+EVERY = 10.0  # seconds between lines, and between rankings
 
 
 @contextlib.contextmanager
-def watching(tally: Tally, dialogues: int, utterances: int, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """Call what is yielded with each batch's number of utterances; `utterances` are those of a whole dialogue."""
-    view = _View(tally, dialogues, utterances)
+def watching(
+    tally: Tally,
+    dialogues: int,
+    utterances: int,
+    *,
+    quiet: bool = False,
+    at_most: bool = False,
+    ranking: Callable[[], str] | None = None,
+) -> Iterator[Callable[[int], None]]:
+    """Call what is yielded with each batch's number of utterances; `utterances` are those of a whole dialogue.
+
+    `ranking` says in a line how systems stand so far; it may take its time, and is asked now and then. `at_most`: a run
+    may end before all dialogues are played.
+    """
+    view = _View(tally, dialogues, utterances, at_most=at_most, ranking=ranking)
     if quiet:
         yield view.hear
     elif sys.stderr.isatty():
         with _live() as live:
             yield lambda heard: live.update(view.table(heard))
+        for line in view.standings(last=True):
+            print(line, file=sys.stderr)
     else:
         yield view.line
-        view.say()
+        view.say(last=True)
 
 
 class _View:
-    def __init__(self, tally: Tally, dialogues: int, utterances: int) -> None:
+    def __init__(
+        self,
+        tally: Tally,
+        dialogues: int,
+        utterances: int,
+        *,
+        at_most: bool = False,
+        ranking: Callable[[], str] | None = None,
+    ) -> None:
         self.tally, self.dialogues, self.utterances = tally, dialogues, utterances
+        self.at_most, self.ranking, self.standing = at_most, ranking, ""
         self.heard, self.start, self.said = 0, time.monotonic(), time.monotonic()
+        self.ranked = -math.inf  # the first one as soon as there is something to rank
 
     def hear(self, heard: int) -> None:
         self.heard += heard
@@ -42,19 +70,28 @@ class _View:
         if time.monotonic() - self.said >= EVERY:
             self.say()
 
-    def say(self) -> None:
+    def say(self, *, last: bool = False) -> None:
         self.said = time.monotonic()
-        print("; ".join([self.counts(), *self.troubles()]), file=sys.stderr, flush=True)
+        print("; ".join([self.counts(), *self.standings(last=last), *self.troubles()]), file=sys.stderr, flush=True)
 
     def counts(self) -> str:
-        parts = [f"{self.tally.dialogues:,} of {self.dialogues:,} dialogues"]
+        parts = [f"{self.tally.dialogues:,} of {'at most ' if self.at_most else ''}{self.dialogues:,} dialogues"]
         if self.tally.resumed:
             parts[0] += f" ({self.tally.resumed:,} from before)"
         if self.tally.dialogues:
             parts.append(f"{self.tally.utterances / self.tally.dialogues:.1f} utterances each")
+        from interloq.models.progress import said
+
         if left := self.left():
             parts.append(f"{said(left)} left")
         return ", ".join(parts)
+
+    def standings(self, *, last: bool = False) -> list[str]:
+        """The ranking so far; not made anew each time, because scoring is work. The `last` one is of all dialogues."""
+        if self.ranking and (last or time.monotonic() - self.ranked >= EVERY):
+            self.standing = self.ranking()
+            self.ranked = time.monotonic() if self.standing else -math.inf
+        return [self.standing] if self.standing else []
 
     def troubles(self) -> list[str]:
         """Troubles by bot, the most troubled first."""
@@ -62,7 +99,7 @@ class _View:
         for (bot, what), n in self.tally.troubles.items():
             bots.setdefault(bot, Counter())[what] += n
         worst = sorted(bots, key=lambda bot: (-bots[bot].total(), bot))
-        return [f"{bot}: " + ", ".join(f"{what} {n:,}" for what, n in bots[bot].most_common()) for bot in worst]
+        return [f"{bot}: {_listed(bots[bot])}" for bot in worst]
 
     def share(self) -> float:
         """How much is done; what dialogues lack that ended too early will not come."""
@@ -84,9 +121,28 @@ class _View:
         table = Table.grid()
         table.add_row(ProgressBar(total=1.0, completed=self.share(), width=60))
         table.add_row(Text(self.counts()))
+        for line in self.standings():
+            table.add_row(Text(line))
         for line in self.troubles():
             table.add_row(Text(f"  {line}", style="yellow"))
         return table
+
+
+def print_bots(bots: Mapping[str, Mapping[str, Any]]) -> None:
+    """What each bot did, and what went wrong with it, from the facts of a tally."""
+    rows = []
+    for bot, n in bots.items():
+        counts = [f"{n['replies']:,}", f"{n['batches']:,}", f"{n['seconds']:.1f}"]
+        rows.append([bot, *counts, _listed(Counter(n["troubles"]))])
+    if rows:
+        print_table("", ["bot", "replies", "batches", "seconds", "troubles"], rows)
+
+
+def _listed(troubles: Counter[str]) -> str:
+    """The most frequent kinds; a program may have a word of its own for each of its troubles."""
+    shown = troubles.most_common(KINDS)
+    other = troubles.total() - sum(n for _, n in shown)
+    return ", ".join(f"{what} {n:,}" for what, n in [*shown, *([("others", other)] if other else [])])
 
 
 def _live() -> Any:

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.output import BadLines, add_common, interval, number, p_value, print_json, print_table, progress
+from interloq.cli.output import (
+    BadLines,
+    add_common,
+    interval,
+    number,
+    p_value,
+    plain,
+    print_json,
+    print_table,
+    progress,
+)
 from interloq.records import Dialogue, Score
 
 if TYPE_CHECKING:
@@ -127,8 +137,8 @@ def print_ranking(ranking: Ranking) -> None:
         columns = ["coefficient", "value", "95 % interval", "p"]
         print_table(f"agreement with people over {max(sizes)} systems", columns, rows)
     for note in [*_reasons(ranking.standings), *ranking.notes]:
-        print(f"note: {note}")
-    print(f"signature: {ranking.signature}")
+        print(plain(f"note: {note}"))
+    print(plain(f"signature: {ranking.signature}"))
 
 
 def _row(standing: Standing) -> list[str]:

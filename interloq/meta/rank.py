@@ -36,6 +36,7 @@ Method = Literal["mean", "bradley-terry"]
 Unit = Literal["dialogue", "partner"]
 FEW_PARTNERS = 10  # with fewer clusters percentile intervals are known to be too narrow
 NAMED = 5  # names a note tells
+EXACT = 1 << 16  # ways to exchange, up to which all are tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +296,7 @@ def _test(
     if len(shared) > 1:
         each = np.array([c.difference if settings.method == "mean" else np.sign(c.difference) for c in shared])
         units = np.bincount(_numbers([_occasion(c, settings.by) for c in shared]), each)
-        flipped = [(1 - 2 * swapped) @ units for swapped in swaps(len(units), n_permutations, seed)]
+        flipped = [(1 - 2 * swapped) @ units for swapped in _exchanges(len(units), n_permutations, seed)]
         differences = np.concatenate(flipped) / len(shared)
         return _Test(permutation_p(differences) if n_permutations else None, len(shared), True)
     values = [np.array([row.value for row in rows if row.system == name]) for name in pair]
@@ -303,6 +304,14 @@ def _test(
     if not n_permutations or min(map(len, values)) == 0 or n < 3:
         return _Test(None, n, False)
     return _Test(permutation_p(_dealt(values[0], values[1], n_permutations, seed)), n, False)
+
+
+def _exchanges(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[Any]]:
+    """Which of n units are exchanged, a row a time, none first: by lot, or in all ways where these are not more."""
+    if 2**n <= min(n_permutations, EXACT):
+        yield (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    else:
+        yield from swaps(n, n_permutations, seed)
 
 
 def _dealt(first: Array, second: Array, n_permutations: int, seed: int) -> Array:

@@ -7,7 +7,8 @@ score = mean over positive f of s(f) − mean over negative f of s(f)
 
 The dialogue is the context with the reply. `over='sum'` adds up follow-ups instead (Sato et al., 2022, eq. 1). `sets`
 leaves out one side, and a dimension without positive follow-ups has 0 in their place. Higher is better in every mode.
-`prior` takes s(f) without any dialogue from each s(f): a constant for each dimension.
+`prior` takes from each s(f) what it was before: `empty`, without any dialogue, which is a constant for each dimension;
+`context`, after the dialogue without the reply, so that the reply is judged and not the dialogue it stands in.
 
 `whole` is what the authors' program does: the mean is over the whole text, so the dialogue's own likelihood and its
 length are part of the score where the two sides differ in number. `conditional` asks for the follow-ups alone.
@@ -33,6 +34,7 @@ from interloq.signature import fingerprint
 Mode = Literal["conditional", "whole"]
 Sets = Literal["both", "negative_only", "positive_only"]
 Over = Literal["mean", "sum"]
+Prior = Literal["none", "empty", "context"]
 Layout = Literal["eos", "lines", "chat"]  # of turns; see models.lm_turns
 SCORER = "interloq.models.dialogue_scorer:DialogueScorer"
 
@@ -45,7 +47,7 @@ class Fed(Component):
     follow_ups: str = "en"
     sets: Sets = "both"
     over: Over = "mean"
-    prior: bool = False
+    prior: Prior = "none"
     layout: Layout = "eos"
     longest: int = 1024
 
@@ -59,9 +61,12 @@ class Fed(Component):
     def stats(self, samples: Sequence[Sample]) -> Array:
         file = read_follow_ups(self.follow_ups)
         positive, negative = self._sides(file)
-        values = self._values([turns(sample) for sample in samples], [*positive, *negative], file.texts())
-        if self.prior:
-            values = values - self._values([()], [*positive, *negative], [])
+        asked, every = [*positive, *negative], file.texts()
+        values = self._values([turns(sample) for sample in samples], asked, every)
+        if self.prior == "empty":
+            values = values - self._values([()], asked, [])
+        elif self.prior == "context":
+            values = values - self._values([context(sample) for sample in samples], asked, every)
         split = len(positive)
         return score_rows(self._combined(values[:, :split]) - self._combined(values[:, split:]))
 

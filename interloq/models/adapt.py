@@ -14,21 +14,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import torch
 import transformers
 from safetensors import SafetensorError
 
+from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.adapt_network import Goal, TokenGuesser, carried, goal_of, load_guesser, marks_of, room
 from interloq.models.adapt_rows import Marks
 from interloq.models.adapt_settings import ADAPT, Adaptation
 from interloq.models.adapt_task import AdaptTask, dev_loss
+from interloq.models.exchange_pairs import write_exchange_pairs
 from interloq.models.jobs import claim
+from interloq.models.mlm import BOUNDS, MaskedLikelihood, reply_bounds
 from interloq.models.pair_tokens import PairTokens, write_pair_tokens
 from interloq.models.pretrained import load_tokenizer, model_folder, weights_fingerprint
 from interloq.models.processes import Processes
 from interloq.models.progress import Progress, silent
+from interloq.models.relevance_examples import Exchanges
 from interloq.models.store import write_json
 from interloq.models.subwords import Subwords
 from interloq.models.train import fit
@@ -43,7 +48,8 @@ FACTS, WEIGHTS, CURVE = "adapted.json", "model.safetensors", "learning_curve.jso
 BEFORE, PAIRS, SAVED = "before.json", "pairs", "saved"
 TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.model", "*.jinja")
 STRANGE = 0.1  # share of unknown tokens from which on the tokenizer is of another language
-Pairs = Callable[[], Iterable[Pair]]
+REPLIES = 500  # of the dev part, whose likelihoods are recorded
+Pairs = Callable[[], Iterable[Pair]] | Exchanges
 Say = Callable[[str], None]
 
 
@@ -70,7 +76,8 @@ def train(
 ) -> dict[str, Any]:
     """Adapt a pretrained network to the pairs' texts and save it to `folder`. Returns its facts.
 
-    `pairs` is called for each pass over the pairs. `source` names them: a folder with a job on others is refused.
+    `pairs` is called for each pass over the pairs, or is what was read for `relevance`. `source` names them: a folder
+    with a job on others is refused.
     """
     found = model_folder(model)
     base = Base(found, Path(str(model)).name, weights_fingerprint(found))
@@ -130,7 +137,7 @@ def learn(
         facts = _facts(setup, task, training, source, before, curve)
         processes.wait()
         if processes.first:
-            _save(folder, setup, task.network, {"job": job, "source": source, **facts}, curve)
+            _save(folder, setup, task, {"job": job, "source": source, **facts}, curve, device)
         processes.wait()
     return read_facts(folder)
 
@@ -191,7 +198,10 @@ def _read(pairs: Pairs, setup: Setup, work: Path, progress: Progress, say: Say) 
     if not PairTokens.written(work / PAIRS):
         subwords = Subwords(setup.base.folder, longest=setup.longest)
         with progress("reading pairs", None) as step:
-            write_pair_tokens(pairs(), work / PAIRS, subwords, dev=setup.settings.dev, step=step)
+            if isinstance(pairs, Exchanges):
+                write_exchange_pairs(pairs, work / PAIRS, subwords, dev=setup.settings.dev)
+            else:
+                write_pair_tokens(pairs(), work / PAIRS, subwords, dev=setup.settings.dev, step=step)
     task = setup.task(work, setup.network)
     stored = task.pairs
     blank = f" ({stored.blank:,} without text left out)" if stored.blank else ""
@@ -266,15 +276,22 @@ def _level(loss: float) -> dict[str, float]:
 
 
 def _save(
-    folder: Path, setup: Setup, network: TokenGuesser, facts: dict[str, Any], curve: list[dict[str, Any]]
+    folder: Path,
+    setup: Setup,
+    task: AdaptTask,
+    facts: dict[str, Any],
+    curve: list[dict[str, Any]],
+    device: str,
 ) -> None:
     """All files are whole before any gets its name; the weights go before the facts, which say that all is there."""
-    part = folder / "work" / SAVED
+    part, network = folder / "work" / SAVED, task.network
     shutil.rmtree(part, ignore_errors=True)
+    usual = {BOUNDS: _usual(setup, task, device)} if setup.goal == "mlm" else {}
     try:
         write_network(part, network.model, carried(setup.base.folder, network.model.base_model_prefix))
         copy_tokenizer(setup.base.folder, part)
-        write_json(part / CURVE, {"signature": facts["signature"], "epochs": curve})
+        for name, value in ({CURVE: {"signature": facts["signature"], "epochs": curve}} | usual).items():
+            write_json(part / name, value)
         write_json(part / FACTS, {**facts, "weights": file_fingerprint(part / WEIGHTS)})
         last = (WEIGHTS, FACTS)
         for name in [*sorted(path.name for path in part.iterdir() if path.name not in last), *last]:
@@ -286,6 +303,14 @@ def _save(
     finally:
         shutil.rmtree(part, ignore_errors=True)
     shutil.rmtree(folder / "work")
+
+
+def _usual(setup: Setup, task: AdaptTask, device: str) -> dict[str, Any]:
+    """How likely replies of the log are to the network, for metrics that put likelihoods on a scale."""
+    tokens, lengths = task.pairs.texts(np.unique(task.pairs.rows("dev")[:, 1])[:REPLIES])
+    subwords = Subwords(setup.base.folder, longest=setup.longest)
+    scorer = MaskedLikelihood(task.network, subwords, setup.marks, device=device)
+    return reply_bounds(scorer, Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])))
 
 
 def write_network(folder: Path, model: Any, others: dict[str, torch.Tensor]) -> None:

@@ -6,6 +6,7 @@ It has a tokenizer of its own, random weights, and then the very training of `ad
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ from typing import Any
 import torch
 import transformers
 
-from interloq.models.adapt import Base, Pairs, Say, learn, write_network
+from interloq.models.adapt import Base, Say, learn, write_network
 from interloq.models.adapt_settings import SCRATCH, Adaptation, SmallEncoder
 from interloq.models.adapt_tokenizer import SPECIAL, train_word_pieces
 from interloq.models.progress import Progress, silent
 from interloq.models.training import Training
+from interloq.records import Pair
 from interloq.registry import full_spec
 
 POSITIONS = 512
@@ -25,7 +27,7 @@ START = "start"
 
 
 def train_encoder(
-    pairs: Pairs,
+    pairs: Callable[[], Iterable[Pair]],
     folder: str | Path,
     shape: SmallEncoder,
     settings: Adaptation,
@@ -61,7 +63,7 @@ def train_encoder(
     )
 
 
-def _start(pairs: Pairs, folder: Path, shape: SmallEncoder, settings: Adaptation) -> int:
+def _start(pairs: Callable[[], Iterable[Pair]], folder: Path, shape: SmallEncoder, settings: Adaptation) -> int:
     """The folder of a network that has learned nothing; it gets its name when it is whole."""
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)

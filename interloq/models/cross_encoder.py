@@ -1,7 +1,8 @@
-"""A transformer that reads several texts together, [CLS] A [SEP] B [SEP] …, and gives logits from the first state.
+"""A transformer that reads several texts together, [CLS] A [SEP] B [SEP] …, and gives logits from one state.
 
-The first text has token type 0, the others 1, as BERT learned them; encoders without types get none. The texts of a row
-that is longer than the encoder can read are cut to one length, the greatest with which the row fits.
+An encoder's is the first; a language model's is the last, the only one that has seen the whole row. The first text has
+token type 0, the others 1, as BERT learned them; networks without types get none. The texts of a row that is longer
+than the network can read are cut to one length, the greatest with which the row fits.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import torch
 import transformers
 from numpy.typing import NDArray
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
@@ -27,7 +29,7 @@ CONFIG = "config.json"
 
 
 class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
-    """`encoder` is any of transformers' encoders. Logits are [rows, outputs]."""
+    """`encoder` is any of transformers' encoders or language models. Logits are [rows, outputs]."""
 
     def __init__(self, encoder: torch.nn.Module, outputs: int) -> None:
         super().__init__()
@@ -40,6 +42,7 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
         self.kinds: int = getattr(encoder.config, "type_vocab_size", 0) or 0
         self.vocabulary: int = encoder.config.vocab_size
         self.positions = _positions(encoder)
+        self.looks_back = _looks_back(encoder.config)
 
     @classmethod
     def pretrained(cls, folder: Path, outputs: int) -> CrossEncoder:
@@ -62,8 +65,13 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
         device = self.head.weight.device
         ids, mask, kinds = (part.to(device, non_blocking=True) for part in (rows.ids, rows.mask, rows.kinds))
         options: dict[str, Any] = {"token_type_ids": kinds} if self.kinds > 1 else {}
+        if self.looks_back:
+            options["use_cache"] = False  # nothing is said after the row
         states = self.encoder(input_ids=ids, attention_mask=mask, **options).last_hidden_state
-        logits: torch.Tensor = self.head(states[:, 0])
+        telling = (
+            states[torch.arange(len(ids), device=device), mask.sum(dim=1) - 1] if self.looks_back else states[:, 0]
+        )
+        logits: torch.Tensor = self.head(telling)
         return logits
 
 
@@ -145,3 +153,9 @@ def _positions(encoder: Any) -> int | None:
         return None
     padding = getattr(table, "padding_idx", None)
     return int(longest) if padding is None else int(longest) - padding - 1
+
+
+def _looks_back(config: Any) -> bool:
+    """Whether a token sees those before it alone, as in language models; BERT's kin have a decoder's shape as well."""
+    both = type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and type(config) in MODEL_FOR_MASKED_LM_MAPPING
+    return bool(getattr(config, "is_decoder", False)) if both else type(config) in MODEL_FOR_CAUSAL_LM_MAPPING

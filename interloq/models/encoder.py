@@ -2,7 +2,7 @@
 
 `pretrained.py` says how a model is named. Each distinct text is encoded once, with others of like length, padded by our
 own hand, so a tokenizer needs no pad token. In float32 neither batches nor order change a vector by more than 1e-5. A
-batch that a GPU has no room for is cut in two. Sentence vectors may be kept on disk: see `vector_cache.py`.
+batch that a GPU has no room for is cut in two. Vectors may be kept on disk: see `vector_cache.py`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,19 @@ from numpy.typing import NDArray
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
-from interloq.models.pretrained import load_network, load_tokenizer, model_folder, weights_fingerprint
+from interloq.models.encoder_trial import layers_of, tried
+from interloq.models.memory import cut_to_fit
+from interloq.models.pretrained import (
+    check_fit,
+    load_network,
+    load_tokenizer,
+    model_folder,
+    pick_precision,
+    weights_fingerprint,
+)
 from interloq.models.processes import pick_device
 from interloq.models.vector_cache import VectorCache
+from interloq.signature import file_fingerprint
 
 Pooling = Literal["mean", "max", "first"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
@@ -47,7 +57,7 @@ class Encoded:
 
 
 class Encoder:
-    """`layer` counts from 1; 0 are the embeddings, None the last layer. Layers above it are never computed."""
+    """`layer` counts from 1; 0 are the embeddings, None the last layer. Layers above are spared if that can be."""
 
     def __init__(
         self,
@@ -62,10 +72,10 @@ class Encoder:
     ) -> None:
         self.folder, self.device = model_folder(name), pick_device(device)
         self.tokens = tokens or TOKENS.get(self.device.type, TOKENS["cpu"])
-        self.precision = _precision(precision, self.device)
+        self.precision = pick_precision(precision, self.device)
         self._tokenizer = load_tokenizer(self.folder)
-        model = load_network(self.folder)
-        self.layers: int = model.config.num_hidden_layers
+        model = load_network(self.folder).eval()
+        self.layers = layers_of(model, str(self.folder))
         self.layer = self.layers if layer is None else layer
         if not 0 <= self.layer <= self.layers:
             raise InputError(f"the model has layers 0 to {self.layers}, not {layer}", where=str(self.folder))
@@ -73,8 +83,12 @@ class Encoder:
         self.dimensions: int = model.config.hidden_size
         self.vocabulary: int = max(model.config.vocab_size, len(self._tokenizer))
         self.special: list[int] = sorted({self._tokenizer.cls_token_id, self._tokenizer.sep_token_id} - {None})
-        _cut(model, self.layer)
-        self._model = model.to(self.device, self.precision).eval()
+        self._special = torch.tensor(self.special, dtype=torch.long, device=self.device)
+        pad = self._tokenizer.pad_token_id or 0
+        self._pad = pad if pad < model.config.vocab_size else 0  # one that was added may have no vector
+        self._habits = tried(model, self.layer, self._pad, str(self.folder))
+        check_fit(self._tokenizer.vocab_size, model, self.folder)
+        self._model = model.to(self.device, self.precision)
         self._cache = VectorCache.asked_for(cache)
 
     def encode(self, texts: Sequence[str]) -> Iterator[Encoded]:
@@ -84,16 +98,28 @@ class Encoder:
     def batches(self, numbered: Texts, which: Ints | None = None) -> Iterator[Encoded]:
         """Batches of texts that are numbered already: all, or those that `which` names."""
         which = np.arange(len(numbered.ends) - 1) if which is None else which
-        for part in bucketed(numbered.lengths[which], size=TEXTS, tokens=self.tokens, rng=None):
+        for part in self._parts(numbered.lengths[which]):
             yield self._batch(which[part], numbered)
 
+    def kept_batches(self, numbered: Texts, which: Ints) -> Iterator[Encoded]:
+        """The same, without computing what the file of vectors holds. A GPU is as fast as a disk, and asks no file."""
+        if self._cache is None or self.device.type != "cpu":
+            yield from self.batches(numbered, which)
+            return
+        for part in self._parts(numbered.lengths[which]):
+            yield self._kept(which[part], numbered, self._cache)
+
     def sentences(self, texts: Sequence[str], *, pooling: Pooling = "mean") -> NDArray[np.float32]:
-        """Unit vectors, a row a text; zeros for a text of nothing but white space."""
+        """Unit vectors, a row a text; zeros for a text of nothing but white space, or of which no token is left."""
         distinct = [text for text in dict.fromkeys(texts) if text.strip()]
         found = np.zeros((len(distinct) + 1, self.dimensions), dtype=np.float32)  # the last row: no text
-        if self._cache:
-            name = f"{self.signature()}-{pooling}"
-            found[:-1] = self._cache.rows(name, distinct, self.dimensions, lambda new: self._pooled(new, pooling))
+        if self._cache and distinct:
+            numbered, sizes = self.numbered(distinct), [self.dimensions] * len(distinct)
+            keys = [numbered[i].tobytes() for i in range(len(distinct))]
+            name = f"{self._vectors_name}-{pooling}"
+            found[:-1] = self._cache.rows(
+                name, keys, sizes, lambda new: self._pooled([distinct[i] for i in new], pooling)
+            )
         else:
             found[:-1] = self._pooled(distinct, pooling)
         place = {text: i for i, text in enumerate(distinct)}
@@ -103,7 +129,9 @@ class Encoder:
         found = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for batch in self.encode(texts):
             vectors = pooled(batch.states.float(), batch.mask, pooling)
-            found[batch.places] = torch.nn.functional.normalize(vectors, dim=1).cpu().numpy()
+            own = (batch.mask == 1) & ~torch.isin(batch.ids, self._special)
+            vectors = torch.nn.functional.normalize(vectors, dim=1) * own.any(dim=1, keepdim=True)
+            found[batch.places] = vectors.cpu().numpy()
         return found
 
     @cached_property
@@ -119,6 +147,11 @@ class Encoder:
         if self.precision != torch.float32:
             parts.append(str(self.precision).removeprefix("torch."))
         return "-".join(parts)
+
+    @cached_property
+    def _vectors_name(self) -> str:
+        """Names all that makes token numbers into vectors."""
+        return f"{self.signature()}-{file_fingerprint(self.folder / 'config.json')}"
 
     def numbered(self, texts: Sequence[str]) -> Texts:
         """Token ids of texts with special tokens, cut at `longest`; a text without any token is one unknown token."""
@@ -139,7 +172,7 @@ class Encoder:
     def every_layer(self, texts: Sequence[str]) -> Iterator[list[Encoded]]:
         """Batches with the states of each layer from 0 up to this encoder's."""
         numbered = self.numbered(texts)
-        for places in bucketed(numbered.lengths, size=TEXTS, tokens=self.tokens, rng=None):
+        for places in self._parts(numbered.lengths):
             found = self._batch_of_layers(places, numbered)
             if not torch.equal(found[-2].states, found[-1].states):
                 raise InputError(
@@ -147,6 +180,14 @@ class Encoder:
                     cure="name one layer: all of them cannot be had in one pass",
                 )
             yield found[:-1]
+
+    def _parts(self, lengths: Ints) -> Iterator[Ints]:
+        """Texts that share a batch: of like length, or of equal length where padding would change them."""
+        for part in bucketed(lengths, size=TEXTS, tokens=self.tokens, rng=None):
+            if self._habits.takes_padding:
+                yield part
+            else:
+                yield from np.split(part, np.flatnonzero(np.diff(lengths[part])) + 1)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _batch(self, places: Ints, numbered: Texts) -> Encoded:
@@ -158,53 +199,61 @@ class Encoder:
         ids, mask = self._laid(places, numbered)
         return [Encoded(places, ids, mask, states) for states in self._states(ids, mask, every=True)]
 
+    def _kept(self, places: Ints, numbered: Texts, cache: VectorCache) -> Encoded:
+        ids, mask = self._laid(places, numbered)
+        lengths = numbered.lengths[places].tolist()
+        rows = cache.rows(
+            f"{self._vectors_name}-tokens",
+            [numbered[i].tobytes() for i in places.tolist()],
+            [length * self.dimensions for length in lengths],
+            lambda new: self._flat(places[new], numbered),
+        )
+        states = torch.zeros((*ids.shape, self.dimensions))
+        for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+            states[i, :length] = torch.tensor(row).view(length, self.dimensions)
+        return Encoded(places, ids, mask, states)
+
+    def _flat(self, places: Ints, numbered: Texts) -> Iterator[NDArray[np.float32]]:
+        states = self._batch(places, numbered).states.float().numpy()
+        return (row[:length].ravel() for row, length in zip(states, numbered.lengths[places].tolist(), strict=True))
+
     def _laid(self, places: Ints, numbered: Texts) -> tuple[torch.Tensor, torch.Tensor]:
         lengths = numbered.lengths[places]
         width = int(lengths.max())
-        ids = numbered.padded(places, width, self._tokenizer.pad_token_id or 0).astype(np.int64)
+        ids = numbered.padded(places, width, self._pad).astype(np.int64)
         mask = (np.arange(width) < lengths[:, None]).astype(np.int64)
         return torch.from_numpy(ids).to(self.device), torch.from_numpy(mask).to(self.device)
 
     def _states(self, ids: torch.Tensor, mask: torch.Tensor, *, every: bool = False) -> list[torch.Tensor]:
-        """What the model gives out; with `every` the states of all layers before it."""
-        try:
-            found = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=every)
-            return [*(found.hidden_states if every else ()), found.last_hidden_state]
-        except torch.OutOfMemoryError as error:
-            if len(ids) == 1:
-                raise InputError(
-                    f"no memory for one text of {ids.shape[1]} tokens on {self.device}",
-                    cure="use a smaller model, fewer tokens, or --device cpu",
-                ) from error
-        torch.cuda.empty_cache()  # here, as an error that is being handled keeps tensors alive
+        """The states of the encoder's layer; with `every` those of all layers up to it first."""
+        parts = cut_to_fit(
+            lambda part: self._read(ids[part], mask[part], every),
+            len(ids),
+            lacking=lambda: InputError(
+                f"no memory for one text of {ids.shape[1]} tokens on {self.device}",
+                cure="use a smaller model, fewer tokens, or --device cpu",
+            ),
+            smaller=self._halve,
+        )
+        return parts[0] if len(parts) == 1 else [torch.cat(layer) for layer in zip(*parts, strict=True)]
+
+    def _read(self, ids: torch.Tensor, mask: torch.Tensor, every: bool) -> list[torch.Tensor]:
+        cut = self._habits.cut
+        found = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=every or not cut)
+        own = found.last_hidden_state if cut else found.hidden_states[self.layer]
+        return [*(found.hidden_states[: self.layer + 1] if every else ()), own]
+
+    def _halve(self) -> None:
         self.tokens = max(1, self.tokens // 2)  # later batches are smaller from the start
-        half = len(ids) // 2
-        parts = [self._states(ids[part], mask[part], every=every) for part in (slice(half), slice(half, None))]
-        return [torch.cat(pair) for pair in zip(*parts, strict=True)]
-
-
-def _precision(name: Precision, device: torch.device) -> torch.dtype:
-    chosen = ("bfloat16" if device.type == "cuda" else "float32") if name == "auto" else name
-    found: torch.dtype = getattr(torch, chosen)
-    return found
 
 
 def _positions(model: Any) -> int:
     """How many tokens have a place of their own; RoBERTa and its kin count from behind the pad token's number."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     most = getattr(model.config, "max_position_embeddings", None) or LIMIT
+    most = most if most > 0 else LIMIT  # XLNet's way to say that there is no bound
     first = getattr(table, "padding_idx", None)
     return int(most if first is None else most - first - 1)
-
-
-def _cut(model: Any, layer: int) -> None:
-    """Drop the layers above; every encoder keeps its layers in one list."""
-    lists = [part for part in model.modules() if isinstance(part, torch.nn.ModuleList)]
-    stack = next((part for part in lists if len(part) == model.config.num_hidden_layers), None)
-    if stack is None:
-        kind = model.config.model_type
-        raise InputError(f"models of type {kind!r} are not known here", cure="use a BERT-like encoder")
-    del stack[layer:]
 
 
 def pooled(states: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.Tensor:

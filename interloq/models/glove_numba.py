@@ -10,6 +10,7 @@ from numba import prange
 from numpy.typing import NDArray
 
 from interloq.models.glove import Glove
+from interloq.models.numba_threads import start_threads
 from interloq.models.parameters import Parameters
 from interloq.models.shuffle import BLOCKS, Chunk
 
@@ -24,6 +25,7 @@ class NumbaEngine:
 
     def __init__(self, settings: Glove, parameters: Parameters, *, threads: int) -> None:
         self._settings, self._parameters = settings, parameters
+        start_threads()
         numba.set_num_threads(min(threads or numba.config.NUMBA_NUM_THREADS, numba.config.NUMBA_NUM_THREADS))
 
     def epoch(self, chunks: Iterator[Chunk], rng: np.random.Generator, step: Callable[[int], None]) -> float:

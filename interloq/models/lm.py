@@ -21,7 +21,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,18 +31,15 @@ from numpy.typing import NDArray
 from interloq.errors import InputError
 from interloq.models import lm_tree
 from interloq.models.batches import bucketed
+from interloq.models.lm_network import TOKENS, LoadedModel
 from interloq.models.lm_turns import Layout, Turns, TurnTokens
-from interloq.models.pretrained import load_network, load_tokenizer, model_folder, weights_fingerprint
-from interloq.models.processes import pick_device
+from interloq.models.memory import cut_to_fit
+from interloq.models.pretrained import model_folder
 
-Precision = Literal["auto", "float32", "float64", "bfloat16", "float16"]
-TOKENS = 2048  # in a batch, padding included: each has a number for every word of the vocabulary
 ROWS = 256
-LONGEST = 512  # tokens of context and continuation together
 ON_GPU = 8192  # tokens of a batch of trees
 PLACES = 1024  # whose logits are summed at a time
 RESERVE = 64  # tokens that are kept free for follow-ups, so that contexts are cut alike whatever follows them
-CURE = "name a causal language model, such as a GPT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,29 +59,16 @@ def language_model(name: str, **options: Any) -> Any:
     return (Seq2SeqModel if has_encoder(model_folder(name)) else LanguageModel)(name, **options)
 
 
-class LanguageModel:
-    """`name` is a folder, an installed package or `hub:org/name@revision`; see `models.pretrained`."""
+class LanguageModel(LoadedModel):
+    """A causal model."""
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        device: str = "auto",
-        precision: Precision = "auto",
-        longest: int = LONGEST,
-        tokens: int = TOKENS,
-    ) -> None:
-        self.folder, self.tokens, self.device = model_folder(name), tokens, pick_device(device)
-        self.precision = pick_precision(precision, self.device)
-        self._tokenizer = load_tokenizer(self.folder)
-        model = load_network(self.folder, transformers.AutoModelForCausalLM, cure=CURE)
-        self.longest = min(longest, getattr(model.config, "max_position_embeddings", None) or longest)
-        if self.longest < 2:  # a token, and one to foretell it from
-            raise InputError(f"longest must be at least 2, got {longest}")
-        self._some = "logits_to_keep" in inspect.signature(model.forward).parameters
-        self._model = model.eval()
+    kind = transformers.AutoModelForCausalLM
+    cure = "name a causal language model, such as a GPT"
+    fewest = 2  # a token, and one to foretell it from
+
+    def _look(self) -> None:
+        self._some = "logits_to_keep" in inspect.signature(self._model.forward).parameters
         self._reads_trees = self._tried()
-        self._model.to(self.device, self.precision)
 
     def log_likelihoods(
         self, contexts: Sequence[str], continuations: Sequence[str]
@@ -130,13 +114,6 @@ class LanguageModel:
         lengths = np.array([len(context) - 1 for context in contexts], dtype=np.int64)
         return FollowUpScores(sums[each], counts, own[each], lengths)
 
-    def signature(self) -> str:
-        """Names the weights, wherever they lie, and all that likelihoods depend on."""
-        parts = [self._model.config.model_type, weights_fingerprint(self.folder), str(self.longest)]
-        if self.precision != torch.float32:
-            parts.append(str(self.precision).removeprefix("torch."))
-        return "-".join(parts)
-
     def _in_batches(
         self, rows: list[list[int]], starts: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -148,6 +125,15 @@ class LanguageModel:
             if len(batch):
                 sums[batch] = self._sums([rows[i] for i in batch], starts[batch])
         return sums, lengths - starts
+
+    def _sums(self, rows: list[list[int]], starts: NDArray[np.int64]) -> list[float]:
+        parts = cut_to_fit(
+            lambda part: self._read_rows(rows[part], starts[part]),
+            len(rows),
+            lacking=lambda: self._no_memory(max(map(len, rows))),
+            smaller=self._halve,
+        )
+        return [value for part in parts for value in part]
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[list[int]], NDArray[np.int64]]:
         """Each pair's tokens in one row, and where the continuation starts in it."""
@@ -183,8 +169,22 @@ class LanguageModel:
         lengths = np.array([row.size(block) for row in rows], dtype=np.int64)
         budget = max(self.tokens, ON_GPU) if self.device.type == "cuda" and self.tokens == TOKENS else self.tokens
         for batch in bucketed(lengths, size=ROWS, tokens=budget, rng=None):
-            self._read_trees([rows[i] for i in batch], block, sums, own if whole else None)
+            self._trees([rows[i] for i in batch], block, sums, own if whole else None)
         return sums, own
+
+    def _trees(
+        self,
+        rows: list[lm_tree.Row],
+        block: lm_tree.Block,
+        sums: NDArray[np.float64],
+        own: NDArray[np.float64] | None,
+    ) -> None:
+        cut_to_fit(
+            lambda part: self._read_trees(rows[part], block, sums, own),
+            len(rows),
+            lacking=lambda: self._no_memory(max(row.size(block) for row in rows)),
+            smaller=self._halve,
+        )
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _read_trees(
@@ -196,19 +196,9 @@ class LanguageModel:
     ) -> None:
         """Fills in the sums of the rows' contexts."""
         batch = lm_tree.batch(rows, block)
-        try:
-            logits, skipped = self._tree_logits(batch, 0 if own is not None else batch.first)
-            edges = batch.edges(block) if own is None else np.concatenate([batch.edges(block), batch.context_edges])
-            said = _log_probabilities(logits, edges - np.array([0, skipped, 0]))
-        except torch.OutOfMemoryError as error:
-            if len(rows) == 1:
-                raise no_memory(batch.tokens.shape[1], self.device) from error
-            torch.cuda.empty_cache()
-            self.tokens = max(1, batch.tokens.size // 2)
-            half = len(rows) // 2
-            self._read_trees(rows[:half], block, sums, own)
-            self._read_trees(rows[half:], block, sums, own)
-            return
+        logits, skipped = self._tree_logits(batch, 0 if own is not None else batch.first)
+        edges = batch.edges(block) if own is None else np.concatenate([batch.edges(block), batch.context_edges])
+        said = _log_probabilities(logits, edges - np.array([0, skipped, 0]))
         ends = len(batch.blocks) * len(block.targets)
         numbers = [number for _, _, number in batch.blocks]
         sums[numbers] = block.summed(said[:ends].reshape(len(numbers), -1))
@@ -271,19 +261,11 @@ class LanguageModel:
     # ---- rows --------------------------------------------------------------------------------------------------------
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def _sums(self, rows: list[list[int]], starts: NDArray[np.int64]) -> list[float]:
+    def _read_rows(self, rows: list[list[int]], starts: NDArray[np.int64]) -> list[float]:
         ids = torch.zeros((len(rows), max(map(len, rows))), dtype=torch.long)
         for i, row in enumerate(rows):
             ids[i, : len(row)] = torch.tensor(row)
-        try:
-            logits, skipped = self._logits(ids, int(starts.min()) - 1)
-        except torch.OutOfMemoryError as error:
-            if len(rows) == 1:
-                raise no_memory(ids.shape[1], self.device) from error
-            torch.cuda.empty_cache()
-            self.tokens = max(1, self.tokens // 2)  # later calls start with smaller batches
-            half = len(rows) // 2
-            return [*self._sums(rows[:half], starts[:half]), *self._sums(rows[half:], starts[half:])]
+        logits, skipped = self._logits(ids, int(starts.min()) - 1)
         sums = []
         for row, start, values in zip(rows, starts.tolist(), logits, strict=True):
             said = values[start - 1 - skipped : len(row) - 1 - skipped]
@@ -306,7 +288,7 @@ class LanguageModel:
         """A model that sees what comes next, such as a BERT, would foretell it too well."""
         logits, _ = self._logits(torch.tensor([[0, 0], [0, 1]]), 0)
         if not torch.allclose(logits[0, 0].float(), logits[1, 0].float(), atol=1e-4):
-            raise InputError("the model reads in both directions", cure=CURE, where=str(self.folder))
+            raise InputError("the model reads in both directions", cure=self.cure, where=str(self.folder))
 
 
 def check_follow_ups(texts: Sequence[str], rows: Sequence[Sequence[int]], reserve: int) -> None:
@@ -334,19 +316,7 @@ def _exact(logits: torch.Tensor) -> torch.Tensor:
     return logits if logits.dtype == torch.float64 else logits.float()
 
 
-def no_memory(length: int, device: torch.device) -> InputError:
-    return InputError(
-        f"no memory for one text of {length} tokens on {device}", cure="use a smaller model, or --device cpu"
-    )
-
-
 def log_likelihood(logits: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
     exact = _exact(logits)
     chosen = exact.gather(1, tokens[:, None]).squeeze(1) - exact.logsumexp(dim=1)
     return chosen.double().sum()
-
-
-def pick_precision(name: Precision, device: torch.device) -> torch.dtype:
-    chosen = ("bfloat16" if device.type == "cuda" else "float32") if name == "auto" else name
-    found: torch.dtype = getattr(torch, chosen)
-    return found

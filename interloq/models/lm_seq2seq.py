@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -20,24 +19,13 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
-from interloq.models.lm import (
-    LONGEST,
-    RESERVE,
-    ROWS,
-    TOKENS,
-    FollowUpScores,
-    Precision,
-    check_follow_ups,
-    log_likelihood,
-    no_memory,
-    pick_precision,
-)
+from interloq.models.lm import RESERVE, ROWS, FollowUpScores, check_follow_ups, log_likelihood
+from interloq.models.lm_network import LoadedModel
 from interloq.models.lm_turns import Layout, Turns, TurnTokens
-from interloq.models.pretrained import OPTIONS, load_network, load_tokenizer, model_folder, weights_fingerprint
-from interloq.models.processes import pick_device
+from interloq.models.memory import cut_to_fit
+from interloq.models.pretrained import OPTIONS
 
 Rows = Sequence[Sequence[int]]
-CURE = "name a model with an encoder and a decoder, such as BlenderBot"
 
 
 def has_encoder(folder: Path) -> bool:
@@ -48,33 +36,15 @@ def has_encoder(folder: Path) -> bool:
     return bool(config.is_encoder_decoder)
 
 
-class Seq2SeqModel:
+class Seq2SeqModel(LoadedModel):
     """The same calls as `LanguageModel`."""
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        device: str = "auto",
-        precision: Precision = "auto",
-        longest: int = LONGEST,
-        tokens: int = TOKENS,
-    ) -> None:
-        self.folder, self.tokens, self.device = model_folder(name), tokens, pick_device(device)
-        self.precision = pick_precision(precision, self.device)
-        self._tokenizer = load_tokenizer(self.folder)
-        model = load_network(self.folder, transformers.AutoModelForSeq2SeqLM, cure=CURE)
-        self.longest = min(longest, getattr(model.config, "max_position_embeddings", None) or longest)
-        if self.longest < 4:
-            raise InputError(f"longest must be at least 4, got {longest}")
-        self._start = _decoder_start(model, str(self.folder))
-        self._model = model.to(self.device, self.precision).eval()
+    kind = transformers.AutoModelForSeq2SeqLM
+    cure = "name a model with an encoder and a decoder, such as BlenderBot"
+    fewest = 4
 
-    def signature(self) -> str:
-        parts = [self._model.config.model_type, weights_fingerprint(self.folder), str(self.longest)]
-        if self.precision != torch.float32:
-            parts.append(str(self.precision).removeprefix("torch."))
-        return "-".join(parts)
+    def _look(self) -> None:
+        self._start = self._decoder_start()
 
     def reply_scores(
         self, dialogues: Sequence[Turns], replies: Sequence[str], *, layout: Layout = "eos"
@@ -126,19 +96,17 @@ class Seq2SeqModel:
                 sums[np.ix_(batch, part)] = self._pairs([contexts[i] for i in batch], [rows] * len(batch))
         return sums
 
-    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _pairs(self, contexts: Sequence[Sequence[int]], answers: Sequence[Rows]) -> NDArray[np.float64]:
         """The sums of each context's answers, of which each context has as many."""
-        try:
-            return self._read(contexts, answers)
-        except torch.OutOfMemoryError as error:
-            if len(contexts) == 1:
-                raise no_memory(len(contexts[0]), self.device) from error
-            torch.cuda.empty_cache()
-            self.tokens, half = max(1, self.tokens // 2), len(contexts) // 2
-            parts = [self._pairs(contexts[p], answers[p]) for p in (slice(half), slice(half, None))]
-            return np.concatenate(parts)
+        parts = cut_to_fit(
+            lambda part: self._read(contexts[part], answers[part]),
+            len(contexts),
+            lacking=lambda: self._no_memory(max(map(len, contexts))),
+            smaller=self._halve,
+        )
+        return np.concatenate(parts)
 
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _read(self, contexts: Sequence[Sequence[int]], answers: Sequence[Rows]) -> NDArray[np.float64]:
         each = len(answers[0])
         ids, seen = _filled(contexts, self.device)
@@ -164,6 +132,17 @@ class Seq2SeqModel:
         ]
         return np.asarray(torch.stack(sums).cpu().numpy().reshape(len(contexts), each))
 
+    def _decoder_start(self) -> list[int]:
+        start = self._model.config.decoder_start_token_id
+        if start is None:
+            start = getattr(self._model.generation_config, "decoder_start_token_id", None)
+        if start is None:
+            raise InputError(
+                "the model names no token that its decoder starts with", cure=self.cure, where=str(self.folder)
+            )
+        forced = getattr(self._model.generation_config, "forced_bos_token_id", None)
+        return [start] if forced is None else [start, forced]
+
 
 def _filled(rows: Rows, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
     """Rows filled up on the right, and what of them is text."""
@@ -172,13 +151,3 @@ def _filled(rows: Rows, device: torch.device) -> tuple[torch.Tensor, torch.Tenso
     for i, row in enumerate(rows):
         ids[i, : len(row)], seen[i, : len(row)] = torch.tensor(row, dtype=torch.long), 1
     return ids.to(device), seen.to(device)
-
-
-def _decoder_start(model: Any, where: str) -> list[int]:
-    start = model.config.decoder_start_token_id
-    if start is None:
-        start = getattr(model.generation_config, "decoder_start_token_id", None)
-    if start is None:
-        raise InputError("the model names no token that its decoder starts with", cure=CURE, where=where)
-    forced = getattr(model.generation_config, "forced_bos_token_id", None)
-    return [start] if forced is None else [start, forced]

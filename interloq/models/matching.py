@@ -10,8 +10,9 @@ with padding: short texts are filled up with their own last token, which cannot 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.data.numbering import Texts
+from interloq.errors import InputError
 from interloq.models.encoder import Encoded, Encoder
+from interloq.models.memory import cut_to_fit
 from interloq.models.token_weights import Idf, token_shares
 
 Ints = NDArray[np.int64]
@@ -41,9 +44,12 @@ def match(
     given = torch.from_numpy(shares.astype(np.float32)).to(encoder.device)
     found = np.zeros((len(pairs), 4 if lowest else 2))
     live = np.flatnonzero(~empty[pairs].any(axis=1))
-    for part in _slices(pairs[live, 0], numbered.lengths, _limit(HELD, encoder) // encoder.dimensions):
-        places = live[part]
+
+    def compare(places: Ints) -> None:
         found[places] = _Slice(encoder, numbered, given, pairs[places], lowest).compared()
+
+    for part in _slices(pairs[live, 0], numbered.lengths, _limit(HELD, encoder) // encoder.dimensions):
+        _in_parts(compare, live[part], encoder)
     return found
 
 
@@ -89,10 +95,10 @@ class _Slice:
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def compared(self) -> Floats:
         replies, references = np.unique(self.pairs[:, 0]), np.unique(self.pairs[:, 1])
-        held = self._held(self.encoder.batches(self.numbered, replies), replies)
+        held = self._held(self.encoder.kept_batches(self.numbered, replies), replies)
         both = np.isin(references, replies, assume_unique=True)
         self._compare(held, held, references[both])
-        for batch in self.encoder.batches(self.numbered, references[~both]):
+        for batch in self.encoder.kept_batches(self.numbered, references[~both]):
             self._compare(held, self._vectors(batch), batch.places)
         return np.asarray(self.found.double().cpu().numpy())
 
@@ -134,19 +140,7 @@ class _Slice:
         pairs = self.order[spans(first, last - first)]
         lengths = self.numbered.lengths[self.pairs[pairs]]
         for block in _blocks(lengths, _limit(COMPARED, self.encoder) // self.encoder.dimensions):
-            self._block(held, fresh, pairs[block])
-
-    def _block(self, held: Held, fresh: Held, pairs: Ints) -> None:
-        try:
-            self._products(held, fresh, pairs)
-            return
-        except torch.OutOfMemoryError:
-            if len(pairs) == 1:
-                raise
-        torch.cuda.empty_cache()
-        half = len(pairs) // 2
-        self._block(held, fresh, pairs[:half])
-        self._block(held, fresh, pairs[half:])
+            _in_parts(partial(self._products, held, fresh), pairs[block], self.encoder)
 
     def _products(self, held: Held, fresh: Held, pairs: Ints) -> None:
         replies, own = self._laid(held, self.pairs[pairs, 0])
@@ -171,6 +165,18 @@ def spans(starts: Ints, lengths: Ints) -> Ints:
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     return np.arange(total) + np.repeat(starts - ends + lengths, lengths)
+
+
+def _in_parts(work: Callable[[Ints], None], pairs: Ints, encoder: Encoder) -> None:
+    """Work on pairs, on fewer at a time where a GPU has no room for all."""
+    cut_to_fit(
+        lambda part: work(pairs[part]),
+        len(pairs),
+        lacking=lambda: InputError(
+            f"no memory to compare two texts on {encoder.device}", cure="use a smaller model, or --device cpu"
+        ),
+        smaller=lambda: None,
+    )
 
 
 def _limit(limits: dict[str, int], encoder: Any) -> int:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import Rows, rows
-from interloq.models.pretrained import load_network, model_folder, weights_fingerprint
+from interloq.models.memory import cut_to_fit
+from interloq.models.pretrained import check_fit, load_network, model_folder, pick_precision, weights_fingerprint
 from interloq.models.processes import pick_device
 from interloq.models.subwords import LONGEST, Subwords
 
@@ -36,8 +37,9 @@ class NextSentence:
         self.folder, self.tokens, self.device = model_folder(name), tokens, pick_device(device)
         model = load_network(self.folder, transformers.AutoModelForNextSentencePrediction, cure=CURE)
         self.subwords = Subwords(self.folder, longest=longest)
+        check_fit(self.subwords.size, model, self.folder)
         self.positions: int | None = getattr(model.config, "max_position_embeddings", None)
-        self.precision = torch.bfloat16 if self.device.type == "cuda" else torch.float32
+        self.precision = pick_precision("auto", self.device)
         self.kinds = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
         self._model = model.to(self.device, self.precision).eval()
 
@@ -57,21 +59,21 @@ class NextSentence:
         kind = self._model.config.model_type
         return f"{kind}-{weights_fingerprint(self.folder)}-{self.subwords.signature()}{precision}"
 
-    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _probabilities(self, tokens: Sequence[Any]) -> torch.Tensor:
-        try:
-            logits = self._logits(rows(tokens, self.subwords, limit=self.positions))
-        except torch.OutOfMemoryError as error:
-            if len(tokens) == 1:
-                raise InputError(
-                    f"no memory for one pair of texts on {self.device}", cure="use a smaller model, or --device cpu"
-                ) from error
-            torch.cuda.empty_cache()
-            self.tokens = max(1, self.tokens // 2)  # later calls start with smaller batches
-            half = len(tokens) // 2
-            return torch.cat([self._probabilities(tokens[:half]), self._probabilities(tokens[half:])])
-        return logits.double().softmax(dim=1)[:, FOLLOWS]
+        parts = cut_to_fit(
+            lambda part: self._logits(rows(tokens[part], self.subwords, limit=self.positions)),
+            len(tokens),
+            lacking=lambda: InputError(
+                f"no memory for one pair of texts on {self.device}", cure="use a smaller model, or --device cpu"
+            ),
+            smaller=self._halve,
+        )
+        return torch.cat(parts).double().softmax(dim=1)[:, FOLLOWS]
 
+    def _halve(self) -> None:
+        self.tokens = max(1, self.tokens // 2)  # later batches are smaller from the start
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _logits(self, padded: Rows) -> torch.Tensor:
         ids, mask, kinds = (part.long().to(self.device) for part in (padded.ids, padded.mask, padded.kinds))
         options: dict[str, Any] = {"token_type_ids": kinds} if self.kinds else {}

@@ -105,13 +105,20 @@ def _sorted(
     dev: int,
     blank: int,
 ) -> PairTokens:
-    """Texts in the order of their hashes, pairs in that of their texts. The file that says all is whole comes last."""
+    """Texts in the order of their hashes, pairs in that of their texts."""
     order = np.argsort(hashes)
     pairs = np.searchsorted(hashes, both, sorter=order).astype(np.int32)
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    facts = {"dev": split(pairs, dev), "blank": blank}
     starts = np.cumsum(lengths, dtype=np.int64) - lengths
-    for name, array in ((STARTS, starts[order]), (LENGTHS, lengths[order]), (PAIRS, pairs)):
+    return save_pairs(folder, starts[order], lengths[order], pairs, dev=dev, blank=blank)
+
+
+def save_pairs(
+    folder: Path, starts: Numbers, lengths: NDArray[np.int32], pairs: NDArray[np.int32], *, dev: int, blank: int
+) -> PairTokens:
+    """What goes with the tokens that are in the folder. The file that says all is whole comes last."""
+    facts = {"dev": split(pairs, dev), "blank": blank}
+    for name, array in ((STARTS, starts), (LENGTHS, lengths), (PAIRS, pairs)):
         np.save(folder / name, array, allow_pickle=False)
     with replacing(folder / FACTS) as file:
         file.write(orjson.dumps(facts))

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import time
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 import transformers
@@ -22,7 +24,11 @@ from interloq.signature import file_fingerprint, fingerprint
 
 HUB = "hub:"
 FILES = ["*.safetensors", "*.json", "*.txt", "*.model", "*.jinja"]
+PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 ENCODER = "name an encoder in the layout of Hugging Face, not a model made from one"
+Precision = Literal["auto", "float32", "float64", "bfloat16", "float16"]
+WORDS = 3  # tokens other than special ones that any tokenizer has
+SETTLED = 2_000_000_000  # nanoseconds: a file written later than that may be written again with the same time on it
 OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
@@ -36,21 +42,23 @@ def model_folder(name: str | Path) -> Path:
     else:
         folder = _installed(name)
     if not any(folder.glob("*.safetensors")):
-        raise InputError(
-            f"{folder} holds no *.safetensors", cure="save the model as safetensors; pickles are not loaded"
-        )
+        pickled = sorted(path.name for ending in PICKLES for path in folder.glob(f"*{ending}"))
+        only = f", only {pickled[0]}, and pickles are not loaded" if pickled else ""
+        cure = "save the model as safetensors" if pickled else "name a folder with config.json and *.safetensors"
+        raise InputError(f"{folder} holds no *.safetensors{only}", cure=cure)
     return folder
 
 
 def load_tokenizer(folder: Path) -> Any:
+    """Where its files are missing, transformers makes up a tokenizer that knows no word: that is refused."""
+    cure = "copy the model's folder whole, with its tokenizer"
     try:
-        return transformers.AutoTokenizer.from_pretrained(folder, **OPTIONS)
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(
-            f"no tokenizer can be loaded: {_first_line(error)}",
-            cure="copy the model's folder whole, with its tokenizer",
-            where=str(folder),
-        ) from error
+        found = transformers.AutoTokenizer.from_pretrained(folder, **OPTIONS)
+    except Exception as error:  # the library that reads tokenizers raises what it likes
+        raise InputError(f"no tokenizer can be loaded: {_first_line(error)}", cure=cure, where=str(folder)) from error
+    if len(found) - len(found.all_special_ids) < WORDS:
+        raise InputError("no tokenizer can be loaded: it has no vocabulary", cure=cure, where=str(folder))
+    return found
 
 
 def load_network(folder: Path, kind: Any = transformers.AutoModel, *, cure: str = ENCODER) -> Any:
@@ -96,10 +104,41 @@ def check_weights(network: torch.nn.Module, folder: Path) -> None:
             raise InputError(f"weights {name!r} hold NaN or infinity", cure="fetch the model again", where=str(folder))
 
 
+def check_fit(words: int, network: Any, folder: Path) -> None:
+    """Refuses a tokenizer of another model: tokens that it adds to its words may lack a vector, words may not."""
+    vectors = int(network.get_input_embeddings().num_embeddings)
+    if words > vectors:
+        raise InputError(
+            f"the tokenizer has {words:,} tokens and the network {vectors:,}",
+            cure="copy a model's folder whole; its parts are of different models",
+            where=str(folder),
+        )
+
+
 def weights_fingerprint(folder: Path) -> str:
     """Names the weights, wherever they lie."""
-    parts = [file_fingerprint(path) for path in sorted(folder.glob("*.safetensors"))]
+    parts = [_content(path) for path in sorted(folder.glob("*.safetensors"))]
     return parts[0] if len(parts) == 1 else fingerprint(*parts)
+
+
+def pick_precision(name: Precision, device: torch.device) -> torch.dtype:
+    chosen = ("bfloat16" if device.type == "cuda" else "float32") if name == "auto" else name
+    found: torch.dtype = getattr(torch, chosen)
+    return found
+
+
+def _content(path: Path) -> str:
+    """A file's fingerprint, remembered until it is written again."""
+    seen = path.stat()
+    if time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) < SETTLED:
+        return file_fingerprint(path)
+    return _remembered(str(path.resolve()), seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+
+
+@lru_cache(maxsize=256)
+def _remembered(path: str, size: int, written: int, changed: int) -> str:  # noqa: ARG001
+    """Size and times are part of the key."""
+    return file_fingerprint(Path(path))
 
 
 def _installed(name: str) -> Path:

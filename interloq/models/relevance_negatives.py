@@ -1,4 +1,4 @@
-"""Wrong replies for the scorer `relevance`: random ones, similar ones, and good ones that were spoiled.
+"""Wrong replies for the scorers `relevance` and `valid`: random ones, similar ones, and good ones that were spoiled.
 
 Which one an exchange gets depends on the seed, the epoch and its place alone.
 """
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.errors import InputError
 from interloq.models.pretrained import load_tokenizer
 from interloq.models.relevance_examples import NONE, Exchanges, Ints, Part, groups
 from interloq.models.relevance_settings import EDITS, Relevance
@@ -20,6 +21,7 @@ from interloq.models.subwords import Subwords
 
 DRAWS = 16  # tries for a reply that was not given to this utterance
 LEAST = 6  # tokens of a reply that is spoiled: "yes , please" without a word is as good
+SHORTEST = 4  # the same where nothing else can be wrong
 STREAMS = 64  # random numbers that a slot may use
 OTHER, PARROT, *SPOILED = range(len(EDITS))
 GROUP, MARK = 1, 2  # of tokens: goes on a word; is a mark such as "." or "?"
@@ -84,8 +86,23 @@ class _Drawing:
         true = (spoiled == 0) & stored.is_true(rows, texts)  # "hello" answers "hello"
         return np.where(true, self.random()[0], texts), spoiled
 
+    def spoiled(self) -> tuple[Ints, Ints]:
+        """The true reply spoiled; where that is too short, a longer one from anywhere."""
+        replies, lengths = self.stored.replies.astype(np.int64), self.stored.lengths
+        own = replies[self.rows]
+        long = own[lengths[own] >= SHORTEST]
+        if not len(long):
+            raise InputError(
+                f"no reply has {SHORTEST} tokens, and shorter ones cannot be spoiled", cure="name other logs"
+            )
+        others = long[(self._bits(self.numbers) % np.uint64(len(long))).astype(np.int64)]
+        return np.where(lengths[own] < SHORTEST, others, own), SPOILED[0] + self._chosen(self.settings.spoiling)
+
     def _kinds(self) -> Ints:
-        bounds = np.cumsum(self.settings.shares) / sum(self.settings.shares)
+        return self._chosen(self.settings.shares)
+
+    def _chosen(self, shares: tuple[float, ...]) -> Ints:
+        bounds = np.cumsum(shares) / sum(shares)
         return np.searchsorted(bounds[:-1], self._share(), side="right")
 
     def _written(self) -> Ints:

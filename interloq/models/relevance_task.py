@@ -1,6 +1,7 @@
-"""What the scorer `relevance` learns: a cross-encoder tells true replies from wrong ones to the same context.
+"""What the scorers `relevance` and `valid` learn: an encoder tells true replies from wrong ones to the same context.
 
-[CLS] turn [SEP] … turn [SEP] reply [SEP] → logit z
+[CLS] turn [SEP] … turn [SEP] reply [SEP] → logit z        relevance
+[CLS] reply [SEP] → logit z                                valid, which reads no context
 
 binary    J = ½ · −log σ(z⁺) + ½ · mean over the wrong replies of −log(1 − σ(z⁻))
 listwise  J = −log( e^z⁺ / (e^z⁺ + Σ e^z⁻) )
@@ -23,9 +24,10 @@ from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder, Rows, joined_rows
 from interloq.models.relevance_examples import NONE, Exchanges, Ints, Part, spans
 from interloq.models.relevance_negatives import Drawn, draw, spoil, token_kinds
-from interloq.models.relevance_settings import Relevance
+from interloq.models.relevance_settings import EDITS, Relevance
 from interloq.models.subwords import Subwords
 
+REPEATED = EDITS.index("repeated")
 TOKENS = 2**16  # of a batch, if all its rows were as long as its longest
 
 
@@ -59,9 +61,11 @@ class RelevanceTask:
         own = self.exchanges.range(part)
         epoch, places = np.divmod(examples, own.stop - own.start)
         drawn = self._drawn[part, int(epoch[0])]
-        contexts = _contexts(self.exchanges, own.start + places, self.subwords.end, self.settings.context)
         replies = self._replies(own.start + places, drawn.texts[places], drawn.spoiled[places], examples)
-        return Prepared(_rows(contexts, replies, self.subwords), len(examples))
+        if not self.settings.context:
+            return Prepared(_rows(replies, self.subwords), len(examples))
+        contexts = _contexts(self.exchanges, own.start + places, self.subwords.end, self.settings.context)
+        return Prepared(_rows(replies, self.subwords, contexts), len(examples))
 
     def logits(self, prepared: Prepared) -> torch.Tensor:
         """[exchanges, 1 + wrong replies]; the first is of the true reply."""
@@ -97,7 +101,10 @@ class RelevanceTask:
     def _spoiled(self, replies: Stretches, i: int, how: int, examples: Ints) -> NDArray[Any]:
         slots = 1 + len(self.settings.slots)
         rng = np.random.default_rng([self.settings.seed, int(examples[i // slots]), int(i % slots)])
-        return spoil(replies[i], how, self.kinds, rng)[: self.settings.reply]
+        made = spoil(replies[i], how, self.kinds, rng)[: self.settings.reply]
+        if not self.settings.context and np.array_equal(made, replies[i]):  # a single word, or "no no no" shuffled
+            made = spoil(replies[i], REPEATED, self.kinds, rng)[: self.settings.reply]
+        return made
 
 
 class Stretches:
@@ -142,15 +149,17 @@ def _context_lengths(stored: Exchanges, turns: NDArray[np.int32]) -> Ints:
     return np.asarray(np.where(turns == NONE, 0, stored.lengths[turns].astype(np.int64) + 1).sum(axis=1) - 1)
 
 
-def _rows(contexts: Stretches, replies: Stretches, subwords: Subwords) -> Rows:
-    """Each context with each of its replies; all have as many."""
-    lengths = np.concatenate([contexts.lengths, replies.lengths])
-    texts = Texts(
-        np.concatenate([contexts.tokens, replies.tokens]).astype(np.int32), np.concatenate([[0], np.cumsum(lengths)])
-    )
+def _rows(replies: Stretches, subwords: Subwords, contexts: Stretches | None = None) -> Rows:
+    """Each context with each of its replies, of which all have as many; or replies alone."""
+    parts = [contexts, replies] if contexts else [replies]
+    lengths = np.concatenate([part.lengths for part in parts])
+    tokens = np.concatenate([part.tokens for part in parts]).astype(np.int32)
     numbers = np.arange(len(replies.lengths))
-    owners = numbers * len(contexts.lengths) // len(numbers)
-    made = joined_rows(texts, np.column_stack([owners, len(contexts.lengths) + numbers]), subwords)
+    named = numbers[:, None]
+    if contexts:
+        owners = numbers * len(contexts.lengths) // len(numbers)
+        named = np.column_stack([owners, len(contexts.lengths) + numbers])
+    made = joined_rows(Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])), named, subwords)
     return made.pinned() if torch.cuda.is_available() else made
 
 

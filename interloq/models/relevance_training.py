@@ -1,4 +1,4 @@
-"""Training of the scorer `relevance`, from exchanges to a folder.
+"""Training of the scorers `relevance` and `valid`, from exchanges to a folder.
 
 Exchanges are tokenised once, to `<folder>/work` or to a folder of their own; then come the epochs. Run again, it goes
 on after the last stage, or the last checkpoint, that was finished.
@@ -21,7 +21,6 @@ from interloq.models.cross_encoder import CONFIG
 from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.models.processes import Processes
 from interloq.models.progress import Progress, silent
-from interloq.models.relevance import KIND
 from interloq.models.relevance_examples import Exchange, Exchanges, Near, described, write_exchanges
 from interloq.models.relevance_settings import KINDS, TRAINING, Reading, Relevance
 from interloq.models.relevance_task import RelevanceTask, start
@@ -63,11 +62,8 @@ def prepared(
         return stored
     if exchanges is None:
         raise InputError("no examples in the folder", cure="name logs to make them from", where=str(folder))
-    threads = torch.get_num_threads()
     with progress("reading exchanges", None) as step:
-        made = write_exchanges(exchanges(), folder, subwords, reading, near=near, source=source, step=step)
-    torch.set_num_threads(threads)  # a search that numba runs in parallel sets them for all
-    return made
+        return write_exchanges(exchanges(), folder, subwords, reading, near=near, source=source, step=step)
 
 
 def train(
@@ -88,7 +84,7 @@ def train(
     """
     folder, origin = Path(folder).resolve(), model_folder(encoder)
     job = _named(stored, origin, settings, training)
-    if facts := _done(folder, job):
+    if facts := _done(folder, job, settings.kind):
         say(f"{folder.name} is trained already")
         return facts
     subwords = Subwords(origin, longest=stored.facts["longest"])
@@ -101,13 +97,13 @@ def train(
         if processes.first:
             _save(folder, origin, task, training, job, curve, calibrate)
         processes.wait()
-    return read_facts(folder, kind=KIND)
+    return read_facts(folder, kind=settings.kind)
 
 
-def _done(folder: Path, job: str) -> dict[str, Any] | None:
+def _done(folder: Path, job: str, kind: str) -> dict[str, Any] | None:
     """The facts of this very job's scorer; a folder that holds anything else is refused."""
     if (folder / FACTS).exists():
-        facts = read_facts(folder, kind=KIND)
+        facts = read_facts(folder, kind=kind)
         if facts["job"] != job:
             raise InputError(f"{folder} holds a scorer with other settings or data", cure="choose another folder")
         shutil.rmtree(folder / "work", ignore_errors=True)  # where a kill came between saving and cleaning up
@@ -147,7 +143,7 @@ def _save(
     found = calibrate(*labelled(logits))
     settings, stored = task.settings, task.exchanges
     facts = {
-        "kind": KIND,
+        "kind": settings.kind,
         "job": job,
         "signature": signed(settings, training=full_spec(training), encoder=weights_fingerprint(origin), job=job),
         "config": {

@@ -1,4 +1,4 @@
-"""Sentence vectors kept on disk, by model, layer and text: off unless a file is named.
+"""Vectors of texts kept on disk, by model, layer and the tokens of the text: off unless a file is named.
 
 The file is an SQLite database of float32 rows, never a pickle. It is named by the encoder's `cache`, or by the
 environment variable INTERLOQ_VECTOR_CACHE. Several processes may share it; it may be deleted at any time.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from interloq.errors import InputError
 
-Rows = NDArray[np.float32]
+Row = NDArray[np.float32]
 VARIABLE = "INTERLOQ_VECTOR_CACHE"
 FEW = 500  # keys looked up at a time: SQLite bounds the variables of a query
 WAIT = 60.0  # seconds for another process that writes
@@ -34,19 +34,26 @@ class VectorCache:
         name = str(path or os.environ.get(VARIABLE, ""))
         return cls(Path(name)) if name else None
 
-    def rows(self, model: str, texts: list[str], dimensions: int, encode: Callable[[list[str]], Rows]) -> Rows:
-        """A row a text: those that are known from the file, the others encoded and put into it."""
-        keys = [blake2b(f"{model}\0{text}".encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
+    def rows(
+        self, model: str, texts: Sequence[bytes], lengths: Sequence[int], make: Callable[[list[int]], Iterable[Row]]
+    ) -> list[Row]:
+        """A row of so many numbers a text: those that are known from the file, the others made and put into it.
+
+        `make` gets the places of texts that are not known.
+        """
+        keys = [blake2b(model.encode() + b"\0" + text, digest_size=16).digest() for text in texts]
         with self._opened() as database:
-            known = {key: row for key, row in _read(database, keys) if len(row) == 4 * dimensions}
-        found = np.zeros((len(texts), dimensions), dtype=np.float32)
-        for i, key in enumerate(keys):
-            if key in known:
-                found[i] = np.frombuffer(known[key], dtype="<f4")
-        if new := [i for i, key in enumerate(keys) if key not in known]:
-            found[new] = encode([texts[i] for i in new])
-            self._write([(keys[i], found[i].astype("<f4").tobytes()) for i in new])
-        return found
+            known = dict(_read(database, keys))
+        found = {
+            i: np.frombuffer(known[key], dtype="<f4")
+            for i, (key, length) in enumerate(zip(keys, lengths, strict=True))
+            if len(known.get(key, b"")) == 4 * length > 0
+        }
+        if new := [i for i in range(len(keys)) if i not in found]:
+            made = dict(zip(new, make(new), strict=True))
+            self._write([(keys[i], row.astype("<f4").tobytes()) for i, row in made.items()])
+            found |= made
+        return [found[i] for i in range(len(keys))]
 
     def _write(self, rows: list[tuple[bytes, bytes]]) -> None:
         with self._opened() as database, database:

@@ -35,7 +35,8 @@ class Reply:
 class Bot(Protocol):
     """A frozen dataclass whose fields are its whole configuration.
 
-    It may also have `batch`, how many dialogues it likes at once, and `close()`, which ends what it started.
+    It may also have `batch`, how many dialogues it likes at once, `waits`, true where it waits on others and so may be
+    asked in a thread beside other bots, and `close()`, which ends what it started.
     """
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:

@@ -130,7 +130,7 @@ def _message(data: bytes) -> str:
     try:
         value: Any = orjson.loads(data)
         error = value.get("error", value)
-        return str(error.get("message") if isinstance(error, dict) else error)
+        return str(error.get("message", "nothing said") if isinstance(error, dict) else error)
     except (orjson.JSONDecodeError, AttributeError):
         return data[:1_000].decode("utf-8", "replace")
 

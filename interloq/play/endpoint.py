@@ -8,13 +8,14 @@ JSON are tried again after a pause that doubles, or that the server asks for. Th
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import re
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from interloq.errors import InputError, MissingDependencyError
@@ -25,6 +26,7 @@ from interloq.signature import signature
 
 HERE = ("localhost", "127.0.0.1", "::1")
 PATH = "/chat/completions"
+EACH = 4  # dialogues of a batch for each request at a time
 _SECRET = re.compile(r"key|token|secret|password|sig", re.IGNORECASE)
 T = TypeVar("T")
 
@@ -42,6 +44,7 @@ class Endpoint(Component):
     max_tokens: int = 0
     system_prompt: str = ""
     send_seed: bool = True
+    waits: ClassVar[bool] = True  # for the server: other bots may speak meanwhile
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,6 +56,12 @@ class Endpoint(Component):
             raise InputError(f"concurrency and timeout must be above 0, got {self.concurrency} and {self.timeout}")
         if min(self.retries, self.rate, self.max_tokens, self.temperature or 0) < 0:
             raise InputError("retries, rate, max_tokens and temperature must not be negative")
+
+    @property
+    def batch(self) -> int:
+        """Enough to keep all requests busy, at most what ten minutes allow: so dialogues end, and are kept, early."""
+        allowed = math.ceil(10 * self.rate) if self.rate else EACH * self.concurrency
+        return min(EACH * self.concurrency, allowed)
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         bodies = [self._body(turns, seed) if turns else None for turns, seed in zip(dialogues, seeds, strict=True)]

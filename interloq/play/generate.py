@@ -11,7 +11,7 @@ What the model's own generation settings say of beams and sampling is replaced b
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +27,7 @@ from interloq.models.processes import pick_device
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 TOKENS = 65_536  # of prompts in a batch, padding included
+LIKELY = 512  # tokens among which the nucleus is looked for first
 POSITIONS = 1_024  # where the model names no limit
 CURE = "name a language model that writes text: causal, or an encoder with a decoder"
 _SPREAD, _MIX = -7046029254386353131, (-4658895280553007687, -7723592293110705685)  # of splitmix64, as signed numbers
@@ -58,6 +59,7 @@ class Writer:
         self.positions = int(getattr(network.config, "max_position_embeddings", None) or POSITIONS)
         self.ends = self._ends()
         self.size = 2**20  # rows of a batch: halved where memory is short
+        self._holding: dict[str, torch.Tensor] = {}
 
     def fingerprint(self) -> str:
         return weights_fingerprint(self.folder)
@@ -75,14 +77,14 @@ class Writer:
         sampling: Sampling,
         *,
         size: int,
-        done: Callable[[str], bool] | None = None,
+        stop: str = "",
     ) -> list[str | Exception]:
-        """What is written after each prompt, until a token that ends it or until `done(text)`."""
+        """What is written after each prompt, until a token that ends it or, after some text, until `stop`."""
         texts: list[str | Exception] = [""] * len(prompts)
         lengths = np.array([len(prompt) for prompt in prompts], dtype=np.int64)
         for batch in bucketed(lengths, size=min(size, self.size), tokens=TOKENS, rng=None):
             rows = [list(prompts[i]) for i in batch]
-            for i, text in zip(batch, self._halving(rows, [seeds[i] for i in batch], sampling, done), strict=True):
+            for i, text in zip(batch, self._halving(rows, [seeds[i] for i in batch], sampling, stop), strict=True):
                 texts[i] = text
         return texts
 
@@ -101,12 +103,10 @@ class Writer:
         ]
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def _written(
-        self, rows: list[list[int]], seeds: list[int], sampling: Sampling, done: Callable[[str], bool] | None
-    ) -> list[str]:
+    def _written(self, rows: list[list[int]], seeds: list[int], sampling: Sampling, stop: str) -> list[str]:
         ids, mask = _padded(rows, left=not self.with_encoder)
         start = 1 if self.with_encoder else ids.shape[1]
-        stops = [_Done(self.tokenizer, start, done)] if done else []
+        stops = [_Stopped(self.tokenizer, start, stop, self._with(stop[-1]))] if stop else []
         found = self.network.generate(
             input_ids=ids.to(self.device),
             attention_mask=mask.to(self.device),
@@ -124,6 +124,14 @@ class Writer:
         pad = self.tokenizer.pad_token_id
         settings.update(**changed, eos_token_id=self.ends or None, pad_token_id=self.ends[0] if pad is None else pad)
         return settings
+
+    def _with(self, character: str) -> torch.Tensor:
+        """The tokens in which a character stands."""
+        if character not in self._holding:
+            texts = self.tokenizer.batch_decode([[i] for i in range(len(self.tokenizer))])
+            found = [i for i, text in enumerate(texts) if character in text]
+            self._holding[character] = torch.tensor(found, dtype=torch.long, device=self.device)
+        return self._holding[character]
 
     def _ends(self) -> list[int]:
         """Tokens that end a text, by the model and by its tokenizer."""
@@ -145,36 +153,47 @@ class _Sampled(transformers.LogitsProcessor):  # type: ignore[misc]
         if self.sampling.temperature == 0:
             return scores
         scores = nucleus(scores.float() / self.sampling.temperature, self.sampling.top_p)
-        step = input_ids.shape[1] - self.start
-        return scores + gumbel(self.seeds.to(scores.device), step, scores.shape[1]).to(scores.dtype)
+        rows, tokens = torch.isfinite(scores).nonzero(as_tuple=True)  # noise is dear: the others need none
+        noise = gumbel(self.seeds.to(scores.device)[rows], input_ids.shape[1] - self.start, tokens)
+        scores[rows, tokens] += noise.to(scores.dtype)
+        return scores
 
 
-class _Done(transformers.StoppingCriteria):  # type: ignore[misc]
-    """Ends a row once its text says so, such as at the end of a line."""
+class _Stopped(transformers.StoppingCriteria):  # type: ignore[misc]
+    """Ends a row once `stop` stands after some text; only rows whose last token may have brought it are looked at."""
 
-    def __init__(self, tokenizer: Any, start: int, done: Callable[[str], bool]) -> None:
-        self.tokenizer, self.start, self.done = tokenizer, start, done
+    def __init__(self, tokenizer: Any, start: int, stop: str, bringing: torch.Tensor) -> None:
+        self.tokenizer, self.start, self.stop, self.bringing = tokenizer, start, stop, bringing
 
     def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:  # noqa: ARG002
-        texts = self.tokenizer.batch_decode(input_ids[:, self.start :], skip_special_tokens=True)
-        return torch.tensor([self.done(text) for text in texts], device=input_ids.device)
+        ended = torch.isin(input_ids[:, -1], self.bringing)
+        rows = ended.nonzero()[:, 0]
+        texts = self.tokenizer.batch_decode(input_ids[rows, self.start :], skip_special_tokens=True)
+        ended[rows] = torch.tensor([self.stop in text.lstrip() for text in texts], dtype=torch.bool, device=rows.device)
+        return ended
 
 
 def nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Logits with minus infinity for all but the likeliest tokens whose chances add up to top_p."""
+    """Logits with minus infinity for all but the likeliest tokens whose chances add up to top_p.
+
+    Tokens as likely as the last of them stay as well, so that no order among equals is needed. Few tokens are mostly
+    enough; where they are not, all are put in order.
+    """
     if top_p >= 1:
         return logits
-    ordered, places = logits.sort(dim=-1, descending=True, stable=True)
-    chances = ordered.softmax(-1)
-    before = chances.cumsum(-1) - chances
-    keep = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, places, before < top_p)
-    return logits.masked_fill(~keep, -torch.inf)
+    total = logits.logsumexp(-1, keepdim=True)
+    ordered = logits.topk(min(LIKELY, logits.shape[-1])).values
+    if bool(((ordered - total).exp().sum(-1) < top_p).any()):
+        ordered = logits.sort(dim=-1, descending=True).values
+    chances = (ordered - total).exp()
+    inside = (chances.cumsum(-1) - chances < top_p).sum(-1, keepdim=True)
+    return logits.masked_fill(logits < ordered.gather(-1, inside - 1), -torch.inf)
 
 
-def gumbel(seeds: torch.Tensor, step: int, tokens: int) -> torch.Tensor:
-    """Noise [rows, tokens] with the standard Gumbel distribution, a hash of seed, step and token."""
-    rows = _mixed(_mixed(seeds) + step * _SPREAD % 2**63)[:, None]
-    mixed = _mixed(rows + torch.arange(tokens, device=seeds.device) * _SPREAD)
+def gumbel(seeds: torch.Tensor, step: int, tokens: torch.Tensor) -> torch.Tensor:
+    """Noise with the standard Gumbel distribution, a hash of seed, step and token; both may broadcast."""
+    rows = _mixed(_mixed(seeds) + step * _SPREAD % 2**63)
+    mixed = _mixed(rows + tokens * _SPREAD)
     uniform = (((mixed >> 12) & (2**52 - 1)).double() + 0.5) / 2**52  # never 0 or 1
     return -torch.log(-torch.log(uniform))
 

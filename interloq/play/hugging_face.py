@@ -34,7 +34,7 @@ class HuggingFace(Component):
     system_prompt: str = ""
     separator: str = "\n"
     context: int = 1_024  # tokens of the dialogue that the model sees
-    batch: int = 64
+    batch: int = 256
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
 
@@ -53,11 +53,11 @@ class HuggingFace(Component):
 
         some = [i for i, turns in enumerate(dialogues) if turns]
         texts = self._writer.texts(
-            [self._prompts.tokens(dialogues[i]) for i in some],
+            self._prompts.tokens([dialogues[i] for i in some]),
             [int(generator(seeds[i], dialogues[i]).integers(2**63)) for i in some],
             Sampling(self.temperature, self.top_p, self.max_tokens),
             size=self.batch,
-            done=self._prompts.done,
+            stop=self._prompts.stop,
         )
         replies = [Reply("", NOTHING_TO_ANSWER)] * len(dialogues)
         for i, text in zip(some, texts, strict=True):
@@ -68,7 +68,7 @@ class HuggingFace(Component):
         """The weights, whatever folder they lie in; not what changes no reply but for rounding."""
         precision: Any = str(self._writer.precision).removeprefix("torch.")
         settings = fingerprint(repr(self._writer.network.generation_config.to_diff_dict()), self._prompts.template)
-        bare = replace(self, model="", device="auto", batch=64, precision=precision)
+        bare = replace(self, model="", device="auto", batch=256, precision=precision)
         return signature(bare, weights=self._writer.fingerprint(), settings=settings)
 
     @cached_property

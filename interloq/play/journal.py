@@ -34,6 +34,7 @@ class Journal:
     def __init__(self, path: str | Path, run: Mapping[str, Any], *, sync: float = SYNC, again: bool = False) -> None:
         self.path, self.run, self.sync = Path(path), dict(run), sync
         self._places: dict[str, int] = {}
+        self._start = 0  # of the dialogues
         self._last = time.monotonic()
         self._file = self._opened()
         try:
@@ -71,11 +72,14 @@ class Journal:
         with Path(output).open("rb") as file:  # a power cut must not take both
             os.fsync(file.fileno())
         self.close()
-        self.path.unlink()
+        self.path.unlink(missing_ok=True)
         return count
 
     def close(self) -> None:
+        """A journal without any dialogue goes: it would only be in the way of another run."""
         if not self._file.closed:
+            if os.fstat(self._file.fileno()).st_size <= self._start:
+                self.path.unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # a full disk: what is written is written
                 os.fsync(self._file.fileno())
             with contextlib.suppress(OSError):
@@ -115,12 +119,14 @@ class Journal:
                 break
             if not place:
                 self._check(_decoded(line))
+                self._start = len(line)
             else:
                 self._found(_decoded(line), place, again)
             place += len(line)
         self._file.truncate(place)
         if not place:
             self._append({"kind": "dialogues", "schema": SCHEMA, "journal": self.run})
+            self._start = self._file.tell()
 
     def _found(self, value: Any, place: int, again: bool) -> None:
         """A line that a power cut damaged is left where it is; its dialogue is played again."""

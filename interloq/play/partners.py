@@ -52,6 +52,8 @@ def partner_set(
     bots: Mapping[str, Bot], openings: Sequence[Opening], *, exchanges: int, source: str = ""
 ) -> PartnerSet:
     """The set of these bots as they are now."""
+    if exchanges < 1:
+        raise InputError(f"there must be at least 1 exchange, got {exchanges}")
     for name in bots:
         check_name(name)
     partners = tuple(Partner(name, spec(bot), lasting(bot.signature())) for name, bot in sorted(bots.items()))

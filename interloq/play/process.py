@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from interloq.errors import InputError
 from interloq.play.bot import Reply
@@ -25,6 +25,8 @@ from interloq.records import Turn
 from interloq.registry import Component
 from interloq.signature import file_fingerprint, signature
 
+EACH = 8  # dialogues of a batch for each worker
+
 
 @dataclass(frozen=True)
 class Process(Component):
@@ -32,6 +34,7 @@ class Process(Component):
     timeout: float = 60.0  # seconds for one reply; the first one has them for starting too
     workers: int = 1
     restarts: int = 3  # crashes in a row after which a worker is not started again
+    waits: ClassVar[bool] = True  # for the program: other bots may speak meanwhile
 
     def __post_init__(self) -> None:
         command: Any = self.command
@@ -41,6 +44,11 @@ class Process(Component):
         super().__post_init__()
         if self.timeout <= 0 or self.workers < 1 or self.restarts < 0:
             raise InputError("timeout must be above 0, workers at least 1, restarts not negative")
+
+    @property
+    def batch(self) -> int:
+        """A few for each program: a larger batch is no quicker, and its dialogues end, and are kept, later."""
+        return EACH * self.workers
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         for program in self._programs:

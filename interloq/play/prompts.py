@@ -38,19 +38,27 @@ class Prompts:
             raise InputError("the model has no end token", cure="give another separator than 'eos'")
         return cls(tokenizer, template, system, separator, room, _special(tokenizer))
 
-    def tokens(self, turns: Sequence[Turn]) -> list[int]:
-        """The dialogue's tokens, as many turns from its end as there is room for."""
-        turns = [Turn(self.special.sub(" ", turn.text), turn.speaker) for turn in turns]
-        who = roles(turns)
-        for start in range(len(turns)):
-            ids = self._numbers(turns[start:], who[start:])
-            if len(ids) <= self.room:
-                return ids
-        return self._cut(turns[-1], len(ids))
+    def tokens(self, dialogues: Sequence[Sequence[Turn]]) -> list[list[int]]:
+        """Each dialogue's tokens, as many turns from its end as there is room for."""
+        found: list[list[int]] = [[] for _ in dialogues]
+        left = {
+            i: [Turn(self.special.sub(" ", turn.text), turn.speaker) for turn in d] for i, d in enumerate(dialogues)
+        }
+        start = 0
+        while left:  # all that are still too long lose a turn at a time, and are read together
+            texts = [self._text(turns[start:], roles(turns)[start:]) for turns in left.values()]
+            for (i, turns), ids in zip(list(left.items()), self._numbers(texts), strict=True):
+                fits, last = len(ids) <= self.room, start == len(turns) - 1
+                if fits or last:
+                    found[i] = ids if fits else self._cut(turns[-1], len(ids))
+                    del left[i]
+            start += 1
+        return found
 
-    def done(self, text: str) -> bool:
-        """Whether a reply is whole: a model without messages would go on with the other speaker's turn."""
-        return not self.template and self.separator in text.lstrip()
+    @property
+    def stop(self) -> str:
+        """What ends a reply but the model's own end token: without messages it would go on with the other's turn."""
+        return "" if self.template or self.special.fullmatch(self.separator) else self.separator
 
     def first(self, text: str) -> str:
         """The bot's own turn in what the model wrote."""
@@ -62,19 +70,21 @@ class Prompts:
         own = self.tokenizer(turn.text, add_special_tokens=False, verbose=False)["input_ids"]
         keep = max(1, len(own) - (length - self.room))
         for _ in range(8):  # cut at a border of tokens, a text may have more of them than before
-            ids = self._numbers([Turn(self.tokenizer.decode(own[-keep:]))], ["user"])
+            (ids,) = self._numbers([self._text([Turn(self.tokenizer.decode(own[-keep:]))], ["user"])])
             if len(ids) <= self.room or keep == 1:
                 break
             keep = max(1, keep - (len(ids) - self.room))
         return ids[-self.room :]
 
-    def _numbers(self, turns: Sequence[Turn], who: Sequence[str]) -> list[int]:
+    def _numbers(self, texts: Sequence[str]) -> list[list[int]]:
+        special = not self.template  # which writes its own
+        return list(self.tokenizer(list(texts), add_special_tokens=special, verbose=False)["input_ids"])
+
+    def _text(self, turns: Sequence[Turn], who: Sequence[str]) -> str:
         if self.template:
-            text, special = self._templated(turns, who), False  # the template writes its own
-        else:
-            parts = [self.system] * bool(self.system) + [self._flat(turn.text) for turn in turns]
-            text, special = "".join(part + self.separator for part in parts), True
-        return list(self.tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"])
+            return self._templated(turns, who)
+        parts = [self.system] * bool(self.system) + [self._flat(turn.text) for turn in turns]
+        return "".join(part + self.separator for part in parts)
 
     def _flat(self, text: str) -> str:
         """A turn on one line, where a line is a turn."""

@@ -6,8 +6,9 @@ bot's signature. A run that was stopped goes on from its journal; a finished fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.partners import PartnerSet, lasting, partner_set
 from interloq.play.schedule import SCHEMES, Match, all_play_all, apart, bipartite, check_name, chosen, self_play
 from interloq.play.talk import REPEATS, Tally, talk
+from interloq.records import Dialogue
 from interloq.registry import spec
 from interloq.version import __version__
 
@@ -58,6 +60,8 @@ def plan(
     """The matches of a scheme, with all their bots. `known` is the partner set that `partners` were loaded from."""
     if scheme not in SCHEMES:
         raise InputError(f"unknown scheme {scheme!r}{nearest(scheme, SCHEMES)}")
+    if same < 1:
+        raise InputError(f"same must be 1 or more, got {same}", cure="say how often a bot may say the same")
     if bool(partners) != (scheme == "bipartite"):
         raise InputError(
             f"{scheme} {'has no partners' if partners else 'needs partners'}",
@@ -94,48 +98,59 @@ def play(
     plan: Plan,
     output: str | Path,
     *,
+    matches: Sequence[Match] | None = None,
     batch: int | None = None,
     patience: float = 0.0,
     again: bool = False,
     tally: Tally | None = None,
     progress: Callable[[int], None] | None = None,
+    hear: Callable[[Dialogue], None] | None = None,
 ) -> Tally:
-    """Play what was not played before, and write all of it; `again` plays dialogues in trouble once more."""
+    """Play what was not played before, and write all of it; `again` plays dialogues in trouble once more.
+
+    `matches` are those of the plan to play now, all if not given. `hear` is told of each finished dialogue, those from
+    before too.
+    """
     tally = Tally() if tally is None else tally
+    now = plan.matches if matches is None else matches
     ids = [match.id for match in plan.matches]
     with Journal(journal_path(output), plan.run, again=again) as journal:
-        before = _take_over(Path(output), plan, journal, set(ids), again)
-        options: dict[str, Any] = {"repeats": plan.repeats, "stop_repeating": plan.stop_repeating}
-        for _ in talk(
-            plan.matches,
+        before = _take_over(Path(output), plan, journal, {match.id for match in now} if again else set())
+        found = talk(
+            now,
             plan.bots,
             batch=batch,
+            repeats=plan.repeats,
+            stop_repeating=plan.stop_repeating,
             patience=patience,
             journal=journal,
             tally=tally,
             progress=progress,
-            **options,
-        ):
-            pass
-        journal.finish(output, [*ids, *before], **plan.facts())
+        )
+        for dialogue in chain(journal.dialogues([match.id for match in now]) if hear else (), found):
+            if hear:
+                hear(dialogue)
+        journal.finish(output, dict.fromkeys([*ids, *before]), **plan.facts())
     return tally
 
 
-def _take_over(output: Path, plan: Plan, journal: Journal, ids: set[str], again: bool) -> list[str]:
-    """Put the dialogues of a finished file of this run into the journal; those beyond the schedule are kept, too."""
+def _take_over(output: Path, plan: Plan, journal: Journal, again: Collection[str]) -> list[str]:
+    """Put the dialogues of a finished file of this run into the journal, but for those in trouble to be played `again`.
+
+    Dialogues beyond the schedule are kept, too.
+    """
     if not output.exists():
         return []
-    found = header(output)
-    if "scheme" not in found:
+    said = header(output)
+    if "scheme" not in said:
         raise InputError("there is a file that no run wrote", cure="choose another output", where=str(output))
-    check_run({name: found.get(name) for name in plan.run}, _plain(plan.run), output)
-    beyond = []
+    check_run({name: said.get(name) for name in plan.run}, _plain(plan.run), output)
+    found = []
     for dialogue in read(output, kind="dialogues", strict=True):
-        if dialogue.id not in ids:
-            beyond.append(dialogue.id)
-        if dialogue.id not in journal and not (again and dialogue.trouble and dialogue.id in ids):
+        found.append(dialogue.id)
+        if dialogue.id not in journal and not (dialogue.trouble and dialogue.id in again):
             journal.add(dialogue)
-    return beyond
+    return found
 
 
 def _plain(run: Mapping[str, Any]) -> dict[str, Any]:

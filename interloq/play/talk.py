@@ -4,6 +4,9 @@ Dialogues wait for the bot that speaks next. The bot for which most wait answers
 their end first; a dialogue that ends is yielded, and journaled, at once. A reply depends on its dialogue and on the
 seed of match and turn alone, so batches and order change nothing.
 
+Bots that wait on others, on servers and programs (`waits`), answer side by side, a batch each, and one of the bots that
+calculate here beside them. All are heard before the next are asked: who is asked what depends on nobody's speed.
+
 Nothing that a bot does stops the others. No reply (crashed, timed out, empty) ends the dialogue; a bot that says the
 same thing again and again is noted, and goes on unless asked otherwise. What happened stands in `Dialogue.trouble`:
 `name: what at turn n`, joined by `; `.
@@ -12,6 +15,7 @@ same thing again and again is noted, and goes on unless asked otherwise. What ha
 from __future__ import annotations
 
 import heapq
+import queue
 import threading
 import time
 from collections import Counter, defaultdict
@@ -95,24 +99,27 @@ def talk(
 
     Dialogues that the journal holds are not played again, nor yielded. `batch` limits what a bot is asked at once (else
     the bot's own wish), `together` how many dialogues are under way. A batch may take `patience` seconds, if not 0;
-    a bot that takes longer, or owes `give_up` replies in a row, is asked no more. `progress` hears of utterances.
+    a bot that takes longer, gives no reply for so long, or owes `give_up` replies in a row, is asked no more.
+    `progress` hears of utterances.
     """
     for name, value in (("batch", batch), ("together", together), ("repeats", repeats), ("give_up", give_up)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be 1 or more, got {value}")
+    if not patience >= 0:
+        raise InputError(f"patience must be 0 seconds or more, got {patience}", cure="give 0 for any time")
     tally = Tally() if tally is None else tally
     room = _Room(bots, batch, _Rules(repeats, stop_repeating, patience, give_up), tally)
     waiting = _unplayed(matches, bots, journal, tally)
     room.fill(waiting, together)
     while room.under_way:
-        finished, heard = room.advance()
-        for match, dialogue in finished:
-            if journal is not None:
-                journal.add(dialogue)
-            tally.add(dialogue, match.exchanges)
-        if progress:
-            progress(heard)
-        yield from (dialogue for _, dialogue in finished)
+        for finished, heard in room.advance():
+            for match, dialogue in finished:
+                if journal is not None:
+                    journal.add(dialogue)
+                tally.add(dialogue, match.exchanges)
+            if progress:
+                progress(heard)
+            yield from (dialogue for _, dialogue in finished)
         room.fill(waiting, together)
 
 
@@ -215,6 +222,7 @@ class _Room:
         self.bots, self.batch, self.rules, self.tally = bots, batch, rules, tally
         self.queues: dict[str, list[tuple[int, int, _Talk]]] = {name: [] for name in first.values()}
         self.missing: Counter[str] = Counter()  # replies that did not come, in a row
+        self.silent: defaultdict[str, float] = defaultdict(float)  # seconds since the last batch in which one came
         self.gone: dict[str, str] = {}  # bots that are asked no more, and why
         self.under_way = self._number = 0
 
@@ -224,14 +232,41 @@ class _Room:
             self.under_way += 1
             self._wait(self._number, _Talk(match))
 
-    def advance(self) -> tuple[list[tuple[Match, Dialogue]], int]:
-        """One batch of the bot for which most dialogues wait: what ended with it, and how many utterances it had."""
-        voice = max(self.queues, key=lambda name: len(self.queues[name]))
-        queue = self.queues[voice]
-        taken = [heapq.heappop(queue)[1:] for _ in range(min(len(queue), self._size(voice)))]
+    def advance(self) -> Iterator[tuple[list[tuple[Match, Dialogue]], int]]:
+        """A batch of each bot that is asked now: what ended with it, and how many utterances it had, as they come."""
+        taken = {voice: self._taken(voice) for voice in self._asked_now()}
+        calls = {voice: self._call(voice, batch) for voice, batch in taken.items() if voice not in self.gone}
+        for voice in [name for name in taken if name not in calls]:
+            yield self._hear(taken[voice], [Reply("", self.gone[voice])] * len(taken[voice]))
+        for voice, replies, seconds in _side_by_side(calls, self.rules.patience):
+            talks = [talk for _, talk in taken[voice]]
+            if replies is None:
+                self.gone[voice] = f"given up: a batch took over {self.rules.patience:g} s"
+            found = replies or [Reply("", "timed out")] * len(talks)
+            self._count(voice, talks, found, seconds)
+            yield self._hear(taken[voice], found)
+
+    def _asked_now(self) -> list[str]:
+        """Every bot that waits on others, and of the rest the one for which most dialogues wait."""
+        wanted = {name: len(queued) for name, queued in self.queues.items() if queued}
+        others = [name for name in wanted if getattr(self.bots[name], "waits", False)]
+        here = [name for name in wanted if name not in others]
+        return [*others, *([max(here, key=wanted.__getitem__)] if here else [])]
+
+    def _taken(self, voice: str) -> list[tuple[int, _Talk]]:
+        queued = self.queues[voice]
+        return [heapq.heappop(queued)[1:] for _ in range(min(len(queued), self._size(voice)))]
+
+    def _call(self, voice: str, taken: Sequence[tuple[int, _Talk]]) -> Callable[[], list[Reply]]:
+        dialogues, seeds = [tuple(talk.turns) for _, talk in taken], [talk.seed for _, talk in taken]
+        return lambda: guarded(self.bots[voice], dialogues, seeds)
+
+    def _hear(
+        self, taken: Sequence[tuple[int, _Talk]], replies: Sequence[Reply]
+    ) -> tuple[list[tuple[Match, Dialogue]], int]:
         finished = []
         before = sum(len(talk.turns) for _, talk in taken)
-        for (number, talk), reply in zip(taken, self._replies(voice, [talk for _, talk in taken]), strict=True):
+        for (number, talk), reply in zip(taken, replies, strict=True):
             if talk.hear(reply, self.rules):
                 self._wait(number, talk)
             else:
@@ -246,20 +281,6 @@ class _Room:
     def _size(self, voice: str) -> int:
         return self.batch or getattr(self.bots[voice], "batch", 0) or BATCH
 
-    def _replies(self, voice: str, talks: Sequence[_Talk]) -> list[Reply]:
-        if voice in self.gone:
-            return [Reply("", self.gone[voice])] * len(talks)
-        start = time.perf_counter()
-        found = _within(
-            self.rules.patience,
-            lambda: guarded(self.bots[voice], [tuple(talk.turns) for talk in talks], [talk.seed for talk in talks]),
-        )
-        if found is None:
-            self.gone[voice] = f"given up: a batch took over {self.rules.patience:g} s"
-            found = [Reply("", "timed out")] * len(talks)
-        self._count(voice, talks, found, time.perf_counter() - start)
-        return found
-
     def _count(self, voice: str, talks: Sequence[_Talk], found: Sequence[Reply], seconds: float) -> None:
         names = Counter(talk.bot for talk in talks)
         for name, n in names.items():  # names that share a bot share its time
@@ -268,6 +289,9 @@ class _Room:
             self.tally.seconds[name] += seconds * n / len(talks)
         for reply in found:
             self.missing[voice] = 0 if reply.text else self.missing[voice] + 1
+        self.silent[voice] = 0.0 if any(reply.text for reply in found) else self.silent[voice] + seconds
+        if 0 < self.rules.patience <= self.silent[voice]:
+            self.gone.setdefault(voice, f"given up: no reply for {self.rules.patience:g} s")
         if self.missing[voice] >= self.rules.give_up:
             self.gone.setdefault(voice, f"given up: {self.rules.give_up} replies in a row did not come")
 
@@ -294,24 +318,39 @@ def _sameness(bot: Bot) -> Any:
     return bot
 
 
-def _within(seconds: float, call: Callable[[], list[Reply]]) -> list[Reply] | None:
-    """What the call returns, or None when it takes too long; it cannot be stopped, so it is left behind."""
-    if not seconds:
-        return call()
-    found: list[Any] = []
+def _side_by_side(
+    calls: Mapping[str, Callable[[], list[Reply]]], patience: float
+) -> Iterator[tuple[str, list[Reply] | None, float]]:
+    """What each call returns, and its seconds, as they end.
 
-    def work() -> None:
+    None for one that takes too long: it cannot be stopped, so it is left behind.
+    """
+    start, left = time.perf_counter(), dict(calls)
+    if len(calls) == 1 and not patience:  # nobody to go beside
+        for name, call in calls.items():
+            yield name, call(), time.perf_counter() - start
+        return
+    ended: queue.SimpleQueue[tuple[str, list[Reply] | BaseException, float]] = queue.SimpleQueue()
+
+    def work(name: str, call: Callable[[], list[Reply]]) -> None:
+        found: list[Reply] | BaseException
         try:
-            found.append(call())
+            found = call()
         except BaseException as error:
-            found.append(error)
+            found = error
+        ended.put((name, found, time.perf_counter() - start))
 
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not found:
-        return None
-    if isinstance(found[0], BaseException):
-        raise found[0]
-    replies: list[Reply] = found[0]
-    return replies
+    for named in calls.items():
+        threading.Thread(target=work, args=named, daemon=True).start()
+    while left:
+        try:
+            name, found, seconds = ended.get(
+                timeout=max(0.0, start + patience - time.perf_counter()) if patience else None
+            )
+        except queue.Empty:
+            yield from ((name, None, patience) for name in left)
+            return
+        if isinstance(found, BaseException):
+            raise found
+        del left[name]
+        yield name, found, seconds

@@ -14,6 +14,7 @@ from interloq.data.files import replacing
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CONFIG, CrossEncoder, Rows, joined_rows, row_lengths
+from interloq.models.memory import cut_to_fit
 from interloq.models.pretrained import weights_fingerprint
 from interloq.models.processes import pick_device
 from interloq.models.progress import Progress, silent
@@ -137,19 +138,20 @@ class BertRaterModel:
         return found
 
     def _logits(self, rows: Rows) -> torch.Tensor:
-        try:
-            logits: torch.Tensor = self.network(rows)
-        except torch.OutOfMemoryError as error:
-            half = len(rows.ids) // 2
-            if not half:
-                raise InputError(
-                    f"no memory for one triplet of {rows.ids.shape[1]} tokens on {self.device}",
-                    cure="use a smaller encoder, or a machine with more memory",
-                ) from error
-            torch.cuda.empty_cache()
-            self.tokens = max(1, self.tokens // 2)  # later batches are smaller from the start
-            logits = torch.cat([self._logits(rows[:half]), self._logits(rows[half:])])
-        return logits
+        parts = cut_to_fit(
+            lambda part: self.network(rows[part]),
+            len(rows.ids),
+            lacking=lambda: InputError(
+                f"no memory for one triplet of {rows.ids.shape[1]} tokens on {self.device}",
+                cure="use a smaller encoder, or a machine with more memory",
+            ),
+            smaller=self._halve,
+        )
+        return torch.cat(parts)
+
+    def _halve(self) -> None:
+        """Later batches are smaller from the start."""
+        self.tokens = max(1, self.tokens // 2)
 
 
 def _foreign(what: str, folder: Path) -> InputError:

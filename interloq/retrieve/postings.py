@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.data.files import replacing
+from interloq.models.numba_threads import start_threads
 from interloq.retrieve.retriever import NOTHING, Floats, Ids, Words
 from interloq.signature import fingerprint
 
@@ -115,6 +116,7 @@ def store_impacts(folder: Path, ranking: Ranking) -> None:
 
 def search(segments: list[Segment], queries: Words, ranking: Ranking, k: int) -> tuple[Ids, Floats]:
     """The k best texts of every segment, side by side; a repeated word of the query counts as often as it stands."""
+    start_threads()
     weights, found = _weights(segments, queries, ranking)
     ids, scores, first = [], [], 0
     for segment, (starts, stops) in zip(segments, found, strict=True):
@@ -130,6 +132,7 @@ def search(segments: list[Segment], queries: Words, ranking: Ranking, k: int) ->
 
 def score(segments: list[Segment], queries: Words, ranking: Ranking, ids: Ids) -> Floats:
     """The scores of given texts."""
+    start_threads()
     weights, found = _weights(segments, queries, ranking)
     scores = np.zeros(ids.shape, dtype=np.float32)
     first = 0

@@ -41,11 +41,11 @@ def test_look_alikes_overturn_a_ranking() -> None:
     for trial in found.trials:
         four = [trial.favoured, "x1", "x2", "x3"]
         assert sorted(trial.unfair_set) == sorted(four)
-        everyone = list(LEVELS)
-        assert trial.fair == pytest.approx(_mean(rows, trial.favoured, everyone) - _mean(rows, "x1", everyone))
+        others = ["x1", "low", "mid", "top", "also"]  # in the paper's fair set are no look-alikes
+        assert trial.fair == pytest.approx(_mean(rows, trial.favoured, others) - _mean(rows, "x1", others))
         assert trial.unfair == pytest.approx(_mean(rows, trial.favoured, four) - _mean(rows, "x1", four))
         assert trial.dialogues == 2 * 3 * 3
-    # fair: x1 has 2 - 2·3/6 = 1; unfair: 2 - 2·3/3 = 0: mid (.5) is pushed above it, low (0) ties at best
+    # fair: x1 has 2; unfair: 2 - 2·3/3 = 0: mid (.5) is pushed above it, low (0) ties at best
     assert found.table == ((2, 0), (1, 1))
     assert [trial.favoured for trial in found.trials if trial.overturned] == ["mid"]
 
@@ -76,6 +76,22 @@ def test_sets_may_be_played_instead() -> None:
 
     assert cheating(rows, "x1", ["x2", "x3"], play=play) == cheating(rows, "x1", ["x2", "x3"])
     assert asked[0] == ("also", "x1", "x2", "x3")
+    fair = among(rows, ["x1", "low", "mid", "top", "also"])  # the look-alikes come in with the unfair sets alone
+    assert cheating(fair, "x1", ["x2", "x3"], play=play) == cheating(rows, "x1", ["x2", "x3"])
+
+
+def test_look_alikes_do_not_count_in_the_fair_set() -> None:
+    """Were they counted there, the unfair set would look less unfair than it is: x1 would have lost points already."""
+    levels = {"x1": 2.0, "x2": 2.0, "x3": 2.0, "mid": 1.5}
+    (trial,) = cheating(all_play_all(levels), "x1", ["x2", "x3"]).trials
+    assert trial.fair == pytest.approx(-0.5)
+    assert trial.unfair == pytest.approx(1.5)
+    assert trial.overturned
+
+
+def test_what_is_no_all_play_all_is_refused() -> None:
+    with pytest.raises(InputError, match="no two of the systems talked with each other"):
+        cheating(_bipartite(0), "s0", ["s1", "s2"])
 
 
 def test_a_system_without_scores_is_told() -> None:

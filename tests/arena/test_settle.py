@@ -14,16 +14,18 @@ import pytest
 from scipy import stats
 
 from interloq.arena.play_settled import facts, play_until_settled
+from interloq.arena.running import Running, score_dialogues
 from interloq.arena.settle import Look, Settled, plan_looks, rounds_of, settle, t_interval, watch
 from interloq.cli import play_settle
 from interloq.data.jsonl import header, load
 from interloq.errors import InputError
-from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
+from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, means
 from interloq.meta.rank import rank
 from interloq.play.bot import Reply
 from interloq.play.openings import Opening
-from interloq.play.run import plan
+from interloq.play.run import plan, play
 from interloq.play.schedule import bipartite
+from interloq.play.talk import Tally
 from interloq.records import Dialogue, Score, Turn
 from interloq.registry import create
 
@@ -236,15 +238,48 @@ def test_the_command_says_how_many_dialogues_it_took(folder: Path, capsys: pytes
     parser = argparse.ArgumentParser()
     play_settle.add_arguments(parser)
     args = parser.parse_args(["--until-settled", "length", "--scores", "s.jsonl"])
-    vars(args).update(output="d.jsonl", batch=None, patience=0.0, quiet=False, json=False)
-    assert play_settle.run(args, planned) == 0
+    vars(args).update(output="d.jsonl", batch=None, patience=0.0, again=False, quiet=False, json=False)
+    tally, settling = Tally(), play_settle.Settling(args, create("length", kind="metric"))
+    played = settling.play(planned, tally, lambda _: None)
+    play_settle.show(args, played, planned, tally)
     captured = capsys.readouterr()
     assert "not settled, and the schedule is played after 180 dialogues in 60 of 60 rounds" in captured.out
     assert [line.split()[-1] for line in captured.out.splitlines() if "> short" in line] == ["apart"]
-    assert "1 of 2 neighbours not yet apart" in captured.err
+    assert "long > short; 1 of 2 neighbours not yet apart" in captured.err
+    assert settling.ranking() in ("also long ? long > short", "long ? also long > short")
+    assert (tally.dialogues, tally.resumed) == (180, 0)
     assert header("s.jsonl")["partners"] == header("d.jsonl")["partners"]
     found = rank(dialogue_scores(load("s.jsonl", kind="scores"), load("d.jsonl", kind="dialogues")))
     assert [s.rank_range for s in found.standings] == [(1, 2), (1, 2), (3, 3)]
     args.json = True
-    assert play_settle.run(args, planned) == 0
-    assert json.loads(capsys.readouterr().out)["dialogues"] == 180
+    play_settle.show(args, played, planned, tally)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["dialogues"], told["unranked"], told["play"]["short"]) == (180, [], 0)
+
+
+@pytest.mark.usefixtures("_wordy")
+def test_the_ranking_so_far_is_that_of_all_dialogues_heard(folder: Path) -> None:
+    openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(7)]
+    targets = {"short": Wordy(2), "long": Wordy(9)}
+    planned = plan("bipartite", targets, openings, exchanges=2, partners={"p": Wordy(1)})
+    metric = create("length", kind="metric")
+    running, lower = Running(metric), Running(metric, lower_is_better=True)
+    seen: list[list[tuple[str, float]]] = []
+
+    def hear(dialogue: Dialogue) -> None:
+        running.hear(dialogue)
+        lower.hear(dialogue)
+        seen.append(running.standings() if len(seen) % 3 else [])
+
+    play(planned, folder / "d.jsonl", batch=2, hear=hear)
+    dialogues = load(folder / "d.jsonl", kind="dialogues")
+    expected = means(dialogue_scores(score_dialogues(metric, dialogues), dialogues))
+    assert [name for name, _ in running.standings()] == ["long", "short"]
+    assert dict(running.standings()) == pytest.approx(expected)
+    assert [name for name, _ in lower.standings()] == ["short", "long"]
+    assert running.dialogues == len(seen) == 14
+    assert running.line().startswith("length over 14 dialogues: long ")
+    resumed = Running(metric)
+    play(planned, folder / "d.jsonl", hear=resumed.hear)  # dialogues from before count as well
+    assert dict(resumed.standings()) == pytest.approx(expected)
+    assert Running(metric).line() == ""

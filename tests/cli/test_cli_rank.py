@@ -13,7 +13,7 @@ import pytest
 from made_dialogues import made_dialogues, write_dialogues
 from scipy import stats
 
-from interloq import Dialogue
+from interloq import Dialogue, Sample, write
 from interloq.cli import play_audit
 from interloq.cli.main import main
 from interloq.meta.dialogue_scores import dialogue_scores, means
@@ -124,6 +124,16 @@ def test_what_cannot_be_compared_is_refused(
     assert error.count("\n") == 1
 
 
+def test_a_report_compares_no_partner_sets_either(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where no dialogues are given: the headers of the scores are enough."""
+    for name, partners in (("mine", "aaaa"), ("theirs", "ffff")):
+        write(f"{name}.jsonl", made_dialogues({name: 0})[1], kind="scores", partners=partners)
+    write("samples.jsonl", [Sample("1", [], "hi")], kind="samples")
+    assert main(["report", "mine.jsonl", "theirs.jsonl", "--samples", "samples.jsonl", "-o", "r.html"]) == 2
+    assert "mine.jsonl and theirs.jsonl come from different partner sets: aaaa and ffff" in capsys.readouterr().err
+    assert not Path("r.html").exists()
+
+
 def test_the_hash_is_found_in_a_signature_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = write_dialogues(folder, *made_dialogues(LEVELS, openings=2), partners="")
     lines = Path(paths[1]).read_text().splitlines()
@@ -178,3 +188,18 @@ def test_cheating_can_be_audited(folder: Path, capsys: pytest.CaptureFixture[str
     assert ["favoured", "loses", "0", "2"] in [line.split() for line in shown.splitlines()]
     assert _audit(paths[0], "--dialogues", paths[1], "--unfavoured", "x", "--alike", "y", "--json") == 0
     assert json.loads(capsys.readouterr().out)["table"] == [[1, 0], [0, 2]]
+
+
+def test_names_steer_no_terminal_and_are_no_markup(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files come from others: a name may hold what moves a cursor, or looks like markup."""
+    names = ("[/b]", "[bold]b", "red\x1b[31m", "\u202eturned")
+    parts = [made_dialogues({name: i}, [n for n in names if n != name], 2) for i, name in enumerate(names)]
+    dialogues = [replace(d, trouble="[/b]: odd \x1b[2J at turn 3") for part in parts for d in part[0]]
+    paths = write_dialogues(folder, dialogues, [score for part in parts for score in part[1]])
+    assert main(["rank", paths[0], "--dialogues", paths[1], "--bootstrap", "10"]) == 0
+    assert _audit(paths[0], "--dialogues", paths[1], "--unfavoured", "[/b]", "--alike", "red\x1b[31m") == 0
+    shown = capsys.readouterr().out
+    assert "favoured minus [/b], with its look-alikes red\\x1b[31m" in shown
+    assert "\\u202eturned" in shown
+    assert r"odd \x1b[2J" in shown
+    assert not {"\x1b", "\u202e"} & set(shown)

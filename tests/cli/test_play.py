@@ -83,6 +83,7 @@ def test_from_bots_to_samples(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert not journal_path("dialogues.jsonl").exists()
     assert main(["score", "samples.jsonl", "-m", "length", "-o", "scores.jsonl", "--bootstrap", "0"]) == 0
     assert header("scores.jsonl")["partners"] == made["hash"]
+    assert all(f"|partners:{made['hash']}|version:" in row["signature"] for row in header("scores.jsonl")["results"])
 
 
 def _pairs() -> list[str]:
@@ -210,6 +211,12 @@ def test_a_full_disk_is_said_and_the_run_goes_on(talking: Path) -> None:
         (["--scheme", "self-play", "--target", "a=eliza", "--openings", "none.txt"], "cannot read none.txt"),
         (["--scheme", "self-play", "--target", "a=eliza", "--limit", "41"], "cannot take 41 of 40 openings"),
         (["--scheme", "self-play", "--target", "a=eliza", "--exchanges", "-1"], "at least 1 of exchanges"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--exchanges", "0"], "at least 1 of exchanges"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--same", "0"], "same must be 1 or more, got 0"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--patience", "-5"], "patience must be 0 seconds or more"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--until-settled", "length"], "two systems or more, got 1"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--watch", "distinct"], "is about sets of replies"),
+        (["--until-settled", "length", "--watch", "length"], "leave --watch out"),
         (["--scheme", "self-play", "--bots", "twice.json"], "two targets are called 'a'"),
         (["--scheme", "self-play", "--bots", "bad.toml"], "bad.toml: cannot be read"),
         (["--scheme", "self-play", "--bots", "list.json"], "is no name with a spec"),
@@ -255,6 +262,65 @@ def test_a_ranking_is_settled_only_by_scores_that_stay(
     assert why in failure(capsys, "run", *bots, "--until-settled", metric, "-o", "talks.jsonl", "--quiet")
 
 
+def test_a_run_that_is_refused_does_not_stand_in_the_way(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["run", "--scheme", "self-play", "--target", "a=eliza", "--limit", "2", "-o", "d.jsonl"]
+    shown(capsys, *run)
+    assert "another run: seed was 0, is 1" in failure(capsys, *run, "--seed", "1")
+    assert not journal_path("d.jsonl").exists()
+    assert shown(capsys, *run, "--repeats", "2")["resumed"] == 2
+
+
+def test_a_run_until_settled_shows_what_goes_wrong_and_keeps_its_output_clean(
+    talking: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    targets = [f"{name}=function(path='made_for_play:{name}')" for name in ("slow", "bad")]
+    bots = ["--target", targets[0], "--target", targets[1], "--partner", "parrot=echo", "--exchanges", "3"]
+    run = ["run", *bots, "--until-settled", "length", "-o", "d.jsonl"]
+    found = shown(capsys, *run)  # one of the bots prints
+    assert found["play"]["bots"]["bad"]["troubles"] == {"crashed": found["dialogues"] // 2}
+    ended = [dialogue for dialogue in load("d.jsonl", kind="dialogues") if dialogue.trouble]
+    assert len(ended) == found["play"]["short"] == found["dialogues"] // 2
+    Path("well").touch()
+    again = shown(capsys, *run, "--again")
+    assert again["play"]["short"] == 0
+    assert not any(dialogue.trouble for dialogue in load("d.jsonl", kind="dialogues"))
+    assert main(["play", *run]) == 0
+    said = capsys.readouterr()
+    assert " neighbours not yet apart" in said.err
+    assert " of at most 80 dialogues (" in said.err
+
+
+def test_a_system_that_never_speaks_is_said_to_have_no_rank(talking: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mute.py").write_text("def speak(turns, seed):\n    return ''\n")
+    bots = ["talker=eliza", "parrot=echo", "mute=function(path='mute:speak')"]
+    options = [word for bot in bots for word in ("--target", bot)]
+    run = ["run", *options, "--partner", "doctor=eliza", "--exchanges", "3", "--until-settled", "length"]
+    assert main(["play", *run, "-o", "d.jsonl", "--quiet"]) == 0
+    assert "note: no dialogue has a score, so no rank: mute" in capsys.readouterr().out
+
+
+def test_the_ranking_so_far_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["run", "--target", "talker=eliza", "--target", "parrot=echo", "--partner", "doctor=eliza", "--limit", "4"]
+    assert main(["play", *run, "--watch", "length", "-o", "d.jsonl"]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert main(["play", "samples", "d.jsonl", "-o", "s.jsonl"]) == 0
+    assert main(["score", "s.jsonl", "-m", "length", "-o", "scores.jsonl"]) == 0
+    values = {row["system"]: row["value"] for row in header("scores.jsonl")["results"] if row["system"]}
+    ranked = ", ".join(f"{name} {values[name]:.4g}" for name in sorted(values, key=values.__getitem__, reverse=True))
+    assert line.startswith(f"8 of 8 dialogues, 10.0 utterances each; length over 8 dialogues: {ranked}")
+
+
+@pytest.mark.parametrize("option", ["--watch", "--until-settled"])
+def test_a_metric_that_cannot_be_had_is_told_before_anybody_talks(
+    talking: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    pytest.importorskip("torch")
+    targets = ["--target", "a=function(path='made_for_play:slow')", "--target", "b=echo"]
+    run = ["run", "--scheme", "self-play", *targets, option, "fed(model='none')", "-o", "d.jsonl"]
+    assert "no model folder or installed model package 'none'" in failure(capsys, *run)
+    assert not Path("calls.txt").exists()
+
+
 def test_a_set_is_used_as_it_was_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown(capsys, "partners", "--partner", "echo=echo", "-o", "p.json")
     run = ["run", "--target", "a=eliza", "--partners", "p.json", "-o", "d.jsonl"]
@@ -279,6 +345,8 @@ def test_the_view_counts_what_is_done_and_what_will_not_come(capsys: pytest.Capt
     said = capsys.readouterr().err
     assert said.startswith("2 of 4 dialogues (1 from before), 6.0 utterances each")
     assert said.endswith("; a: crashed 1\n")
+    tally.troubles.update({("a", f"lost {i}"): 1 for i in range(9)})
+    assert view.troubles() == ["a: crashed 1, lost 0 1, lost 1 1, lost 2 1, lost 3 1, others 5"]
     with watching(tally, 4, 10, quiet=True) as progress:
         progress(2)
     assert capsys.readouterr().err == ""

@@ -309,3 +309,18 @@ def test_what_cannot_be_ranked_is_refused_with_a_cure() -> None:
     for options in ({"method": "elo"}, {"by": "turn"}, {"n_bootstrap": -1}):
         with pytest.raises(InputError):
             ranked(scores, dialogues, **options)
+
+
+@pytest.mark.parametrize("openings", [2, 5, 9])
+def test_few_occasions_are_exchanged_in_all_ways(openings: int) -> None:
+    """By lot, five occasions that all speak for one system could have had p = .045, though .0625 is the least."""
+    scores, dialogues = played({"low": 0.0, "high": 0.7}, ["p"], openings)
+    rows = dialogue_scores(scores, dialogues)
+    high, low = ([row.value for row in rows if row.system == name] for name in ("high", "low"))
+    expected = stats.permutation_test(
+        (high, low), lambda x, y: np.mean(x) - np.mean(y), permutation_type="samples", n_resamples=np.inf
+    )  # type: ignore[call-overload]
+    (difference,) = rank(rows, n_bootstrap=0).differences
+    assert difference.p == pytest.approx(float(expected.pvalue))
+    (difference,) = rank([replace(row, value=float(row.system == "high")) for row in rows], n_bootstrap=0).differences
+    assert difference.p == 2 / 2**openings

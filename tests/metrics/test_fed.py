@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +88,12 @@ TWO = Sample("two", ["x y"], "z")  # two turns, three words
         ({"over": "sum"}, -4 - 4.5 + 5),
         ({"sets": "negative_only"}, 5),
         ({"sets": "positive_only"}, (-4 - 4.5) / 2),
-        ({"prior": True}, (-2 - 2) / 2 + 2),
+        ({"prior": "empty"}, (-2 - 2) / 2 + 2),
+        ({"prior": "context", "over": "sum"}, -1 - 1 + 1),  # each is one turn further from its prior
         # three words of −1 before, over three words and those of the follow-up
         ({"mode": "whole"}, ((-3 - 4) / 4 + (-3 - 9) / 5) / 2 + (3 + 5) / 4),
         ({"mode": "whole", "sets": "negative_only"}, (3 + 5) / 4),
-        ({"mode": "whole", "prior": True}, ((-7 / 4 + 2) + (-12 / 5 + 2.5)) / 2 - (-8 / 4 + 3)),
+        ({"mode": "whole", "prior": "empty"}, ((-7 / 4 + 2) + (-12 / 5 + 2.5)) / 2 - (-8 / 4 + 3)),
         ({"dimension": "rude"}, ((3 + 4) / 2 + 5) / 2),
         ({"dimension": "rude", "over": "sum"}, (3 + 4) / 2 + 5),
         ({"dimension": "rude", "mode": "whole"}, ((3 + 7) / 5 + (3 + 5) / 4) / 2),
@@ -117,11 +119,20 @@ def test_perplexity_by_hand(words: str) -> None:
     assert scores(Perplexity("x", context=False), samples) == pytest.approx([math.e, math.e])
 
 
-def test_a_prior_changes_no_order(lm: Path) -> None:
-    with_it, without = (scores(Fed(str(lm), prior=prior), chat()) for prior in (True, False))
+def test_the_empty_prior_changes_no_order(lm: Path) -> None:
+    with_it, without = (scores(Fed(str(lm), prior=prior), chat()) for prior in ("empty", "none"))
     difference = np.array(with_it) - np.array(without)
     assert difference == pytest.approx(difference[0], abs=1e-5)
     assert abs(difference[0]) > 1e-3
+
+
+def test_the_prior_of_a_context_is_the_score_without_the_reply(lm: Path) -> None:
+    samples = [sample for sample in chat() if sample.context and sample.context[-1].text.strip()]
+    before = [replace(sample, context=sample.context[:-1], response=sample.context[-1].text) for sample in samples]
+    found = np.array(scores(Fed(str(lm), prior="context"), samples))
+    whole, without = (np.array(scores(Fed(str(lm)), asked)) for asked in (samples, before))
+    assert found == pytest.approx(whole - without, abs=1e-5)
+    assert np.ptp(whole - found) > 1e-3, "it is not the same for every reply"
 
 
 # ---- the literal procedure -------------------------------------------------------------------------------------------
@@ -259,5 +270,6 @@ def test_the_signature_names_weights_and_follow_ups(lm: Path, tmp_path: Path) ->
         signatures.append(evaluate(Fed(str(lm), "kind", follow_ups=str(mine)), chat()).signature)
     assert signatures[0] != signatures[1]
     assert all("|built-with:gpt2-" in signature and "follow-ups-" in signature for signature in signatures)
-    metric = Fed(str(lm), "fluent", "whole", sets="negative_only", over="sum", prior=True, layout="lines", longest=64)
+    fields = {"sets": "negative_only", "over": "sum", "prior": "context", "layout": "lines", "longest": 64}
+    metric = Fed(str(lm), "fluent", "whole", **fields)  # type: ignore[arg-type]
     assert create(spec(metric)) == metric

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import torch
 import transformers
 from conftest import missing
-from made_lm import tiny_bert, tiny_lm
+from made_lm import tiny_bert, tiny_lm, word_tokenizer
 from safetensors.torch import load_file, save_file
 
 from interloq import InputError, Sample, create, evaluate, spec
@@ -139,6 +140,15 @@ def test_a_pooler_that_is_not_in_the_file_is_refused(bert: Path, tmp_path: Path)
     save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(InputError, match=r"no weights for 'bert\.pooler"):
         evaluate(Nsp(str(folder)), chat())
+
+
+def test_a_tokenizer_of_another_model_is_refused(bert: Path, tmp_path: Path) -> None:
+    shutil.copytree(bert, tmp_path, dirs_exist_ok=True)
+    word_tokenizer(["one", "more"]).save_pretrained(tmp_path)
+    with pytest.raises(
+        InputError, match=r"the tokenizer has .* tokens and the network .*; copy a model's folder whole"
+    ):
+        evaluate(Nsp(str(tmp_path)), chat())
 
 
 def test_models_of_another_kind_are_refused(tmp_path: Path) -> None:

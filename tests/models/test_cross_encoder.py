@@ -12,6 +12,7 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from made_bert import tiny_bert
+from made_lm import tiny_lm
 from numpy.typing import NDArray
 
 from interloq.data.numbering import Texts
@@ -118,6 +119,23 @@ def test_logits_are_those_of_transformers(encoder: Path, subwords: Subwords) -> 
         texts = subwords.texts(["i like tea", "so much rain", "so much rain today about the bread"])
         found = network(joined_rows(texts, np.array([[0, 1], [2, 2]]), subwords))  # padded beside a longer row
     assert found[0].numpy() == pytest.approx(expected.numpy(), abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_a_language_model_tells_by_its_last_state(tmp_path: Path, kind: str) -> None:
+    folder = tiny_lm(tmp_path / "lm", kind)
+    torch.manual_seed(0)
+    network, subwords = CrossEncoder.pretrained(folder, 2).eval(), Subwords(folder)
+    own = transformers.AutoModel.from_pretrained(folder).eval()
+    texts = subwords.texts(["i like tea", "so much rain", "so much rain today about the bread"])
+    made = joined_rows(texts, np.array([[0, 1], [2, 2]]), subwords)  # padded beside a longer row
+    row = [subwords.start, *texts[0], subwords.end, *texts[1], subwords.end]
+    with torch.inference_mode():
+        state = own(torch.tensor([row])).last_hidden_state[0, -1]
+        expected = network.head.weight @ state + network.head.bias
+        found = network(made)
+    assert found[0].numpy() == pytest.approx(expected.numpy(), abs=1e-5)
+    assert found[0].numpy() != pytest.approx(found[1].numpy(), abs=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "electra", "albert"])

@@ -11,6 +11,7 @@ import pytest
 import torch
 import transformers
 from conftest import missing
+from made_network import random_network, save, sizes
 
 from interloq import InputError
 from interloq.models.encoder import Encoder
@@ -71,28 +72,47 @@ def test_every_layer_is_that_of_transformers(encoder: Encoder, hidden: Any, laye
     assert cut.signature() == encoder.signature() + ("" if layer == 6 else f"-layer-{layer}")
 
 
-@pytest.mark.parametrize("kind", ["roberta", "distilbert", "electra", "albert"])
-def test_other_kinds_of_encoder_are_cut_alike(encoder: Encoder, tmp_path: Path, kind: str) -> None:
-    """Random weights; albert shares one layer, so it cannot be cut and says so."""
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
-    if kind == "distilbert":
-        sizes = {"dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48}
-    config = transformers.AutoConfig.for_model(kind, vocab_size=30522, pad_token_id=0, **sizes)
-    transformers.AutoModel.from_config(config).save_pretrained(tmp_path)
-    transformers.AutoTokenizer.from_pretrained(encoder.folder).save_pretrained(tmp_path)
-    if kind == "albert":
-        with pytest.raises(InputError, match="models of type 'albert' are not known here"):
-            Encoder(str(tmp_path), device="cpu")
-        return
-    for layer in (1, 3):
+KINDS = ("roberta", "distilbert", "electra", "deberta-v2", "albert", "modernbert", "megatron-bert", "convbert")
+
+
+def other_kind(folder: Path, encoder: Encoder, kind: str, **options: Any) -> Path:
+    """Random weights, large enough for layers to differ, with MiniLM's tokenizer."""
+    shape = {"dim": 32, "n_layers": 3, "n_heads": 2, "hidden_dim": 64} if kind == "distilbert" else sizes(layers=3)
+    network = random_network(kind, spread=0.1, vocab_size=30522, pad_token_id=0, **shape, **options)
+    return save(folder, network, transformers.AutoTokenizer.from_pretrained(encoder.folder))
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # DeBERTa uses it
+@pytest.mark.parametrize("kind", KINDS)
+def test_layers_of_other_kinds_of_encoder_are_those_of_transformers(
+    encoder: Encoder, tmp_path: Path, kind: str
+) -> None:
+    """ALBERT has one layer for all, ModernBERT and Megatron-BERT change the last states, ConvBERT looks at padding."""
+    other_kind(tmp_path, encoder, kind)
+    expected = _hidden(tmp_path)[1]
+    for layer in (0, 2, 3):
         own = states(Encoder(str(tmp_path), layer=layer, device="cpu"), TEXTS)
-        for row, every in zip(own, _hidden(tmp_path)[1], strict=True):
+        for row, every in zip(own, expected, strict=True):
             assert row == pytest.approx(every[layer].numpy(), abs=1e-5)
+    batches = Encoder(str(tmp_path), layer=2, device="cpu").every_layer(TEXTS)
+    for layers in batches:
+        for layer, batch in enumerate(layers):
+            for place, state, mask in zip(batch.places.tolist(), batch.states, batch.mask, strict=True):
+                assert state[: int(mask.sum())].numpy() == pytest.approx(expected[place][layer].numpy(), abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["t5", "canine"])
+def test_what_is_no_encoder_of_any_text_is_refused(encoder: Encoder, tmp_path: Path, kind: str) -> None:
+    """A T5 has a decoder, a Canine reads no text of one token."""
+    options = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_decoder_layers": 3} if kind == "t5" else {}
+    other_kind(tmp_path, encoder, kind, **options)
+    with pytest.raises(InputError, match=f"models of type '{kind}' are no encoders of texts; use a BERT-like encoder"):
+        Encoder(str(tmp_path), device="cpu")
 
 
 def test_what_means_the_same_is_near(encoder: Encoder) -> None:
-    rows = encoder.sentences(["did you sleep well?", "how was your night?", "the train is late again", "", " \n"])
+    nothing = ["", " \n", "\u200b\u200d"]  # MiniLM's tokenizer drops what has no width
+    rows = encoder.sentences(["did you sleep well?", "how was your night?", "the train is late again", *nothing])
     assert np.linalg.norm(rows[:3], axis=1) == pytest.approx(np.ones(3), abs=1e-5)
     assert not rows[3:].any(), "an empty text has no vector"
     near, far = rows[0] @ rows[1], rows[0] @ rows[2]
@@ -140,12 +160,9 @@ def test_long_texts_are_cut(encoder: Encoder) -> None:
 @pytest.mark.parametrize(("kind", "longest"), [("bert", 40), ("roberta", 38)])
 def test_a_model_with_few_places_cuts_earlier(encoder: Encoder, tmp_path: Path, kind: str, longest: int) -> None:
     """RoBERTa numbers places from behind its pad token, so it has fewer than its table."""
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    config = transformers.AutoConfig.for_model(
-        kind, **sizes, vocab_size=30_522, max_position_embeddings=40, pad_token_id=0 if kind == "bert" else 1
-    )
-    transformers.AutoModel.from_config(config).save_pretrained(tmp_path)
-    transformers.AutoTokenizer.from_pretrained(encoder.folder).save_pretrained(tmp_path)
+    few = {"vocab_size": 30_522, "max_position_embeddings": 40, "pad_token_id": 0 if kind == "bert" else 1}
+    network = random_network(kind, **sizes(16, 16, layers=1), **few)
+    save(tmp_path, network, transformers.AutoTokenizer.from_pretrained(encoder.folder))
     small = Encoder(str(tmp_path), device="cpu", longest=512)
     assert small.longest == longest
     assert [len(row) for row in states(small, ["word " * 100, "word"])] == [longest, 3]
@@ -180,17 +197,13 @@ def test_a_batch_without_room_is_cut_in_two(encoder: Encoder, monkeypatch: pytes
 
 def saved(folder: Path, encoder: Encoder, **options: Any) -> Path:
     """A small BERT with MiniLM's tokenizer."""
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
-    model = transformers.AutoModel.from_config(transformers.AutoConfig.for_model("bert", **sizes))
+    model = random_network("bert", **sizes(16, 16))
     for name, value in options.get("weights", {}).items():
         model.get_parameter(name).data[:] = value
-    model.save_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(encoder.folder)
     if not options.get("pad", True):
         tokenizer.pad_token = None
-    tokenizer.save_pretrained(folder)
-    return folder
+    return save(folder, model, tokenizer)
 
 
 def test_a_tokenizer_needs_no_pad_token(encoder: Encoder, tmp_path: Path) -> None:
@@ -221,6 +234,28 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
     with pytest.raises(InputError, match="pickles are not loaded"):
         Encoder(str(tmp_path))
+
+
+def test_a_folder_without_its_tokenizer_is_refused(encoder: Encoder, tmp_path: Path) -> None:
+    """transformers would make one up that takes every word for unknown."""
+    saved(tmp_path, encoder)
+    for path in tmp_path.glob("*token*"):
+        path.unlink()
+    with pytest.raises(InputError, match="no tokenizer can be loaded: it has no vocabulary; copy the model's folder"):
+        Encoder(str(tmp_path), device="cpu")
+
+
+def test_a_tokenizer_of_another_model_is_refused(encoder: Encoder, tmp_path: Path) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(encoder.folder)
+    save(tmp_path, random_network("bert", **sizes(), vocab_size=30_000), tokenizer)
+    with pytest.raises(
+        InputError, match="the tokenizer has 30,522 tokens and the network 30,000; copy a model's folder"
+    ):
+        Encoder(str(tmp_path), device="cpu")
+    tokenizer.add_special_tokens({"pad_token": "<one more>"})
+    save(tmp_path, random_network("bert", **sizes(), vocab_size=30_522), tokenizer)
+    rows = Encoder(str(tmp_path), device="cpu").sentences(["yes", "yes yes"])
+    assert rows.any(axis=1).all(), "a token that was added, as one for padding, needs no vector"
 
 
 def test_the_hub_is_asked_for_a_revision_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from made_lm import tiny_bert, tiny_lm
+from made_lm import byte_tokenizer, tiny_bert, tiny_lm
+from made_network import random_network, save
 from safetensors.torch import load_file, save_file
 
 from interloq import InputError
@@ -218,6 +219,17 @@ def test_a_head_that_is_not_in_the_file_is_refused(tmp_path: Path) -> None:
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(InputError, match=r"holds no weights for 'lm_head\.weight'"):
         LanguageModel(str(folder), device="cpu")
+
+
+def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
+    other = save(
+        tmp_path, random_network("gpt2", whole=transformers.AutoModelForCausalLM, vocab_size=40, n_embd=8, n_head=2)
+    )
+    byte_tokenizer().save_pretrained(other)
+    with pytest.raises(
+        InputError, match=r"the tokenizer has .* tokens and the network 40; copy a model's folder whole"
+    ):
+        LanguageModel(str(other), device="cpu")
 
 
 def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_encoder import small_bert
 
-from interloq import Sample
+from interloq import InputError, Sample
 from interloq.metrics import bertscore
 from interloq.metrics.bertscore import BertScore
 from interloq.models import matching
@@ -110,8 +110,23 @@ def test_pairs_without_room_are_halved(encoder: Encoder, monkeypatch: pytest.Mon
     assert match(encoder, TEXTS, PAIRS) == pytest.approx(whole, abs=1e-6)
     assert max(sizes) > 2
     most = 0
-    with pytest.raises(torch.OutOfMemoryError):
+    with pytest.raises(InputError, match="no memory to compare two texts on cpu; use a smaller model"):
         match(encoder, TEXTS, PAIRS)
+
+
+def test_replies_that_there_is_no_room_to_hold_are_halved(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = match(encoder, TEXTS, PAIRS)
+    empty, held = torch.empty, []
+
+    def limited(size: Any, **options: Any) -> Any:
+        held.append(size[0])
+        if size[0] > 12:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return empty(size, **options)
+
+    monkeypatch.setattr(torch, "empty", limited)
+    assert match(encoder, TEXTS, PAIRS) == pytest.approx(whole, abs=1e-5)
+    assert max(held) > 12
 
 
 def test_memory_does_not_grow_with_samples(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,16 +1,19 @@
-"""Sentence vectors on disk: found again by model, layer and text, and off unless asked for."""
+"""Vectors on disk: found again by model, layer and text, and off unless asked for."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from made_encoder import small_bert
+from made_language_models import change_tokenizer
 
 from interloq import InputError
 from interloq.models.encoder import Encoder
+from interloq.models.matching import match
 from interloq.models.vector_cache import VARIABLE
 
 TEXTS = ["yes", "no way", "日本語", "yes", "  "]
@@ -55,6 +58,41 @@ def test_other_vectors_are_others(model: str, tmp_path: Path, change: dict[str, 
     assert np.abs(other.sentences(text) - kept).max() > 0
     assert (other.sentences(text) == Encoder(model, device="cpu", **change).sentences(text)).all()
     assert np.abs(other.sentences(text, pooling="max") - other.sentences(text)).max() > 0
+
+
+def test_another_tokenizer_gives_other_vectors(model: str, tmp_path: Path) -> None:
+    """With the same weights: a text is found by its tokens."""
+    cased, path = Path(shutil.copytree(model, tmp_path / "cased")), tmp_path / "vectors.db"
+    change_tokenizer(cased, do_lower_case=False)
+    kept = Encoder(model, device="cpu", cache=path).sentences(["Yes", "no"])
+    other = Encoder(str(cased), device="cpu", cache=path).sentences(["Yes", "no"])
+    assert other == pytest.approx(Encoder(str(cased), device="cpu").sentences(["Yes", "no"]), abs=1e-5)
+    assert (other[1] == kept[1]).all()
+    assert np.abs(other[0] - kept[0]).max() > 0.01
+
+
+@pytest.mark.parametrize("options", [{}, {"layer": 1}, {"precision": "bfloat16"}])
+def test_known_token_vectors_are_not_computed_again(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    texts, pairs = [*TEXTS, "no way", "yes yes"], np.array([[0, 1], [2, 1], [3, 4], [5, 6]])
+    plain = match(Encoder(model, device="cpu", **options), texts, pairs)
+    assert match(Encoder(model, device="cpu", cache=tmp_path / "v.db", **options), texts, pairs) == pytest.approx(
+        plain, abs=1e-5
+    )
+    again = Encoder(model, device="cpu", cache=tmp_path / "v.db", **options)
+    read: list[int] = []
+    forward = again._model.forward
+
+    def watched(**inputs: Any) -> Any:
+        read.append(len(inputs["input_ids"]))
+        return forward(**inputs)
+
+    monkeypatch.setattr(again._model, "forward", watched)
+    assert match(again, texts, pairs) == pytest.approx(plain, abs=1e-5)
+    assert not read
+    match(again, [*texts, "new"], np.array([[0, 7]]))
+    assert read == [1]
 
 
 def test_it_is_off_unless_asked_for(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

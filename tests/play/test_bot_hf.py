@@ -19,7 +19,7 @@ from made_lm import byte_tokenizer, tiny_lm
 from interloq import InputError, create, spec
 from interloq.play import generate
 from interloq.play.bot import Reply, guarded, roles
-from interloq.play.generate import gumbel, nucleus
+from interloq.play.generate import LIKELY, Sampling, gumbel, nucleus
 from interloq.play.hugging_face import HuggingFace
 from interloq.records import Turn
 
@@ -125,9 +125,30 @@ def test_lines_end_a_reply_without_messages(folders: dict[str, Path]) -> None:
     found = bot.replies([DIALOGUES[0]] * 64, range(64))
     assert all("\n" not in reply.text for reply in found)
     prompts: Any = bot._prompts
-    assert prompts.done(" \n so\n")
-    assert not prompts.done("\n\nso")
     assert prompts.first("\n so it is \nand on") == "so it is"
+
+
+@pytest.mark.parametrize("separator", ["\n", "a", "e "])
+def test_writing_stops_where_a_reply_is_whole(folders: dict[str, Path], separator: str) -> None:
+    """What is written is the beginning of what would be written without a stop, up to the separator."""
+    bot = hf(folders["gpt2"], max_tokens=40, temperature=3.0, top_p=1.0, separator=separator)
+    assert bot._prompts.stop == separator
+    options = {"sampling": Sampling(3.0, 1.0, 40), "size": 64}
+    prompts = bot._prompts.tokens([DIALOGUES[0]]) * 64
+    stopped = bot._writer.texts(prompts, range(64), stop=separator, **options)
+    whole = bot._writer.texts(prompts, range(64), **options)
+    cut = 0
+    for short, long in zip(stopped, whole, strict=True):
+        assert long.startswith(short)
+        assert (separator in short.lstrip()) == (separator in long.lstrip())
+        assert bot._prompts.first(short) == bot._prompts.first(long)
+        cut += short != long
+    assert cut > 2
+
+
+def test_the_end_token_ends_a_reply_by_itself(folders: dict[str, Path]) -> None:
+    assert hf(folders["gpt2"], separator="eos")._prompts.stop == ""
+    assert hf(folders["chat"])._prompts.stop == ""
 
 
 def test_an_empty_dialogue_and_no_dialogue(folders: dict[str, Path]) -> None:
@@ -143,7 +164,7 @@ def test_an_empty_dialogue_and_no_dialogue(folders: dict[str, Path]) -> None:
 
 
 def prompt(bot: HuggingFace, turns: list[Turn]) -> str:
-    text: str = bot._writer.tokenizer.decode(bot._prompts.tokens(turns))
+    text: str = bot._writer.tokenizer.decode(bot._prompts.tokens([turns])[0])
     return text
 
 
@@ -176,8 +197,10 @@ def test_long_dialogues_lose_their_first_turns(folders: dict[str, Path], kind: s
     assert "turn 0" not in text
     kept = sum(f"turn {i}" in text for i in range(10, 40))
     assert all(f"turn {i}" in text for i in range(40 - kept, 40))
-    assert len(bot._prompts._numbers(turns[-kept - 1 :], roles(turns)[-kept - 1 :])) > 80
-    assert len(bot._prompts.tokens(turns)) <= 80
+    longer = bot._prompts._text(turns[-kept - 1 :], roles(turns)[-kept - 1 :])
+    assert len(bot._prompts._numbers([longer])[0]) > 80
+    assert len(bot._prompts.tokens([turns])[0]) <= 80
+    assert bot._prompts.tokens([turns[:3], turns, turns[:20]])[1] == bot._prompts.tokens([turns])[0]
     assert guarded(bot, [turns], [1]) == guarded(bot, [turns], [1])
 
 
@@ -185,7 +208,7 @@ def test_long_dialogues_lose_their_first_turns(folders: dict[str, Path], kind: s
 @pytest.mark.parametrize("text", ["word " * 500 + "end", "日本語😀" * 300])
 def test_a_turn_that_is_too_long_loses_its_beginning(folders: dict[str, Path], kind: str, text: str) -> None:
     bot = hf(folders[kind], context=60)
-    assert len(bot._prompts.tokens([Turn(text)])) <= 60
+    assert len(bot._prompts.tokens([[Turn(text)]])[0]) <= 60
     assert text[-3:] in prompt(bot, [Turn(text)])
     assert len(bot.replies([[Turn(text)]], [0])) == 1
 
@@ -194,19 +217,21 @@ def test_a_turn_that_is_too_long_loses_its_beginning(folders: dict[str, Path], k
 
 
 def test_noise_has_the_gumbel_distribution() -> None:
-    noise = gumbel(torch.tensor([0, 1, -5]), 3, 20_000).numpy()
+    tokens = torch.arange(20_000)
+    noise = gumbel(torch.tensor([[0], [1], [-5]]), 3, tokens).numpy()
     assert scipy.stats.kstest(noise.ravel(), "gumbel_r").pvalue > 1e-3
     assert np.abs(np.corrcoef(noise) - np.eye(3)).max() < 0.03
-    others = gumbel(torch.tensor([0]), 4, 20_000).numpy()
-    assert abs(np.corrcoef(noise[0], others[0])[0, 1]) < 0.03
-    assert abs(np.corrcoef(noise[0, 1:], others[0, :-1])[0, 1]) < 0.03
+    others = gumbel(torch.tensor(0), 4, tokens).numpy()
+    assert abs(np.corrcoef(noise[0], others)[0, 1]) < 0.03
+    assert abs(np.corrcoef(noise[0, 1:], others[:-1])[0, 1]) < 0.03
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(0, 100))
 def test_noise_of_a_row_is_its_own(seed: int, step: int) -> None:
-    both = gumbel(torch.tensor([1, seed]), step, 50)
-    assert torch.equal(both[1:], gumbel(torch.tensor([seed]), step, 50))
-    assert torch.equal(both[:, :20], gumbel(torch.tensor([1, seed]), step, 20))
+    tokens = torch.arange(50)
+    both = gumbel(torch.tensor([[1], [seed]]), step, tokens)
+    assert torch.equal(both[1], gumbel(torch.tensor(seed), step, tokens))
+    assert torch.equal(both[1, 20:30], gumbel(torch.full((10,), seed), step, tokens[20:30]))
     assert torch.isfinite(both).all()
 
 
@@ -218,7 +243,7 @@ def test_samples_follow_the_chances() -> None:
         (0.8, [0.625, 0.375, 0, 0]),
         (0.81, [10 / 19, 6 / 19, 3 / 19, 0]),
     ):
-        scores = nucleus(logits.repeat(n, 1), top_p) + gumbel(torch.arange(n), 0, 4)
+        scores = nucleus(logits.repeat(n, 1), top_p) + gumbel(torch.arange(n)[:, None], 0, torch.arange(4))
         shares = torch.bincount(scores.argmax(1), minlength=4).double() / n
         assert shares.tolist() == pytest.approx(expected, abs=0.015)
 
@@ -228,8 +253,17 @@ def test_the_nucleus_is_the_smallest_set_that_is_likely_enough(values: list[floa
     kept = torch.isfinite(nucleus(torch.tensor([values], dtype=torch.float64), top_p))[0].numpy()
     chances = np.exp(values) / np.exp(values).sum()
     assert chances[kept].sum() >= top_p - 1e-9
-    assert chances[kept].sum() - chances[kept].min() < top_p + 1e-9
+    assert chances[chances > chances[kept].min() + 1e-12].sum() < top_p + 1e-9
     assert kept.all() or chances[kept].min() >= chances[~kept].max() - 1e-12
+
+
+def test_a_flat_distribution_has_a_nucleus_as_well() -> None:
+    """More tokens than are looked at first; equal ones stay together."""
+    logits = torch.linspace(0, 1, 4 * LIKELY, dtype=torch.float64).repeat(2, 1)
+    logits[1] = 0
+    kept = torch.isfinite(nucleus(logits, 0.9)).sum(-1).tolist()
+    chances = logits[0].softmax(-1).sort(descending=True).values
+    assert kept == [int((chances.cumsum(-1) - chances < 0.9).sum()), 4 * LIKELY]
 
 
 # ---- what goes wrong -------------------------------------------------------------------------------------------------
@@ -261,7 +295,7 @@ def test_a_dialogue_that_never_fits_is_in_trouble_alone(
 ) -> None:
     bot = hf(folders["gpt2"])
     expected = guarded(bot, DIALOGUES, SEEDS)
-    network, longest = bot._writer.network, max(len(bot._prompts.tokens(turns)) for turns in DIALOGUES)
+    network, longest = bot._writer.network, max(map(len, bot._prompts.tokens(DIALOGUES)))
     real = network.generate
 
     def limited(input_ids: torch.Tensor, **options: Any) -> Any:
@@ -273,7 +307,7 @@ def test_a_dialogue_that_never_fits_is_in_trouble_alone(
     monkeypatch.setattr(bot._writer, "size", 2**20)
     found = guarded(bot, DIALOGUES, SEEDS)
     wrong = [i for i, reply in enumerate(found) if reply != expected[i]]
-    assert [len(bot._prompts.tokens(DIALOGUES[i])) for i in wrong] == [longest]
+    assert [len(bot._prompts.tokens([DIALOGUES[i]])[0]) for i in wrong] == [longest]
     assert "no memory" in found[wrong[0]].trouble
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -160,6 +163,103 @@ def test_a_bot_that_never_answers_is_given_up() -> None:
     assert sum(dialogue.trouble == "" for dialogue in found.values()) == 60
 
 
+@dataclass(frozen=True)
+class Remote(Teller):
+    """Waits for something else: a time of its own, or until the others have been asked as well."""
+
+    seconds: float = 0.0
+    meet: threading.Barrier | None = field(default=None, compare=False)
+    waits: ClassVar[bool] = True
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        time.sleep(self.seconds)
+        if self.meet:
+            self.meet.wait(10)  # broken, and so a crash, if the others are asked one after the other
+        return super().replies(dialogues, seeds)
+
+
+def test_bots_that_wait_are_asked_side_by_side_and_beside_one_that_calculates() -> None:
+    meet = threading.Barrier(3)
+    bots: dict[str, Bot] = {name: Remote(name, meet=meet) for name in "abc"}
+    found = by_id(bipartite("abc", "x", OPENINGS, exchanges=1), {**bots, "x": Teller("x")})
+    assert [dialogue.trouble for dialogue in found.values()] == [""] * 18
+    meet = threading.Barrier(2)
+    x = Here("x", meet)
+    bots = {"a": Remote("a", meet=meet), "x": x, "y": Here("y", None)}
+    list(talk([*self_play("a", OPENINGS, exchanges=1), *self_play("x", OPENINGS, exchanges=1)], bots, patience=20))
+    assert x.together == 1
+
+
+def test_bots_that_calculate_are_asked_one_after_the_other() -> None:
+    x, y = Here("x", None), Here("y", None)
+    matches = [*bipartite("xy", "a", OPENINGS, exchanges=2), *self_play("xy", OPENINGS, exchanges=1)]
+    found = by_id(matches, {"x": x, "y": y, "a": Remote("a", seconds=0.01)}, patience=20, batch=3)
+    assert len(found) == 24
+    assert Here.most == 1
+
+
+class Here:
+    """A bot that calculates in this process, and counts how many of its kind do so at a time."""
+
+    now: ClassVar[int] = 0
+    most: ClassVar[int] = 0
+    one: ClassVar[threading.Lock] = threading.Lock()
+
+    def __init__(self, name: str, meet: threading.Barrier | None) -> None:
+        self.teller, self.meet, self.together = Teller(name), meet, 0
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        if self.meet and not self.together:
+            self.meet.wait(10)
+            self.together = 1
+        with Here.one:
+            Here.now += 1
+            Here.most = max(Here.most, Here.now)
+        time.sleep(0.002)
+        with Here.one:
+            Here.now -= 1
+        return self.teller.replies(dialogues, seeds)
+
+    def signature(self) -> str:
+        return self.teller.signature()
+
+
+def test_nobodys_speed_changes_a_dialogue_or_a_batch() -> None:
+    matches = [*bipartite("ab", "xyz", OPENINGS, exchanges=2), *all_play_all("xyz", OPENINGS, exchanges=1)]
+    seen = []
+    for delays in ({"a": 0.02}, {"b": 0.01, "y": 0.02}, {}):
+        bots: dict[str, Bot] = {name: Remote(name, seconds=delays.get(name, 0.0)) for name in "abxy"}
+        bots["z"] = Teller("z")
+        found = by_id(matches, bots, batch=5, together=20)
+        assert {id: [turn.text for turn in d.turns] for id, d in found.items()} == {
+            match.id: literally(match, BOTS) for match in matches
+        }
+        seen.append({name: bot.batches for name, bot in bots.items()})  # type: ignore[attr-defined]
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_a_bot_that_hangs_stops_nobody_beside_it() -> None:
+    hung = Remote("a", meet=threading.Barrier(2))  # the second never comes
+    found = by_id(bipartite("ab", "x", OPENINGS, exchanges=1), {**BOTS, "a": hung, "b": Remote("b")}, patience=0.5)
+    assert {id[0]: d.trouble for id, d in found.items()} == {"a": "a: timed out at turn 3", "b": ""}
+
+
+def test_a_bot_that_fails_slowly_is_given_up_after_the_time_of_one_batch() -> None:
+    bots = {**BOTS, "bad": Slow("bad", seconds=0.5)}
+    found = by_id(self_play(["bad", "a"], OPENINGS, repeats=5, exchanges=1), bots, batch=2, patience=2)
+    said = [dialogue.trouble.rpartition(" at turn ")[0] for dialogue in found.values() if dialogue.trouble]
+    assert 2 <= said.count("bad: empty") <= 8  # four batches, or fewer on a busy machine
+    assert said.count("bad: given up: no reply for 2 s") == 30 - said.count("bad: empty")
+
+
+@dataclass(frozen=True)
+class Slow(Remote):
+    """Takes its time to say nothing."""
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        return [Reply("") for _ in super().replies(dialogues, seeds)]
+
+
 def test_a_match_without_its_bot_is_an_error() -> None:
     with pytest.raises(InputError, match="no bot is called 'y'"):
         list(talk(bipartite(["a"], ["y"], OPENINGS), {"a": Teller()}))
@@ -169,6 +269,12 @@ def test_a_match_without_its_bot_is_an_error() -> None:
 def test_options_are_positive(option: str) -> None:
     with pytest.raises(InputError, match=f"{option} must be 1 or more, got 0"):
         list(talk([], {}, **{option: 0}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("patience", [-1.0, float("nan")])
+def test_patience_is_not_negative(patience: float) -> None:
+    with pytest.raises(InputError, match="patience must be 0 seconds or more"):
+        list(talk([], {}, patience=patience))
 
 
 # ---- the journal -----------------------------------------------------------------------------------------------------
@@ -277,6 +383,16 @@ def test_a_journal_of_another_run_is_refused_and_kept(tmp_path: Path) -> None:
         Journal(tmp_path / "k", RUN)
     assert (tmp_path / "j").read_bytes() == before
     assert (tmp_path / "k").read_text() == "something else\n"
+
+
+def test_a_journal_without_dialogues_is_not_left_behind(tmp_path: Path) -> None:
+    Journal(tmp_path / "j", RUN).close()
+    assert not (tmp_path / "j").exists()
+    with Journal(tmp_path / "j", RUN) as journal:
+        journal.add(Dialogue("1", ["a"], trouble="a: empty at turn 2"))
+    Journal(tmp_path / "j", RUN, again=True).close()  # to be played again, but not forgotten
+    with Journal(tmp_path / "j", RUN) as journal:
+        assert "1" in journal
 
 
 def test_two_processes_cannot_write_one_journal(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_lm import tiny_lm
 from made_relevance import TOPICS, said, small_scorer
 from published_layouts import GUPTA, grade_item, usr_item, write_grade, write_gupta, write_usr
 
@@ -96,9 +97,20 @@ def test_tables_hold_every_scorer_and_set(
     text = capsys.readouterr().out
     for row in rows:
         part = text.split(f"\n{row['set']} (")[1].split("\n\n")[0]
-        line = next(line for line in part.splitlines() if line.startswith(f"{row['scorer']:<24}"))
+        line = next(line for line in part.splitlines() if line.startswith(f"{row['scorer']:<32}"))
         assert f"{row['value']:.3f}  [" in line
-    assert "best published          0.571  GRADE                0.566  GRADE" in text
+    assert "best published                  0.571  GRADE                0.566  GRADE" in text
+
+
+def test_a_language_model_is_one_more_part_of_blends(
+    recipe: ModuleType, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lm = str(tiny_lm(tmp_path, positions=256))
+    assert recipe.main([*options[:-2], "--lm", lm, "--rated", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    names = ["cosine", "pmi", "one", "one & cosine", "one & pmi", "one & cosine & pmi"]
+    assert {row["scorer"] for row in rows} == set(names)
+    assert {row["set"] for row in rows} == set(recipe.PUBLISHED), "DailyDialog++ is left out"
 
 
 def test_figures_are_those_of_a_literal_count(

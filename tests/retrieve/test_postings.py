@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import missing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -112,3 +117,30 @@ def test_encoding_counts_words() -> None:
 def test_constants_are_checked() -> None:
     with pytest.raises(SpecError, match="k1 must not be negative"):
         create("bm25(b=2)")
+
+
+SEARCHED = """
+import sys
+if "first" in sys.argv:
+    import torch
+from pathlib import Path
+from interloq import create
+from interloq.retrieve.postings import Postings, Segment, rank, search
+folder, words = Path(sys.argv[1]), create("bm25(tokenizer='whitespace')").encode(["a b", "b c"])
+Postings.of(words).save(folder)
+ranking = rank([folder], k1=1.2, b=0.75)
+search([Segment(folder, ranking)], words, ranking, 1)
+import numba, torch
+print(numba.get_num_threads(), torch.get_num_threads())
+"""
+
+
+@pytest.mark.parametrize("order", ["first", "last"])
+def test_a_search_leaves_the_threads_of_torch_as_they_are(order: str, tmp_path: Path) -> None:
+    """In a process of its own, because numba starts its threads once: 3 of them, and 1 for all others."""
+    if find_spec("torch") is None:
+        missing("torch")
+    threads = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "3"}
+    command = [sys.executable, "-c", SEARCHED, str(tmp_path), order]
+    done = subprocess.run(command, env={**os.environ, **threads}, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["3", "1"]

@@ -1,0 +1,53 @@
+"""MLM: how likely the reply is to an encoder that guesses masked tokens, without its context.
+
+likelihood = 1/n · Σ log p(token | the other tokens)      the mean: how fluent the reply is
+surprise   = − Σ log p(token | the other tokens)          the sum: how much it says; Phy et al. (2020) call it MLM-NLL
+
+`model` is an encoder with a head for masked tokens, such as `interloq train adapt` makes. A reply without text, or
+without a token that the encoder knows, is unscored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from interloq.metrics.deep_fm import EMPTY
+from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.models.loaded import loaded
+from interloq.records import Sample
+from interloq.registry import Component
+
+UNKNOWN = "no known tokens"
+
+
+@dataclass(frozen=True)
+class Mlm(Component):
+    model: str
+    mode: Literal["likelihood", "surprise"] = "likelihood"
+
+    def built_with(self) -> str:
+        return str(self._scorer().signature())
+
+    def usual(self) -> tuple[float, float]:
+        """What is usual for replies of the log that the encoder was adapted to."""
+        low, high = self._scorer().usual(self.mode)
+        return low, high
+
+    def unscorable(self, sample: Sample) -> str | None:
+        if not sample.response.strip():
+            return EMPTY
+        return None if self._scorer().known(sample.response) else UNKNOWN
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        sums, counts = self._scorer().scores([sample.response for sample in samples])
+        from interloq.models.mlm import valued
+
+        return score_rows(valued(self.mode, sums, counts))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _scorer(self) -> Any:
+        return loaded("metric 'mlm'", "interloq.models.mlm:MaskedLikelihood.load", self.model)

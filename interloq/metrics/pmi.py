@@ -1,0 +1,66 @@
+"""How much more likely is the reply after this context than after none?
+
+mean   ( log p(reply | context) − log p(reply) ) / tokens of the reply
+sum    log p(reply | context) − log p(reply)
+
+The pointwise mutual information of context and reply (Li et al., 2016, "A Diversity-Promoting Objective Function for
+Neural Conversation Models"), by the token or of the whole reply. What fits everywhere is likely without a context as
+well, so a dull reply gains nothing; a likelihood alone would praise it. Higher is better; below 0 the context speaks
+against the reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from interloq.errors import InputError
+from interloq.metrics.context_reply import needs_context
+from interloq.metrics.deep_fm import EMPTY
+from interloq.metrics.fed import SCORER, Layout, Over, context
+from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.models.loaded import loaded
+from interloq.records import Sample
+from interloq.registry import Component
+
+
+@dataclass(frozen=True)
+class Pmi(Component):
+    model: str
+    over: Over = "mean"
+    turns: int = 4
+    layout: Layout = "eos"
+    longest: int = 1024
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.turns < 1:
+            raise InputError(f"turns must be at least 1, got {self.turns}")
+
+    def built_with(self) -> str:
+        return str(self._scorer().signature())
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_context(sample) or (None if sample.response.strip() else EMPTY)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        scores = np.full(len(samples), np.nan)
+        places = [i for i, sample in enumerate(samples) if not self.unscorable(sample)]
+        replies = [samples[i].response for i in places]
+        after, tokens = self._scored([context(samples[i])[-self.turns :] for i in places], replies)
+        alone, _ = self._scored([()] * len(places), replies)
+        scores[places] = (after - alone) / (tokens if self.over == "mean" else 1)
+        return score_rows(scores)
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _scored(self, contexts: Sequence[tuple[str, ...]], replies: Sequence[str]) -> tuple[Any, Any]:
+        found: tuple[Any, Any] = self._scorer().reply_scores(contexts, replies, layout=self.layout)
+        return found
+
+    def _scorer(self) -> Any:
+        return loaded("metric 'pmi'", SCORER, self.model, longest=self.longest)

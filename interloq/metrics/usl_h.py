@@ -1,0 +1,94 @@
+"""USL-H, a hierarchy of three qualities (Phy et al., 2020): a reply that cannot be understood need not make sense.
+
+score = ( w₁·U + w₂·U·S + w₃·U·S·L ) / ( w₁ + w₂ + w₃ )
+
+U is `valid`: is the reply well formed? S is `next`: does it follow? L is `mlm`: how much does it say? L is put on a
+scale from 0 to 1 by two `bounds`: (l − low) / (high − low), cut to [0, 1]. Without `bounds` they are those that the
+encoder of `mlm` has recorded from its log. An empty reply is scored 0: there is nothing to understand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from interloq.errors import InputError, SpecError
+from interloq.metrics.metric import Array, Metric, mean_value, score_rows
+from interloq.metrics.ruber import foundation, normalise
+from interloq.records import Sample
+from interloq.registry import Component, name_of
+
+SLACK = 1e-6  # that a score may lie outside of [0, 1]
+
+
+@dataclass(frozen=True)
+class UslH(Component):
+    valid: Metric = field(metadata={"kind": "metric"})
+    next: Metric = field(metadata={"kind": "metric"})
+    mlm: Metric = field(metadata={"kind": "metric"})
+    weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    bounds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _are_numbers(self.weights, 3) or min(self.weights) < 0 or not sum(self.weights):
+            raise SpecError(f"usl_h: weights must be three numbers, not below 0 nor all 0, got {self.weights!r}")
+        if self.bounds is not None and (not _are_numbers(self.bounds, 2) or self.bounds[0] >= self.bounds[1]):
+            raise SpecError(f"usl_h: bounds must be two numbers, the lower one first, got {self.bounds!r}")
+
+    def built_with(self) -> str:
+        """The models of all parts, and the bounds."""
+        low, high = self._bounds()
+        parts = {"valid": self.valid, "next": self.next, "mlm": self.mlm}
+        return ",".join(
+            [*(f"{name}[{foundation(part)}]" for name, part in parts.items()), f"bounds[{low!r}..{high!r}]"]
+        )
+
+    def unscorable(self, sample: Sample) -> str | None:
+        reason = self.valid.unscorable(sample) or self.next.unscorable(sample)
+        return reason or (self.mlm.unscorable(sample) if sample.response.strip() else None)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        scores = np.array([np.nan if self.unscorable(sample) else 0.0 for sample in samples])
+        filled = [i for i, sample in enumerate(samples) if scores[i] == 0 and sample.response.strip()]
+        if filled:
+            scores[filled] = self._scores([samples[i] for i in filled])
+        return score_rows(scores)
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _scores(self, samples: Sequence[Sample]) -> Array:
+        understood, sensible = (_share(part, samples) for part in (self.valid, self.next))
+        said = normalise(self.mlm.value(self.mlm.stats(samples)), *self._bounds())
+        levels = np.stack([understood, understood * sensible, understood * sensible * said])
+        return np.asarray(np.array(self.weights) @ levels / sum(self.weights))
+
+    def _bounds(self) -> tuple[float, float]:
+        if self.bounds is not None:
+            return self.bounds
+        recorded = getattr(self.mlm, "usual", None)
+        if recorded is None:
+            raise InputError(f"usl_h does not know the bounds of {name_of(self.mlm)}", cure="give bounds=(low,high)")
+        low, high = recorded()
+        return low, high
+
+
+def _share(part: Metric, samples: Sequence[Sample]) -> Array:
+    """Scores of a part from 0 to 1."""
+    found = part.value(part.stats(samples))
+    if outside := [score for score in found.tolist() if not -SLACK <= score <= 1 + SLACK]:
+        raise InputError(
+            f"usl_h multiplies scores from 0 to 1, and {name_of(part)} gave {outside[0]!r}",
+            cure="choose a metric with that range, such as valid or relevance",
+        )
+    return np.clip(found, 0, 1)
+
+
+def _are_numbers(values: object, n: int) -> bool:
+    if not isinstance(values, tuple) or len(values) != n:
+        return False
+    return all(isinstance(value, int | float) and math.isfinite(value) for value in values)

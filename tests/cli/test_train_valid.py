@@ -1,0 +1,105 @@
+"""`interloq train valid` as a user runs it, and one folder of examples for all three parts of USL-H."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_relevance import talks, tiny_encoder
+
+from interloq import evaluate, load, write
+from interloq.cli.main import main
+from interloq.errors import InputError
+from interloq.models.exchange_pairs import write_exchange_pairs
+from interloq.models.pair_tokens import PairTokens
+from interloq.models.relevance_examples import Exchanges
+from interloq.models.subwords import Subwords
+from interloq.records import Sample
+
+QUICK = ["--learning-rate", ".003", "--device", "cpu", "--epochs", "1", "--batch", "32"]
+SCORER = ["--encoder", "encoder", "--reply", "12", *QUICK]
+
+
+@pytest.fixture
+def work(folder: Path) -> Path:
+    tiny_encoder(folder / "encoder")
+    rows = [{"id": f"talk{i}", "turns": [{"text": text} for text in turns]} for i, turns in enumerate(talks(40))]
+    (folder / "talks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    capsys.readouterr()
+    assert main(["train", *arguments, "--json"]) == 0, capsys.readouterr().err
+    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return facts
+
+
+def test_dialogues_become_a_scorer(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["train", "valid", "talks.jsonl", "-o", "out", *SCORER]
+    assert main(command) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("out: Relevance(negatives='spoiled',")
+    assert "of spoiled replies" in out
+    assert "epoch 1 of 1" in err
+    assert not (work / "out" / "work").exists()
+    assert json.loads((work / "out" / "model.json").read_text())["kind"] == "valid"
+    write("samples.jsonl", [Sample("a", (), "we like tea .")], kind="samples")
+    assert main(["score", "samples.jsonl", "-m", "valid(model='out')"]) == 0
+    assert main(command) == 0
+    assert "out is trained already" in capsys.readouterr().err
+
+
+def test_one_folder_of_examples_will_do_for_all_parts(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = shown(capsys, "valid", "talks.jsonl", "-o", "first", "--examples", "kept", *SCORER)
+    (work / "talks.jsonl").unlink()
+    again = shown(capsys, "valid", "-o", "valid", "--examples", "kept", *SCORER)
+    assert first["weights"] == again["weights"]
+    shown(capsys, "relevance", "-o", "next", "--examples", "kept", "--negatives", "random", "--context", "24", *SCORER)
+    facts = shown(capsys, "adapt", "--model", "encoder", "-o", "mlm", "--examples", "kept", *QUICK)
+    assert facts["pairs"]["train"] + facts["pairs"]["dev"] == 40 * 3
+    write("samples.jsonl", [Sample("a", ["tea ?"], "we like tea .")], kind="samples")
+    parts = "valid=valid(model='valid'),next=relevance(model='next'),mlm=mlm(model='mlm',mode='surprise')"
+    assert 0 < evaluate(f"usl_h({parts})", load("samples.jsonl")).value < 1
+
+
+def test_pairs_of_examples_are_those_of_the_log(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown(capsys, "valid", "talks.jsonl", "-o", "out", "--examples", "kept", *SCORER)
+    subwords = Subwords(work / "encoder", longest=6)
+    made = write_exchange_pairs(Exchanges.load(work / "kept"), work / "pairs", subwords, dev=12)
+    assert PairTokens.load(work / "pairs").dev == made.dev > 0
+    rows = [[made.texts(row[[column]])[0].tolist() for column in (0, 1)] for row in made.pairs]
+    wanted = [[subwords.texts([text])[0].tolist() for text in pair] for turns in talks(40) for pair in pairwise(turns)]
+    assert sorted(rows) == sorted(wanted)
+    assert not set(made.rows("dev")[:, 0].tolist()) & set(made.rows("train")[:, 0].tolist())
+
+
+def test_what_is_wrong_is_said(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown(capsys, "valid", "talks.jsonl", "-o", "out", "--examples", "kept", *SCORER)
+    tiny_encoder(work / "other")
+    text = (work / "other" / "tokenizer.json").read_text().replace('"tea"', '"tee"')
+    (work / "other" / "tokenizer.json").write_text(text)
+    for arguments, says in (
+        (["valid", "-o", "a", *SCORER], "nothing to train on"),
+        (["valid", "none.jsonl", "-o", "a", *SCORER], "no file 'none.jsonl'"),
+        (["valid", "talks.jsonl", "-o", "a", "--shuffled", "-1", *SCORER], "must not be below 0"),
+        (["valid", "talks.jsonl", "-o", "a", "--encoder", "encoder", "--reply", "0", *QUICK], "reply must be above 0"),
+        (["relevance", "talks.jsonl", "-o", "out", "--context", "24", *SCORER], "holds a 'valid', not a 'relevance'"),
+        (["relevance", "talks.jsonl", "-o", "a", "--context", "0", *SCORER], "only a spoiled reply is wrong"),
+        (["adapt", "-o", "a", "--model", "encoder", *QUICK], "name logs to train on, or --examples"),
+        (["adapt", "talks.jsonl", "--examples", "kept", "-o", "a", "--model", "encoder", *QUICK], "and not both"),
+        (["adapt", "--examples", "none", "-o", "a", "--model", "encoder", *QUICK], "no exchanges can be read"),
+        (["adapt", "--examples", "kept", "-o", "a", "--model", "other", *QUICK], "made with another tokenizer"),
+    ):
+        assert main(["train", *arguments]) != 0
+        assert says in capsys.readouterr().err
+
+
+def test_bad_settings_reach_python_users_too() -> None:
+    from interloq.models.relevance_settings import Relevance
+
+    with pytest.raises(InputError, match="only a spoiled reply is wrong"):
+        Relevance(context=0)

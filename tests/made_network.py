@@ -1,0 +1,50 @@
+"""Small networks with random weights, in the layout of Hugging Face: what all that tests make have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+LETTERS = [chr(ord("a") + i) for i in range(26)]
+
+
+def sizes(dimensions: int = 32, inner: int = 64, *, layers: int = 2) -> dict[str, Any]:
+    """Those of a BERT, and of all that name theirs like it."""
+    return {
+        "hidden_size": dimensions,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 2,
+        "intermediate_size": inner,
+    }
+
+
+def word_pieces(words: Iterable[str]) -> Any:
+    """A BERT's tokenizer: special tokens, and these pieces in their order. One that comes twice has its last place."""
+    return transformers.BertTokenizer(vocab={word: i for i, word in enumerate([*SPECIAL, *words])})
+
+
+def random_network(
+    kind: str, *, whole: Any = transformers.AutoModel, seed: int = 0, spread: float = 0.0, **config: Any
+) -> Any:
+    """`whole` is the class of transformers that adds a head. `spread` makes weights larger than a fresh network's."""
+    made = transformers.AutoConfig.for_model(kind, **config)
+    torch.manual_seed(seed)
+    network = whole.from_config(made)
+    if spread:
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter += spread * torch.randn_like(parameter)
+    return network
+
+
+def save(folder: Path, network: Any, tokenizer: Any = None) -> Path:
+    transformers.logging.disable_progress_bar()
+    network.save_pretrained(folder)
+    if tokenizer is not None:
+        tokenizer.save_pretrained(folder)
+    return folder
