@@ -27,40 +27,34 @@ nothing but the dialogues and, for what was not scored yet, the judge. The exit 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
-from itertools import combinations, islice, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bipartite_bots import CONTEXT, QUICK, Job, Sizes, known_order, made, partners, say, targets
+from bipartite_making import prepare, train, trained
 
-from interloq import Dialogue, InputError, InterloqError, Score, Turn, load, read, write
+from interloq import Dialogue, InputError, InterloqError, Score, load, write
 from interloq.cli.output import interval, number, print_json, print_table
-from interloq.data.archives import read_files, text_lines
 from interloq.data.follow_ups import read_follow_ups
 from interloq.data.jsonl import header
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
 from interloq.meta.rank import Standing, rank
 from interloq.metrics.evaluate import bootstrap_counts, evaluate_all, percentile_interval
 from interloq.metrics.metric import Array
-from interloq.models.store import write_json
-from interloq.play.bot import Bot, Reply, generator
+from interloq.play.bot import Bot
 from interloq.play.openings import Opening, read_openings
 from interloq.play.partners import load_partners, partner_set, save_partners
 from interloq.play.run import plan, play
 from interloq.play.samples import samples
 from interloq.play.schedule import SCHEMES
 from interloq.play.talk import close_all, kind_of, troubles
-from interloq.records import Pair
-from interloq.registry import Component, create
-from interloq.signature import file_fingerprint, fingerprint, signature
+from interloq.signature import file_fingerprint
 
 STAGES = ("prepare", "train", "play", "score")
 DIMENSIONS = ("specificity", "sensibleness", "overall")
@@ -71,60 +65,7 @@ PUBLISHED: Mapping[str, tuple[float, float, float]] = {
     "all-play-all": (0.90, 0.75, 0.85),
     "bipartite": (0.90, 0.75, 0.85),
 }
-HOT, MIXED, RETRIEVAL, CHAT, CHAT_HOT, TUNED = "lm hot", "lm mixed up", "retrieval", "chat", "chat hot", "tuned"
-JUDGE, OTHER = "judge", "other"
-SEEDS = {"lm": 0, OTHER: 1, JUDGE: 2}  # of the weights that they start from
-POSITIONS, CONTEXT = 512, 64  # CONTEXT: they learn from pairs, so they are shown little more than a pair
-LONGEST = 200  # characters of a reddit text: what is longer is no chat
-PERSONA = "You are a friendly person in a chat. Answer in one short sentence."
-END = "<|endoftext|>"
-DROPPED = 0.3  # of the words that are mixed up
 DECIMALS = 12  # of means, so that equal means tie whatever the order of summing
-_CLITIC = re.compile(r"\s*'\s*(?=(?:s|t|m|d|ll|re|ve)\b)", re.IGNORECASE)
-_BEFORE = re.compile(r"\s+(?=[.,!?;:])")
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How large everything is; what was made with other sizes is refused."""
-
-    budgets: tuple[int, ...] = (0, 2_500, 25_000, 250_000)  # pairs of the four language models
-    epochs: int = 4
-    batch: int = 128
-    shape: tuple[int, int] = (6, 384)  # layers, dimensions
-    judge_shape: tuple[int, int] = (8, 512)
-    vocabulary: int = 8_000  # where no tokenizer is given
-    max_tokens: int = 32
-    exchanges: int = 5
-
-
-QUICK = Sizes((0, 20, 60, 200), 2, 16, (1, 32), (1, 64), 400, 4, 2)
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    data: Path
-    work: Path
-    sizes: Sizes
-    lm: str
-    relevance: str
-    judge: str
-    layout: str
-    device: str
-    openings: int
-    repeats: int
-    resamples: int
-    left_out: frozenset[str]
-    models: tuple[str, ...]  # to train; all if empty
-
-    @property
-    def group(self) -> dict[str, int]:
-        """The four by name, the least trained first."""
-        return {f"lm-{budget}": budget for budget in self.sizes.budgets}
-
-    @property
-    def judge_folder(self) -> str:
-        return self.judge or self.lm or str(self.work / JUDGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,327 +89,6 @@ class Figure:
     spearman_ci: tuple[float, float] | None
     published: float | None
     standings: tuple[Standing, ...]
-
-
-@dataclass(frozen=True)
-class MixedUp(Component):
-    """Says what another bot says, without some of the words and with the rest in any order."""
-
-    good: str  # the spec of a bot
-
-    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
-        found = self._bot.replies(dialogues, seeds)
-        return [
-            replace(reply, text=mixed_up(reply.text, generator(seed, turns)))
-            for reply, turns, seed in zip(found, dialogues, seeds, strict=True)
-        ]
-
-    def signature(self) -> str:
-        return signature(replace(self, good=""), of=fingerprint(self._bot.signature()), dropped=DROPPED)
-
-    @cached_property
-    def _bot(self) -> Bot:
-        bot: Bot = create(self.good, kind="bot")
-        return bot
-
-
-def mixed_up(text: str, rng: np.random.Generator) -> str:
-    words = text.split()
-    kept = [word for word, lot in zip(words, rng.random(len(words)), strict=True) if lot >= DROPPED] or words[:1]
-    return " ".join(kept[i] for i in rng.permutation(len(kept)))
-
-
-# ---- who plays, and what is known of them ----------------------------------------------------------------------------
-
-
-def targets(job: Job) -> dict[str, str]:
-    """Name → spec; `mixed:` stands before the spec of the bot whose words are mixed up."""
-    best = f"lm-{job.sizes.budgets[-1]}"
-    found = {name: _small(job, name) for name in job.group}
-    found |= {HOT: _small(job, best, temperature=1.5), MIXED: f"mixed:{_small(job, best)}"}
-    found |= {RETRIEVAL: f"retrieval(index={str(job.work / 'index-train')!r})", "eliza": "eliza", "echo": "echo"}
-    if job.lm:
-        found |= {CHAT: _chat(job, 0.7), CHAT_HOT: _chat(job, 1.5), TUNED: _small(job, TUNED)}
-    return {name: spec for name, spec in found.items() if name not in job.left_out}
-
-
-def partners(job: Job) -> dict[str, str]:
-    """None of them is a target: other weights, other temperatures, another pool."""
-    least, more = other_models(job)
-    found = {
-        least: _small(job, least),
-        more: _small(job, more),
-        f"{more} warm": _small(job, more, temperature=1.1),
-        f"{more} greedy": _small(job, more, temperature=0.0),
-        "retrieval other": f"retrieval(index={str(job.work / 'index-other')!r},k=5)",
-        "retrieval ten": f"retrieval(index={str(job.work / 'index-train')!r},k=10)",
-        "eliza en": "eliza(language='en')",
-    }
-    if job.lm:
-        found["chat warm"] = _chat(job, 1.0)
-    return {name: spec for name, spec in found.items() if name not in job.left_out}
-
-
-def other_models(job: Job) -> tuple[str, str]:
-    """The partners that are trained: from another start, with the two budgets in the middle."""
-    return f"{OTHER}-{job.sizes.budgets[1]}", f"{OTHER}-{job.sizes.budgets[2]}"
-
-
-def known_order(job: Job) -> list[tuple[str, str]]:
-    """Better, worse: what must hold however the bots are judged. All else is left open."""
-    group = list(job.group)
-    best, untrained = group[-1], group[0]
-    found = [(better, worse) for worse, better in combinations(group, 2)]
-    found += [(best, HOT), (best, MIXED), (RETRIEVAL, MIXED)]
-    found += [(better, untrained) for better in (RETRIEVAL, "eliza", CHAT, TUNED)]
-    found += [(better, "echo") for better in (RETRIEVAL, "eliza", CHAT, TUNED)]
-    found += [(CHAT, CHAT_HOT), (CHAT, best), (CHAT, MIXED), (TUNED, best), (TUNED, MIXED)]
-    names = targets(job)
-    return [pair for pair in found if pair[0] in names and pair[1] in names]
-
-
-def _small(job: Job, name: str, *, temperature: float = 0.7) -> str:
-    """One of the models trained here; without any pairs it is the start itself."""
-    kind, _, budget = name.partition("-")
-    folder = job.work / (_start(kind) if budget == "0" else name)
-    return (
-        f"hf(model={str(folder)!r},temperature={temperature!r},max_tokens={job.sizes.max_tokens},chat=False,"
-        f"separator='eos',context={CONTEXT},batch=512,device={job.device!r})"
-    )
-
-
-def _chat(job: Job, temperature: float) -> str:
-    return (
-        f"hf(model={job.lm!r},temperature={temperature},max_tokens={job.sizes.max_tokens},system_prompt={PERSONA!r},"
-        f"device={job.device!r})"
-    )
-
-
-def made(specs: Mapping[str, str]) -> dict[str, Bot]:
-    """Equal specs are one bot."""
-    each: dict[str, Bot] = {}
-    for spec in specs.values():
-        of = spec.removeprefix("mixed:")
-        each.setdefault(spec, create(spec, kind="bot") if of == spec else MixedUp(of))
-    return {name: each[spec] for name, spec in specs.items()}
-
-
-# ---- prepare: pairs, openings, indexes, starts -----------------------------------------------------------------------
-
-
-def prepare(job: Job, *, indexes: bool = True) -> None:
-    """All that training and playing start from; the known order is written before anything is played.
-
-    Indexes can be left out: several processes may train side by side, but an index is written by one.
-    """
-    job.work.mkdir(parents=True, exist_ok=True)
-    settings = {**asdict(job.sizes), "tokenizer": _tokenizer_of(job)}
-    _same_as_before(job.work / "settings.json", json.loads(json.dumps(settings)))
-    write_json(job.work / "known_order.json", {"pairs": known_order(job), "targets": sorted(targets(job))})
-    if not (job.work / "pool.jsonl").exists():
-        _say("pairs and openings")
-        for part in ("train", "other"):
-            write(job.work / f"{part}.jsonl", dailydialog(job.data, part), kind="pairs")
-        _write_openings(job)
-        write(job.work / "pool.jsonl", _pool(job), kind="pairs")
-    _check_pool(job)
-    for part in ("train", "other") if indexes else ():
-        if any(f"index-{part}" in spec for spec in [*targets(job).values(), *partners(job).values()]):
-            _index(job.work, part)
-    for kind in SEEDS:
-        _write_start(job, kind)
-
-
-def dailydialog(data: Path, part: str) -> Iterator[Pair]:
-    """Neighbouring utterances of the training dialogues, or of the validation ones (`other`)."""
-    for place, turns in enumerate(_dialogues(data, "validation" if part == "other" else part)):
-        for i, (first, second) in enumerate(pairwise(turns)):
-            yield Pair(f"dailydialog/{part}/{place}/{i}", first, second)
-
-
-def _dialogues(data: Path, part: str) -> Iterator[list[str]]:
-    path = next((p for p in (data / "dailydialog", data / "dailydialog.tar.gz") if p.exists()), None)
-    if path is None:
-        raise InputError(f"no dailydialog in {str(data)!r}", cure="put dailydialog/ or dailydialog.tar.gz there")
-    (file,) = read_files(path, (f"{part}/dialogues_{part}.txt",))
-    for line in text_lines(file):
-        yield [tidy(turn) for turn in line.split("__eou__") if turn.strip()]
-
-
-def tidy(text: str) -> str:
-    """The data stand as tokens (`I ' ll go , too .`); bots should learn to write as people do."""
-    return _BEFORE.sub("", _CLITIC.sub("'", text.replace("’", "'"))).strip()
-
-
-def _pool(job: Job) -> list[Pair]:
-    """What the language models learn from, in an order by lot: a smaller budget is a part of every greater one."""
-    pairs = list(load(job.work / "train.jsonl", kind="pairs"))
-    if (reddit := job.data / "reddit_pairs.jsonl.xz").exists():
-        short = (
-            pair for pair in read(reddit, kind="pairs") if max(map(len, (pair.utterance, pair.response))) <= LONGEST
-        )
-        pairs += [replace(pair, id=f"reddit/{pair.id}", thread="") for pair in short]
-    return sorted(pairs, key=lambda pair: fingerprint(pair.id))
-
-
-def _check_pool(job: Job) -> None:
-    wanted = job.sizes.budgets[-1]
-    there = sum(1 for _ in islice(read(job.work / "pool.jsonl", kind="pairs"), wanted))
-    if there < wanted:
-        raise InputError(
-            f"the largest budget is {wanted:,} pairs, but there are {there:,}",
-            cure="put reddit_pairs.jsonl.xz into the data folder and name another --work, or lower --budgets",
-        )
-
-
-def _write_openings(job: Job) -> None:
-    """Test dialogues whose first two utterances stand in no log that a bot answers from."""
-    logs = (pair for part in ("train", "other") for pair in read(job.work / f"{part}.jsonl", kind="pairs"))
-    known = {text.casefold() for pair in logs for text in (pair.utterance, pair.response)}
-    seen: set[tuple[str, str]] = set()
-    lines = []
-    for place, turns in enumerate(_dialogues(job.data, "test"), start=1):
-        given = turns[0], turns[1] if len(turns) > 1 else ""
-        if all(given) and given not in seen and not {text.casefold() for text in given} & known:
-            seen.add(given)
-            lines.append(Dialogue(f"dd-{place}", [Turn(text) for text in given]))
-    write(job.work / "openings.jsonl", lines, kind="dialogues")
-
-
-def _index(work: Path, part: str) -> None:
-    from interloq.retrieve.index import create_index
-
-    pairs = work / f"{part}.jsonl"
-    create_index(work / f"index-{part}", "bm25").add(read(pairs, kind="pairs"), source=file_fingerprint(pairs))
-
-
-def _start(kind: str) -> str:
-    return f"start-{kind}"
-
-
-def _tokenizer_of(job: Job) -> str:
-    return file_fingerprint(Path(job.lm) / "tokenizer.json") if job.lm else "own"
-
-
-def _write_start(job: Job, kind: str) -> None:
-    """A LLaMA with random weights; the weights come last and say that all is there."""
-    import torch
-    import transformers
-
-    folder = job.work / _start(kind)
-    if (folder / "model.safetensors").exists():
-        return
-    tokenizer = _tokenizer(job)
-    layers, width = job.sizes.judge_shape if kind == JUDGE else job.sizes.shape
-    config = transformers.LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=width,
-        intermediate_size=8 * width // 3,
-        num_hidden_layers=layers,
-        num_attention_heads=max(1, width // 64),
-        max_position_embeddings=POSITIONS,
-        tie_word_embeddings=True,
-        bos_token_id=tokenizer.eos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=None,
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(SEEDS[kind])
-        network = transformers.AutoModelForCausalLM.from_config(config)
-    tokenizer.save_pretrained(folder)
-    transformers.logging.disable_progress_bar()
-    network.save_pretrained(folder)
-
-
-def _tokenizer(job: Job) -> Any:
-    """The base's, without its template and with its end token for a start token; or pieces of bytes of the pool."""
-    import tokenizers
-    import transformers
-
-    if job.lm:
-        found = transformers.AutoTokenizer.from_pretrained(job.lm, local_files_only=True)
-        found.chat_template, found.bos_token = None, found.eos_token
-        return found
-    if (job.work / "tokenizer" / "tokenizer.json").exists():
-        return transformers.AutoTokenizer.from_pretrained(job.work / "tokenizer", local_files_only=True)
-    _say("a tokenizer")
-    own = tokenizers.Tokenizer(tokenizers.models.BPE())
-    own.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    own.decoder = tokenizers.decoders.ByteLevel()
-    trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=job.sizes.vocabulary,
-        special_tokens=[END],
-        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    pairs = islice(read(job.work / "pool.jsonl", kind="pairs"), job.sizes.budgets[-1])
-    own.train_from_iterator((text for pair in pairs for text in (pair.utterance, pair.response)), trainer)
-    made = transformers.PreTrainedTokenizerFast(tokenizer_object=own, eos_token=END, bos_token=END)
-    made.save_pretrained(job.work / "tokenizer")
-    return made
-
-
-def _same_as_before(path: Path, settings: dict[str, Any]) -> None:
-    if not path.exists():
-        write_json(path, settings)
-        return
-    before = json.loads(path.read_text("utf-8"))
-    for name in settings:
-        if before.get(name) != settings[name]:
-            raise InputError(
-                f"the work folder was made with {name} {before.get(name)}, now it is {settings[name]}",
-                cure="name another --work",
-                where=str(path),
-            )
-
-
-# ---- train -----------------------------------------------------------------------------------------------------------
-
-
-def models(job: Job) -> dict[str, int]:
-    """Name → pairs that it learns from."""
-    own = {name: budget for name, budget in job.group.items() if budget}
-    others = {name: int(name.rpartition("-")[2]) for name in other_models(job)}
-    most = job.sizes.budgets[-1]
-    return own | others | ({TUNED: most} if job.lm else {}) | ({} if job.judge or job.lm else {JUDGE: most})
-
-
-def train(job: Job) -> None:
-    every = models(job)
-    if strange := sorted(set(job.models) - every.keys()):
-        raise InputError(f"no model is called {strange[0]!r}", cure=f"choose from: {', '.join(every)}")
-    for name in job.models or every:
-        _learn(job, name, every[name])
-
-
-def _learn(job: Job, name: str, budget: int) -> None:
-    """As `interloq train adapt --objective lm` does it, with the same options for all that start from nothing."""
-    from interloq.models.adapt import train as adapt
-    from interloq.models.adapt_settings import ADAPT, SCRATCH, Adaptation
-
-    pool, kind = job.work / "pool.jsonl", name.partition("-")[0]
-    seed, epochs = SEEDS.get(kind, 0), job.sizes.epochs
-    training = replace(ADAPT, epochs=1) if kind == TUNED else replace(SCRATCH, epochs=epochs, patience=epochs)
-    adapt(
-        lambda: islice(read(pool, kind="pairs"), budget),
-        job.work / name,
-        job.lm if kind == TUNED else job.work / _start(kind),
-        Adaptation("lm", batch=job.sizes.batch, tokens=128 * job.sizes.batch, longest=64, seed=seed),
-        replace(training, seed=seed),
-        source=f"{file_fingerprint(pool)}-{budget}",
-        device=job.device,
-        say=lambda line: _say(f"{name}: {line}"),
-    )
-
-
-def _trained(job: Job) -> dict[str, dict[str, Any]]:
-    """Pairs and perplexity on held-out pairs, before and after, of what was trained."""
-    found = {}
-    for name in models(job):
-        if (path := job.work / name / "adapted.json").exists():
-            facts = json.loads(path.read_text("utf-8"))
-            found[name] = {"pairs": facts["pairs"], "before": facts["before"], "after": facts["after"]}
-    return found
 
 
 # ---- play ------------------------------------------------------------------------------------------------------------
@@ -503,7 +123,7 @@ def _play(
         limit=job.openings,
     )
     tally = play(planned, dialogues_file(job, scheme))
-    _say(f"{scheme}: {tally.dialogues:,} dialogues, {tally.resumed:,} of them from before")
+    say(f"{scheme}: {tally.dialogues:,} dialogues, {tally.resumed:,} of them from before")
     return {"dialogues": tally.dialogues, "resumed": tally.resumed}
 
 
@@ -546,7 +166,7 @@ def scored(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> dict[str, li
     found = {name: load(path, kind="scores") for name, path in paths.items() if _fresh(path, facts, behind)}
     todo = {name: spec for name, spec in metrics(job).items() if name not in found}
     if todo:
-        _say(f"{scheme}: scoring by {', '.join(todo)}")
+        say(f"{scheme}: scoring by {', '.join(todo)}")
         judged = list(samples(dialogues))
         system_of = {sample.id: sample.system for sample in judged}
         for name, results in zip(todo, evaluate_all(list(todo.values()), judged), strict=True):
@@ -631,7 +251,7 @@ def results(job: Job, played: Mapping[str, Mapping[str, int]]) -> dict[str, Any]
         "partner_set": load_partners(job.work / "partners.json").hash,
         "partners": [partner.name for partner in load_partners(job.work / "partners.json").partners],
         "judge": Path(job.judge_folder).name,
-        "trained": _trained(job),
+        "trained": trained(job),
         "schemes": {},
     }
     for scheme in SCHEMES:
@@ -714,10 +334,6 @@ def _place(standing: Mapping[str, Any] | None) -> str:
         return "no score"
     ranks = standing["rank_range"]
     return f"{standing['rank']} ({ranks[0]}–{ranks[1]}) {standing['score']:.3f}"
-
-
-def _say(line: str) -> None:
-    print(f"bipartite: {line}", file=sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -22,6 +22,8 @@ from interloq.play.partners import load_partners
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))
 import bipartite
+import bipartite_bots
+import bipartite_making
 
 PEOPLE = ("we", "you", "they", "my friends", "the children", "some people", "both of us", "the neighbours")
 DOING = ("saw", "liked", "left", "found", "painted", "sold", "wanted", "missed")
@@ -144,34 +146,34 @@ def test_scores_are_kept_without_the_models(
 
 def test_partners_are_no_targets(options: list[str]) -> None:
     job = bipartite._job(bipartite._parser().parse_args(options))
-    judged, others = bipartite.targets(job), bipartite.partners(job)
+    judged, others = bipartite_bots.targets(job), bipartite_bots.partners(job)
     assert len(judged) >= 8
     assert len(others) >= 6
     assert not set(judged.values()) & set(others.values())
     assert [partner.name for partner in load_partners(job.work / "partners.json").partners] == sorted(others)
     written = json.loads((job.work / "known_order.json").read_text("utf-8"))
-    assert list(map(tuple, written["pairs"])) == bipartite.known_order(job)
+    assert list(map(tuple, written["pairs"])) == bipartite_bots.known_order(job)
 
 
 def test_a_base_model_takes_part(data: Path, tmp_path: Path) -> None:
     lm = tiny_lm(tmp_path / "base", "llama")
     options = ["--data", str(data), "--work", str(tmp_path / "work"), "--quick", "--lm", str(lm), "--without", "echo"]
     job = bipartite._job(bipartite._parser().parse_args(options))
-    assert {"chat", "chat hot"} <= bipartite.targets(job).keys()
-    known = bipartite.known_order(job)
+    assert {"chat", "chat hot"} <= bipartite_bots.targets(job).keys()
+    known = bipartite_bots.known_order(job)
     assert ("chat", "chat hot") in known
     assert not any("echo" in pair for pair in known)
-    assert "judge" not in bipartite.models(job)
-    bipartite.prepare(job)
-    bots = bipartite.made(
-        {name: spec for name, spec in bipartite.targets(job).items() if name.startswith(("chat", "lm-0"))}
+    assert "judge" not in bipartite_making.models(job)
+    bipartite_making.prepare(job)
+    bots = bipartite_bots.made(
+        {name: spec for name, spec in bipartite_bots.targets(job).items() if name.startswith(("chat", "lm-0"))}
     )
     turns = [Turn("how was it ?", "a")]
     assert all(len(bot.replies([turns], [1])) == 1 for bot in bots.values())
 
 
 def test_words_are_mixed_up_by_the_seed(options: list[str]) -> None:
-    bot = bipartite.MixedUp("echo")
+    bot = bipartite_bots.MixedUp("echo")
     said = " ".join(map(str, range(40)))
     turns = [Turn(said, "a")]
     first, again, other = (reply.text for reply in bot.replies([turns] * 3, [1, 1, 2]))
@@ -179,7 +181,7 @@ def test_words_are_mixed_up_by_the_seed(options: list[str]) -> None:
     assert set(first.split()) < set(said.split())
     assert first.split() != sorted(first.split(), key=int)
     assert "echo" not in bot.signature()
-    assert bot.signature() != bipartite.MixedUp("eliza").signature()
+    assert bot.signature() != bipartite_bots.MixedUp("eliza").signature()
 
 
 def test_pairs_without_scores_do_not_count() -> None:
