@@ -23,6 +23,7 @@ from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.encoder_trial import layers_of, tried
 from interloq.models.memory import cut_to_fit
+from interloq.models.packed_linear import pack
 from interloq.models.pretrained import (
     check_fit,
     load_network,
@@ -89,6 +90,8 @@ class Encoder:
         self._habits = tried(model, self.layer, self._pad, str(self.folder))
         check_fit(self._tokenizer.vocab_size, model, self.folder)
         self._model = model.to(self.device, self.precision)
+        if self.device.type == "cpu" and self.precision == torch.float32:
+            pack(self._model)
         self._cache = VectorCache.asked_for(cache)
 
     def encode(self, texts: Sequence[str]) -> Iterator[Encoded]:
