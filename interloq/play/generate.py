@@ -27,6 +27,7 @@ from interloq.models.processes import pick_device
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 TOKENS = 65_536  # of prompts in a batch, padding included
+PART = "\ufffd"  # what bytes that are no whole character are decoded to
 LIKELY = 512  # tokens among which the nucleus is looked for first
 POSITIONS = 1_024  # where the model names no limit
 CURE = "name a language model that writes text: causal, or an encoder with a decoder"
@@ -126,10 +127,10 @@ class Writer:
         return settings
 
     def _with(self, character: str) -> torch.Tensor:
-        """The tokens in which a character stands."""
+        """The tokens in which a character stands, or a part of one: bytes of it may be spread over several."""
         if character not in self._holding:
             texts = self.tokenizer.batch_decode([[i] for i in range(len(self.tokenizer))])
-            found = [i for i, text in enumerate(texts) if character in text]
+            found = [i for i, text in enumerate(texts) if character in text or PART in text]
             self._holding[character] = torch.tensor(found, dtype=torch.long, device=self.device)
         return self._holding[character]
 

@@ -146,6 +146,14 @@ def test_writing_stops_where_a_reply_is_whole(folders: dict[str, Path], separato
     assert cut > 2
 
 
+def test_a_character_may_come_in_parts(folders: dict[str, Path]) -> None:
+    writer: Any = hf(folders["gpt2"])._writer
+    for character in "a\né。":
+        last = writer.tokenizer(f"so {character}", add_special_tokens=False)["input_ids"][-1]
+        assert last in writer._with(character).tolist()
+    assert len(writer._with("a")) < len(writer.tokenizer)
+
+
 def test_the_end_token_ends_a_reply_by_itself(folders: dict[str, Path]) -> None:
     assert hf(folders["gpt2"], separator="eos")._prompts.stop == ""
     assert hf(folders["chat"])._prompts.stop == ""
