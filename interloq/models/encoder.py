@@ -41,6 +41,7 @@ Precision = Literal["auto", "float32", "bfloat16", "float16"]
 Ints = NDArray[np.int64]
 # tokens in a batch, padding included: what stays in a processor's cache, and what keeps a GPU busy
 TOKENS = {"cpu": 768, "cuda": 32_768}
+PROBED = 6  # tokens that are read to see whether packed weights serve
 TEXTS = 4096
 FEW = 2048  # texts tokenised at a time: a tokenizer says much more about each than is kept
 LIMIT = 2**20  # tokens of a text, for models that set none
@@ -91,7 +92,8 @@ class Encoder:
         check_fit(self._tokenizer.vocab_size, model, self.folder)
         self._model = model.to(self.device, self.precision)
         if self.device.type == "cpu" and self.precision == torch.float32:
-            pack(self._model)
+            row = torch.arange(PROBED)[None] % self._model.get_input_embeddings().num_embeddings
+            pack(self._model, lambda: self._read(row, torch.ones_like(row), False)[0])
         self._cache = VectorCache.asked_for(cache)
 
     def encode(self, texts: Sequence[str]) -> Iterator[Encoded]:

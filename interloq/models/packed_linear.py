@@ -1,19 +1,21 @@
 """Linear layers whose weights are laid out once for the processor's cache, not anew for every batch.
 
 oneDNN multiplies packed weights faster than the default library multiplies plain ones, a sixth on some processors. Its
-operation is not among those that torch promises to keep, so it is tried on every layer, and where it is missing or does
-not agree the plain layer stays. For reading alone: packed weights cannot learn.
+operation is not among those that torch promises to keep, and a network may want more of a layer than its product. So
+both are tried, and where a result is missing or does not agree the plain layers stay. For reading alone: packed weights
+cannot learn.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 ROWS = 768  # for which the layout is chosen; any number of rows works
 NEAR = 1e-4
-TROUBLE = (AttributeError, NotImplementedError, RuntimeError)
+TROUBLE = (AttributeError, NotImplementedError, RuntimeError, TypeError)
 
 
 class PackedLinear(torch.nn.Module):  # type: ignore[misc]
@@ -28,12 +30,25 @@ class PackedLinear(torch.nn.Module):  # type: ignore[misc]
 
 
 @torch.inference_mode()  # type: ignore[untyped-decorator]
-def pack(network: Any) -> None:
-    """Packs the linear layers of a network that is on the processor, in float32."""
-    for module in network.modules():
-        for name, child in module.named_children():
-            if type(child) is torch.nn.Linear and (packed := _packed(child)) is not None:
-                setattr(module, name, packed)
+def pack(network: Any, probe: Callable[[], torch.Tensor]) -> None:
+    """Packs the linear layers of a network on the processor, in float32; `probe` lets it calculate something."""
+    expected = probe()
+    plain = [
+        (module, name, child)
+        for module in network.modules()
+        for name, child in module.named_children()
+        if type(child) is torch.nn.Linear
+    ]
+    for module, name, child in plain:
+        if (packed := _packed(child)) is not None:
+            setattr(module, name, packed)
+    try:
+        agrees = torch.allclose(probe(), expected, rtol=NEAR, atol=NEAR)
+    except TROUBLE:
+        agrees = False
+    if not agrees:
+        for module, name, child in plain:
+            setattr(module, name, child)
 
 
 def _packed(plain: torch.nn.Linear) -> PackedLinear | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,10 @@ def network(*, bias: bool = True) -> torch.nn.Module:
     return torch.nn.Sequential(*parts, torch.nn.Sequential(torch.nn.Linear(8, 8, bias=bias))).eval()
 
 
+def prober(found: torch.nn.Module) -> Callable[[], torch.Tensor]:
+    return lambda: found(torch.ones(2, 24))
+
+
 def packed_layers(found: torch.nn.Module) -> int:
     return sum(isinstance(part, PackedLinear) for part in found.modules())
 
@@ -26,7 +31,7 @@ def packed_layers(found: torch.nn.Module) -> int:
 @given(st.integers(1, 9), st.integers(1, 40), st.booleans())
 def test_packed_layers_give_what_plain_ones_give(rows: int, tokens: int, bias: bool) -> None:
     plain, packed = network(bias=bias), network(bias=bias)
-    pack(packed)
+    pack(packed, prober(packed))
     assert packed_layers(packed) == 3
     states = torch.randn(rows, tokens, 24, generator=torch.Generator().manual_seed(rows))
     with torch.inference_mode():
@@ -35,7 +40,7 @@ def test_packed_layers_give_what_plain_ones_give(rows: int, tokens: int, bias: b
 
 def test_plain_weights_are_not_kept() -> None:
     found = network()
-    pack(found)
+    pack(found, prober(found))
     assert not [name for name, _ in found.named_parameters() if "weight" in name]
 
 
@@ -54,8 +59,24 @@ def test_without_the_operation_layers_stay_plain(kind: str, monkeypatch: pytest.
     }
     monkeypatch.setattr(torch, "ops", SimpleNamespace(mkldnn=operations[kind]))
     found = network()
-    pack(found)
+    pack(found, prober(found))
     assert packed_layers(found) == 0
+
+
+def test_a_network_that_asks_for_plain_weights_keeps_them() -> None:
+    class Asking(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = torch.nn.Linear(24, 8)
+
+        def forward(self, rows: torch.Tensor) -> torch.Tensor:
+            return self.dense(rows.to(self.dense.weight.dtype))
+
+    found = Asking()
+    expected = prober(found)()
+    pack(found, prober(found))
+    assert packed_layers(found) == 0
+    assert torch.equal(prober(found)(), expected)
 
 
 def test_kinds_of_layers_that_only_resemble_linear_ones_are_left_alone() -> None:
@@ -63,5 +84,5 @@ def test_kinds_of_layers_that_only_resemble_linear_ones_are_left_alone() -> None
         pass
 
     found = torch.nn.Sequential(Own(4, 4), torch.nn.Conv1d(4, 4, 1))
-    pack(found)
+    pack(found, lambda: found(torch.ones(4, 4)))
     assert packed_layers(found) == 0
