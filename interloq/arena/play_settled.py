@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.arena.running import check_metric, score_dialogues
-from interloq.arena.settle import ALPHA, FIRST, GROWTH, Look, Settled, plan_looks, rounds_of, watch
+from interloq.arena.settle import RULE, Look, Rule, Settled, plan_looks, rounds_of, watch
 from interloq.data.jsonl import read
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
@@ -29,12 +29,8 @@ def play_until_settled(
     plan: Plan,
     output: str | Path,
     metric: Metric,
+    rule: Rule = RULE,
     *,
-    alpha: float = ALPHA,
-    first: int = FIRST,
-    growth: float = GROWTH,
-    margin: float = 0.0,
-    lower_is_better: bool = False,
     batch: int | None = None,
     patience: float = 0.0,
     again: bool = False,
@@ -50,7 +46,7 @@ def play_until_settled(
     check_metric(metric)
     rounds = rounds_of(plan.matches)
     systems = len({match.target for match in plan.matches})
-    planned, _ = plan_looks(len(rounds), systems, alpha=alpha, first=first, growth=growth)
+    planned, _ = plan_looks(len(rounds), systems, rule)
     scores: list[Score] = []
 
     def scored() -> Iterator[Sequence[DialogueScore]]:
@@ -75,17 +71,7 @@ def play_until_settled(
             yield from _by_round(scores, dialogues, rounds[done:stop])
             done = stop
 
-    settled = watch(
-        scored(),
-        budget=len(rounds),
-        systems=systems,
-        alpha=alpha,
-        first=first,
-        growth=growth,
-        margin=margin,
-        lower_is_better=lower_is_better,
-        on_look=on_look,
-    )
+    settled = watch(scored(), rule, budget=len(rounds), systems=systems, on_look=on_look)
     return Played(settled, tuple(scores))
 
 

@@ -35,6 +35,34 @@ FIRST = 8  # rounds before the first look
 GROWTH = 1.3  # each look after so many times more rounds: few looks, and at most 30 % played in vain
 
 
+def _check(*checks: tuple[bool, str]) -> None:
+    for fine, message in checks:
+        if not fine:
+            raise InputError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When two systems are apart, and when to look."""
+
+    alpha: float = ALPHA
+    first: int = FIRST
+    growth: float = GROWTH
+    margin: float = 0.0  # differences within it do not matter
+    lower_is_better: bool = False
+
+    def __post_init__(self) -> None:
+        _check(
+            (0 < self.alpha < 1, f"alpha must lie between 0 and 1, got {self.alpha}"),
+            (self.first >= 2, f"the first look needs two rounds or more, got {self.first}"),
+            (self.growth > 1, f"growth must be above 1, got {self.growth}"),
+            (self.margin >= 0, f"margin must not be negative, got {self.margin}"),
+        )
+
+
+RULE = Rule()
+
+
 @dataclass(frozen=True, slots=True)
 class Gap:
     """Two neighbours in the ranking, the better first."""
@@ -84,14 +112,10 @@ class Settled:
 def settle(
     play_round: Callable[[int], Sequence[Dialogue]],
     score: Callable[[Sequence[Dialogue]], Iterable[Score]],
+    rule: Rule = RULE,
     *,
     budget: int,
     systems: int,
-    alpha: float = ALPHA,
-    first: int = FIRST,
-    growth: float = GROWTH,
-    margin: float = 0.0,
-    lower_is_better: bool = False,
     on_look: Callable[[Look], None] | None = None,
 ) -> Settled:
     """Play rounds 0, 1, … of at most `budget`, score each, and stop as soon as the order is settled."""
@@ -101,35 +125,19 @@ def settle(
             dialogues = play_round(number)
             yield dialogue_scores(score(dialogues), dialogues)
 
-    return watch(
-        rounds(),
-        budget=budget,
-        systems=systems,
-        alpha=alpha,
-        first=first,
-        growth=growth,
-        margin=margin,
-        lower_is_better=lower_is_better,
-        on_look=on_look,
-    )
+    return watch(rounds(), rule, budget=budget, systems=systems, on_look=on_look)
 
 
 def watch(
     rounds: Iterable[Sequence[DialogueScore]],
+    rule: Rule = RULE,
     *,
     budget: int,
     systems: int,
-    alpha: float = ALPHA,
-    first: int = FIRST,
-    growth: float = GROWTH,
-    margin: float = 0.0,
-    lower_is_better: bool = False,
     on_look: Callable[[Look], None] | None = None,
 ) -> Settled:
     """The same over rounds that are scored already; no more of them are taken than are needed."""
-    if not margin >= 0:
-        raise InputError(f"margin must not be negative, got {margin}")
-    planned, level = plan_looks(budget, systems, alpha=alpha, first=first, growth=growth)
+    planned, level = plan_looks(budget, systems, rule)
     columns: list[dict[str, float]] = []
     looks: list[Look] = []
     dialogues = unscored = 0
@@ -138,7 +146,7 @@ def watch(
         dialogues += len({row.dialogue for row in rows})
         unscored += sum(math.isnan(row.value) for row in rows)
         if len(columns) in planned:
-            looks.append(_look(columns, dialogues, level, margin, -1.0 if lower_is_better else 1.0))
+            looks.append(_look(columns, dialogues, level, rule.margin, -1.0 if rule.lower_is_better else 1.0))
             if on_look:
                 on_look(looks[-1])
             if looks[-1].settled or len(columns) == budget:
@@ -147,31 +155,21 @@ def watch(
     return Settled(ended, len(columns), dialogues, unscored, tuple(looks), level, budget)
 
 
-def _check(budget: int, systems: int, alpha: float, first: int, growth: float) -> None:
-    checks = (
+def plan_looks(budget: int, systems: int, rule: Rule = RULE) -> tuple[list[int], float]:
+    """After how many rounds to look, the last time at the end; and the error each pair may have at each look."""
+    _check(
         (budget >= 2, f"the budget must be two rounds or more, got {budget}"),
         (systems >= 2, f"there must be two systems or more, got {systems}"),
-        (0 < alpha < 1, f"alpha must lie between 0 and 1, got {alpha}"),
-        (first >= 2, f"the first look needs two rounds or more, got {first}"),
-        (growth > 1, f"growth must be above 1, got {growth}"),
     )
-    for fine, message in checks:
-        if not fine:
-            raise InputError(message)
-
-
-def plan_looks(
-    budget: int, systems: int, *, alpha: float = ALPHA, first: int = FIRST, growth: float = GROWTH
-) -> tuple[list[int], float]:
-    """After how many rounds to look, the last time at the end; and the error each pair may have at each look."""
-    _check(budget, systems, alpha, first, growth)
     pairs = systems * (systems - 1) // 2
-    looks = [min(first, budget)]
+    looks = [min(rule.first, budget)]
     while looks[-1] < budget:
-        looks.append(min(budget, max(looks[-1] + 1, round(looks[-1] * growth))))
-    useful = [n for n in looks if 2.0 ** (1 - n) <= alpha / (len(looks) * pairs)]  # earlier looks could find nothing
+        looks.append(min(budget, max(looks[-1] + 1, round(looks[-1] * rule.growth))))
+    useful = [
+        n for n in looks if 2.0 ** (1 - n) <= rule.alpha / (len(looks) * pairs)
+    ]  # earlier looks could find nothing
     looks = useful or [budget]
-    return looks, alpha / (len(looks) * pairs)
+    return looks, rule.alpha / (len(looks) * pairs)
 
 
 def _look(columns: Sequence[dict[str, float]], dialogues: int, level: float, margin: float, sign: float) -> Look:

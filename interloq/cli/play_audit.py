@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from interloq.cli.output import add_common, number, plain, print_json, print_table
+from interloq.cli.rank import add_scored, read_scored
 
 if TYPE_CHECKING:
     from interloq.arena.audit import Change, Cheating, Influence
@@ -16,14 +17,7 @@ SHOWN = 10  # changes of partners in the table; --json holds all
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("scores", nargs="+", metavar="SCORES", help="what `interloq score -o` wrote of `play samples`")
-    parser.add_argument(
-        "--dialogues",
-        action="append",
-        required=True,
-        metavar="FILE",
-        help="the dialogues that were scored; repeat for more",
-    )
+    add_scored(parser)
     parser.add_argument("-m", "--metric", default="", metavar="SPEC", help="the metric, where there are several")
     parser.add_argument("--lower-is-better", action="store_true", help="the metric is better where it is lower")
     parser.add_argument("--unfavoured", metavar="NAME", help="the system to be pushed down, in an all-play-all")
@@ -40,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from interloq.arena.audit import cheating, influence
-    from interloq.cli.rank import read_scored
     from interloq.meta.dialogue_scores import dialogue_scores
 
     scores, dialogues, _ = read_scored(args)

@@ -39,15 +39,14 @@ class Settling:
     def play(self, plan: Plan, tally: Tally, progress: Callable[[int], None]) -> Played:
         """The bots are the caller's to close."""
         from interloq.arena.play_settled import play_until_settled
+        from interloq.arena.settle import Rule
 
         args = self.args
         return play_until_settled(
             plan,
             args.output,
             self.metric,
-            alpha=args.alpha,
-            margin=args.margin,
-            lower_is_better=args.lower_is_better,
+            Rule(args.alpha, margin=args.margin, lower_is_better=args.lower_is_better),
             batch=args.batch,
             patience=args.patience,
             again=args.again,

@@ -30,7 +30,8 @@ EXAMPLES = """\
   interloq rank scores.jsonl --dialogues dialogues.jsonl --method bradley-terry --json"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_scored(parser: argparse.ArgumentParser) -> None:
+    """What `read_scored` reads."""
     parser.add_argument("scores", nargs="+", metavar="SCORES", help="what `interloq score -o` wrote of `play samples`")
     parser.add_argument(
         "--dialogues",
@@ -39,6 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the dialogues that were scored; repeat for more",
     )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_scored(parser)
     parser.add_argument(
         "-m", "--metric", default="", metavar="SPEC", help="rank by this metric only (default: by each)"
     )

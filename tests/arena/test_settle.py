@@ -15,7 +15,7 @@ from scipy import stats
 
 from interloq.arena.play_settled import facts, play_until_settled
 from interloq.arena.running import Running, score_dialogues
-from interloq.arena.settle import Look, Settled, plan_looks, rounds_of, settle, t_interval, watch
+from interloq.arena.settle import Look, Rule, Settled, plan_looks, rounds_of, settle, t_interval, watch
 from interloq.cli import play_settle
 from interloq.data.jsonl import header, load
 from interloq.errors import InputError
@@ -46,7 +46,8 @@ def simulated(
 
 
 def _settled(levels: Mapping[str, float], *, budget: int = 200, seed: int = 0, **options: float) -> Settled:
-    return watch(simulated(levels, budget, seed), budget=budget, systems=len(levels), **options)  # type: ignore[arg-type]
+    rule = Rule(**options)  # type: ignore[arg-type]
+    return watch(simulated(levels, budget, seed), rule, budget=budget, systems=len(levels))
 
 
 def test_clearly_different_systems_are_settled_soon_and_in_the_right_order() -> None:
@@ -75,7 +76,7 @@ def test_equal_systems_are_called_apart_no_more_often_than_alpha(heavy: bool) ->
     for seed in range(200):
         rounds = list(simulated({"a": 0, "b": 0, "c": 0}, 60, seed, heavy=heavy))
         looks: list[Look] = []
-        watch(rounds, budget=60, systems=3, alpha=0.1, on_look=looks.append)
+        watch(rounds, Rule(0.1), budget=60, systems=3, on_look=looks.append)
         wrong += any(gap.apart for look in looks for gap in look.gaps)
         naive += _naive(rounds, [look.rounds for look in looks])
     assert wrong <= 200 * 0.1
@@ -104,7 +105,7 @@ def test_intervals_are_those_of_scipy() -> None:
 
 
 def test_looks_grow_share_alpha_and_end_with_the_budget() -> None:
-    looks, level = plan_looks(100, 4, alpha=0.05)
+    looks, level = plan_looks(100, 4, Rule(0.05))
     assert looks[-1] == 100
     assert looks == sorted(set(looks))
     assert level == pytest.approx(0.05 / len(looks) / 6)
@@ -128,7 +129,7 @@ def test_a_margin_calls_equal_systems_alike() -> None:
 
 
 def test_lower_may_be_better() -> None:
-    found = watch(simulated({"a": 0, "b": 3}, 100, 0), budget=100, systems=2, lower_is_better=True)
+    found = watch(simulated({"a": 0, "b": 3}, 100, 0), Rule(lower_is_better=True), budget=100, systems=2)
     assert found.settled
     assert found.order == ("a", "b")
     assert found.looks[-1].gaps[0].difference < 0
@@ -223,11 +224,17 @@ def test_metrics_of_the_whole_set_are_refused(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"budget": 1}, {"systems": 1}, {"alpha": 0.0}, {"alpha": 1.0}, {"first": 1}, {"growth": 1.0}, {"margin": -1.0}],
+    [{"alpha": 0.0}, {"alpha": 1.0}, {"first": 1}, {"growth": 1.0}, {"margin": -1.0}, {"margin": math.nan}],
 )
-def test_what_makes_no_sense_is_refused(options: dict[str, float]) -> None:
+def test_a_rule_that_makes_no_sense_is_refused(options: dict[str, float]) -> None:
     with pytest.raises(InputError):
-        watch([], **{"budget": 10, "systems": 2, **options})  # type: ignore[arg-type]
+        Rule(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("budget", "systems"), [(1, 2), (10, 1)])
+def test_too_few_rounds_or_systems_are_refused(budget: int, systems: int) -> None:
+    with pytest.raises(InputError):
+        watch([], budget=budget, systems=systems)
 
 
 @pytest.mark.usefixtures("_wordy")
