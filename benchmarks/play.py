@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -123,7 +124,10 @@ def compared(args: argparse.Namespace, model: str) -> dict[str, Any]:
         "one at a time": (played, args.single, 1),
         "transformers": (plainly, args.single, 1),
     }
-    found = {name: measured(side, bot, n, args, batch) for name, (side, n, batch) in sides.items()}
+    found = {}
+    for name, (side, n, batch) in sides.items():
+        found[name] = measured(side, bot, n, args, batch)
+        print(f"{name}: {found[name][0]['seconds']} s", file=sys.stderr)
     facts: dict[str, Any] = {name: result[0] for name, result in found.items()}
     pace = {name: facts[name]["dialogues_a_minute"] for name in sides}
     ratios = {name: round(pace["together"] / pace[name], 2) for name in ("one at a time", "transformers")}

@@ -122,6 +122,12 @@ def create(text: str, *, kind: str | None = None) -> Any:
     return _build(cls, name, _arguments(arguments or "()", text))
 
 
+def named_class(text: str, *, kind: str) -> type | None:
+    """The class that a spec names, whatever its fields; None where the name is unknown."""
+    match = _SPEC.fullmatch(text)
+    return _class(match[1], kind, text) if match and match[1] in _targets()[kind] else None
+
+
 def spec(component: Any) -> str:
     """The shortest spec that creates this component again: fields at their defaults are left out."""
     return _written(component, all_fields=False)

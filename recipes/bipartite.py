@@ -20,8 +20,9 @@ tokenizer serves all the small models, and it is the judge unless `--judge` is g
 self-play each bot has as many dialogues as in bipartite-play, by repeats.
 
 Stages are prepare, train, play and score; all are kept in the work folder, and the same command goes on. `--only STAGE`
-does one, so that training can be done on another machine; `--model NAME` trains these models alone. Scoring anew needs
-nothing but the dialogues and, for what was not scored yet, the judge. The exit code is 0, or 2 where data are missing.
+does one, so that training can be done on another machine; `--model NAME` trains these models alone and `--scheme NAME`
+plays these schemes alone, so that a machine with room does several side by side. Scoring anew needs nothing but the
+dialogues and, for what was not scored yet, the judge. The exit code is 0, or 2 where data are missing.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ from interloq.signature import file_fingerprint
 STAGES = ("prepare", "train", "play", "score")
 DIMENSIONS = ("specificity", "sensibleness", "overall")
 SETS = ("negative_only", "both")
+LOG_PERPLEXITY = "log perplexity"  # a mean of perplexities would be that of a few broken replies
 # scheme → Spearman of FED with people, by dimension
 PUBLISHED: Mapping[str, tuple[float, float, float]] = {
     "self-play": (0.83, 0.70, 0.77),
@@ -103,7 +105,7 @@ def play_all(job: Job) -> dict[str, dict[str, int]]:
     save_partners(job.work / "partners.json", known)
     counts = {}
     try:
-        for scheme in SCHEMES:
+        for scheme in job.schemes:
             counts[scheme] = _play(job, scheme, judged, others, openings)
     finally:
         close_all([*judged.values(), *others.values()])
@@ -152,7 +154,7 @@ def metrics(job: Job) -> dict[str, str]:
     }
     if job.relevance:
         found["relevance"] = f"relevance(model={job.relevance!r})"
-    return found | {"perplexity": f"perplexity({judge})", "length": "length"}
+    return found | {LOG_PERPLEXITY: f"perplexity({judge},log=True)", "length": "length"}
 
 
 def scored(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> dict[str, list[Score]]:
@@ -191,7 +193,7 @@ def figures(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> Iterator[Fi
     inside = [pair for pair in known if pair[0] in group and pair[1] in group]
     for name, scores in scored(job, scheme, dialogues).items():
         rows = dialogue_scores(scores, dialogues, metric=name)
-        lower = name == "perplexity"
+        lower = name == LOG_PERPLEXITY
         people = {name: float(place) for place, name in enumerate(group)}
         ranking = rank(rows, lower_is_better=lower, n_bootstrap=job.resamples, n_permutations=0, human=people)
         spearman = ranking.human["spearman"]
@@ -254,7 +256,7 @@ def results(job: Job, played: Mapping[str, Mapping[str, int]]) -> dict[str, Any]
         "trained": trained(job),
         "schemes": {},
     }
-    for scheme in SCHEMES:
+    for scheme in job.schemes:
         dialogues = load(_there(dialogues_file(job, scheme)), kind="dialogues")
         bad = Counter((bot, kind_of(what)) for dialogue in dialogues for bot, what in troubles(dialogue))
         own = sum(len(dialogue.turns) - dialogue.given for dialogue in dialogues)
@@ -375,6 +377,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="leave out a bot or partner")
     parser.add_argument("--only", choices=STAGES, help="do one stage")
     parser.add_argument("--model", action="append", default=[], metavar="NAME", help="train this one only; repeatable")
+    parser.add_argument(
+        "--scheme", action="append", choices=tuple(SCHEMES), help="play and score this one only; repeatable"
+    )
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="of training and of bots")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: to see it run")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -402,6 +407,7 @@ def _job(args: argparse.Namespace) -> Job:
         resamples=args.bootstrap or (50 if args.quick else 1_000),
         left_out=frozenset(args.without),
         models=tuple(args.model),
+        schemes=tuple(scheme for scheme in SCHEMES if scheme in (args.scheme or SCHEMES)),
     )
 
 

@@ -55,6 +55,7 @@ class Job:
     resamples: int
     left_out: frozenset[str]
     models: tuple[str, ...]  # to train; all if empty
+    schemes: tuple[str, ...]  # to play and score
 
     @property
     def group(self) -> dict[str, int]:

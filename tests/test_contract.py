@@ -77,7 +77,7 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
     "mlm": ((-math.inf, math.inf), ["mlm(model='masked',mode='surprise')"]),
     "nist": (POSITIVE, ["nist(order=2)"]),
     "nsp": (UNIT, []),
-    "perplexity": ((1.0, math.inf), ["perplexity(model='lm',context=False,layout='lines')"]),
+    "perplexity": ((1.0, math.inf), ["perplexity(model='lm',context=False,layout='lines',log=True)"]),
     "pmi": ((-math.inf, math.inf), ["pmi(model='lm',over='sum',turns=1,layout='lines')"]),
     "relevance": (UNIT, []),
     "rouge_l": (UNIT, ["rouge_l(beta=1,multiple='best')"]),

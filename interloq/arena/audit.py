@@ -21,8 +21,9 @@ import numpy as np
 
 from interloq.errors import InputError, nearest
 from interloq.meta.correlate import kendall_rows
-from interloq.meta.dialogue_scores import DialogueScore, means
+from interloq.meta.dialogue_scores import DialogueScore, means, metric_of
 from interloq.meta.rank import ranks_of
+from interloq.metrics import direction
 from interloq.metrics.metric import Array
 
 # ---- cheating by the choice of systems -------------------------------------------------------------------------------
@@ -69,7 +70,7 @@ def cheating(
     alike: Sequence[str],
     *,
     favoured: Iterable[str] = (),
-    lower_is_better: bool = False,
+    lower_is_better: bool | None = None,
     play: Callable[[tuple[str, ...]], Sequence[DialogueScore]] | None = None,
 ) -> Cheating:
     """Try to favour each of `favoured` (all others, if none is named) over `unfavoured` with its look-alikes.
@@ -83,7 +84,7 @@ def cheating(
         raise InputError("no look-alike is named", cure="name systems similar to the unfavoured one, usually two")
     if not among(rows, systems):
         raise InputError("no two of the systems talked with each other", cure="audit the scores of an all-play-all")
-    sign = -1.0 if lower_is_better else 1.0
+    sign = -1.0 if direction.lower_is_better(metric_of(rows), lower_is_better) else 1.0
     trials = []
     for name in chosen:
         fair = means(among(rows, [system for system in systems if system == name or system not in alike]))
@@ -149,7 +150,7 @@ def influence(
     partners: Iterable[str] = (),
     pool: Iterable[str] = (),
     *,
-    lower_is_better: bool = False,
+    lower_is_better: bool | None = None,
 ) -> Influence:
     """How ranks move when partners change. The set is `partners`, or all that are not in the pool."""
     met = sorted({row.partner for row in rows})
@@ -162,7 +163,7 @@ def influence(
         raise InputError(f"{both[0]!r} is in the set and in the pool", cure="name it once")
     if len(chosen) < 2 and not spare:
         raise InputError(f"a set of {len(chosen)} partners cannot be changed", cure="name a pool of scored partners")
-    table = _Table(rows, lower_is_better)
+    table = _Table(rows, direction.lower_is_better(metric_of(rows), lower_is_better))
     base = table.scores(chosen)
     changes = [table.change(base, kind, out, into, chosen) for kind, out, into in _changes(chosen, spare)]
     order = sorted(changes, key=lambda change: (-change.moved, change.kind, change.out, change.into))

@@ -25,7 +25,8 @@ from itertools import pairwise
 import numpy as np
 
 from interloq.errors import InputError
-from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, means
+from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, means, metric_of
+from interloq.metrics import direction
 from interloq.metrics.metric import Array
 from interloq.play.schedule import Match
 from interloq.records import Dialogue, Score
@@ -49,7 +50,7 @@ class Rule:
     first: int = FIRST
     growth: float = GROWTH
     margin: float = 0.0  # differences within it do not matter
-    lower_is_better: bool = False
+    lower_is_better: bool | None = None  # None: as the metric says
 
     def __post_init__(self) -> None:
         _check(
@@ -146,7 +147,8 @@ def watch(
         dialogues += len({row.dialogue for row in rows})
         unscored += sum(math.isnan(row.value) for row in rows)
         if len(columns) in planned:
-            looks.append(_look(columns, dialogues, level, rule.margin, -1.0 if rule.lower_is_better else 1.0))
+            sign = -1.0 if direction.lower_is_better(metric_of(rows), rule.lower_is_better) else 1.0
+            looks.append(_look(columns, dialogues, level, rule.margin, sign))
             if on_look:
                 on_look(looks[-1])
             if looks[-1].settled or len(columns) == budget:

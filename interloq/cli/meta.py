@@ -32,7 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
     )
-    parser.add_argument("--permutations", type=int, default=1000, metavar="N", help="exchanges a test (default 1000)")
+    parser.add_argument(
+        "--permutations",
+        type=int,
+        metavar="N",
+        help="exchanges a test (default 1000, or 100 for each pair of metrics where these are more)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of resamples and exchanges (default 0)")
     parser.add_argument("--no-compare", action="store_true", help="do not test metrics against each other")
     parser.add_argument(

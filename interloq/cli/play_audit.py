@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from interloq.cli.output import add_common, number, plain, print_json, print_table
-from interloq.cli.rank import add_scored, read_scored
+from interloq.cli.rank import add_direction, add_scored, read_scored
 
 if TYPE_CHECKING:
     from interloq.arena.audit import Change, Cheating, Influence
@@ -19,7 +19,7 @@ SHOWN = 10  # changes of partners in the table; --json holds all
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scored(parser)
     parser.add_argument("-m", "--metric", default="", metavar="SPEC", help="the metric, where there are several")
-    parser.add_argument("--lower-is-better", action="store_true", help="the metric is better where it is lower")
+    add_direction(parser)
     parser.add_argument("--unfavoured", metavar="NAME", help="the system to be pushed down, in an all-play-all")
     parser.add_argument("--alike", action="append", default=[], metavar="NAME", help="a look-alike of it; name two")
     parser.add_argument(

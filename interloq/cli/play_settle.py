@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from interloq.cli.output import interval, number, print_json, print_table
 from interloq.cli.play_view import print_bots
+from interloq.cli.rank import add_direction
 
 if TYPE_CHECKING:
     from interloq.arena.play_settled import Played
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--alpha", type=float, default=0.05, help="error allowed over all looks (default 0.05)")
     parser.add_argument("--margin", type=float, default=0.0, help="differences that do not matter (default 0: none)")
-    parser.add_argument("--lower-is-better", action="store_true", help="the metric is better where it is lower")
+    add_direction(parser)
     parser.add_argument("--scores", metavar="FILE", help="write the scores of all utterances judged here")
 
 

@@ -42,6 +42,14 @@ def add_scored(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_direction(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--lower-is-better",
+        action=argparse.BooleanOptionalAction,
+        help="whether the lowest score is the best (default: as the metric says; perplexity does)",
+    )
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scored(parser)
     parser.add_argument(
@@ -59,12 +67,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="dialogue",
         help="what resamples draw: dialogues, or partners with all their dialogues (default dialogue)",
     )
-    parser.add_argument("--lower-is-better", action="store_true", help="the metric is better where it is lower")
+    add_direction(parser)
     parser.add_argument("--human", metavar="FILE", help="people's score of each system, JSON or CSV: how far we agree")
     parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals and ranges (default 1000)"
     )
-    parser.add_argument("--permutations", type=int, default=1000, metavar="N", help="exchanges a test (default 1000)")
+    parser.add_argument(
+        "--permutations",
+        type=int,
+        metavar="N",
+        help="exchanges a test (default 1000, or 100 for each pair of systems where these are more)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of resamples and exchanges (default 0)")
     add_common(parser)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interloq.cli.output import BadLines, add_common, print_json, progress
+from interloq.cli.rank import add_direction
 
 if TYPE_CHECKING:
     from interloq.meta.dialogue_scores import Extremes
@@ -39,7 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--aspect", default="overall", help="the aspect people rated (default overall)")
     parser.add_argument("--title", default=TITLE, help=f"heading of the report (default {TITLE!r})")
     parser.add_argument(
-        "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals and tests (default 1000)"
+        "--bootstrap",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="resamples (default 1000; 0: no intervals, no tests)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the resamples (default 0)")
     parser.add_argument(
@@ -62,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--read", type=int, default=2, metavar="N", help="best and worst dialogues of a system to show (default 2)"
     )
-    parser.add_argument("--lower-is-better", action="store_true", help="rank the lowest score first")
+    add_direction(parser)
     add_common(parser)
 
 
@@ -152,7 +157,7 @@ def _ranked(
                 rows,
                 lower_is_better=lower,
                 n_bootstrap=draws,
-                n_permutations=draws,
+                n_permutations=None if draws else 0,
                 seed=args.seed,
                 partner_set=partners,
             )
@@ -182,8 +187,8 @@ def _judgments(samples: Sequence[Sample], aspect: str) -> dict[str, float]:
 def _table(args: argparse.Namespace, scores: Sequence[Score], samples: Sequence[Sample]) -> MetaTable:
     from interloq.meta.evaluate import meta_evaluate
 
-    draws = args.bootstrap
-    return meta_evaluate(scores, samples, aspect=args.aspect, n_bootstrap=draws, n_permutations=draws, seed=args.seed)
+    draws, tests = args.bootstrap, None if args.bootstrap else 0
+    return meta_evaluate(scores, samples, aspect=args.aspect, n_bootstrap=draws, n_permutations=tests, seed=args.seed)
 
 
 def _command(args: argparse.Namespace) -> str:
@@ -196,8 +201,13 @@ def _command(args: argparse.Namespace) -> str:
     ]  # fmt: skip
     shown = [argument for model in models for argument in ("--model", model)]
     read = [argument for path in dialogues for argument in ("--dialogues", path)]
-    read += ["--read", str(args.read), *["--lower-is-better"] * args.lower_is_better] if read else []
+    read += ["--read", str(args.read), *_direction(args)] if read else []
     return shlex.join(["interloq", "report", *scores, *options, *read, *shown])
+
+
+def _direction(args: argparse.Namespace) -> list[str]:
+    said = {True: ["--lower-is-better"], False: ["--no-lower-is-better"]}
+    return said.get(args.lower_is_better, [])
 
 
 def _names(args: argparse.Namespace) -> tuple[list[str], list[str]]:

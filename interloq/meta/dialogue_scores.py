@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from interloq.errors import InputError
+from interloq.metrics import direction
 from interloq.play.samples import target_of
 from interloq.play.talk import kind_of, troubles
 from interloq.records import Dialogue, Score
@@ -39,6 +40,10 @@ class DialogueScore:
 
 def metrics_of(scores: Iterable[Score]) -> list[str]:
     return sorted({score.metric for score in scores})
+
+
+def metric_of(rows: Iterable[DialogueScore]) -> str:
+    return next((row.metric for row in rows), "")
 
 
 def dialogue_scores(scores: Iterable[Score], dialogues: Iterable[Dialogue], *, metric: str = "") -> list[DialogueScore]:
@@ -194,13 +199,13 @@ class Extremes:
     n: int  # dialogues to choose from
 
 
-def extremes(rows: Iterable[DialogueScore], n: int, *, lower_is_better: bool = False) -> dict[str, Extremes]:
-    """Up to n best and n worst scored dialogues of each system."""
+def extremes(rows: Sequence[DialogueScore], n: int, *, lower_is_better: bool | None = None) -> dict[str, Extremes]:
+    """Up to n best and n worst scored dialogues of each system; the metric says which is better, if nobody does."""
     scored: dict[str, list[DialogueScore]] = {}
     for row in rows:
         if not math.isnan(row.value):
             scored.setdefault(row.system, []).append(row)
-    sign = 1 if lower_is_better else -1
+    sign = 1 if direction.lower_is_better(metric_of(rows), lower_is_better) else -1
     found = {}
     for system, own in sorted(scored.items()):
         order = sorted(own, key=lambda row: (sign * row.value, natural(row.dialogue)))

@@ -19,7 +19,7 @@ from interloq.meta import correlate
 from interloq.meta.agree import agreement, spread
 from interloq.meta.judgments import Judgments, collect
 from interloq.meta.levels import Level, level
-from interloq.meta.significance import TOLERANCE, Adjust, adjusted, permutation_p, williams
+from interloq.meta.significance import TOLERANCE, Adjust, adjusted, enough, permutation_p, williams
 from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow
 from interloq.metrics.evaluate import percentile_interval
 from interloq.metrics.metric import Array
@@ -38,22 +38,26 @@ def meta_evaluate(
     n_bootstrap: int = 1000,
     seed: int = 0,
     compare: bool = True,
-    n_permutations: int = 1000,
+    n_permutations: int | None = None,
     adjust: Adjust = "holm",
 ) -> MetaTable:
-    """Correlations of every metric in `scores` with the ratings of `samples`, and of people with each other."""
+    """Correlations of every metric in `scores` with the ratings of `samples`, and of people with each other.
+
+    There are 1,000 permutations a test, or 100 for each pair of metrics where these are more, unless it is said.
+    """
     _check(n_bootstrap, n_permutations, adjust)
     judgments = collect(samples, aspect=aspect, role=role)
     points = level(by, judgments)
     columns, stray = _columns(scores, judgments)
     rows = [_row(name, column, judgments, points, n_bootstrap, seed) for name, column in columns.items()]
     pairs = list(combinations(columns, 2)) if compare else []
-    comparisons = [c for pair in pairs for c in _compare(pair, columns, judgments, points, n_permutations, seed)]
+    exchanges = enough(len(pairs), n_permutations)
+    comparisons = [c for pair in pairs for c in _compare(pair, columns, judgments, points, exchanges, seed)]
     human = agreement(judgments, points, n_bootstrap=n_bootstrap, seed=seed)
     facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}
     facts |= {"scores": _fingerprint(columns), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
     if compare:
-        facts["permutations"] = n_permutations
+        facts["permutations"] = exchanges
     return MetaTable(
         aspect=aspect,
         by=by,
@@ -66,8 +70,8 @@ def meta_evaluate(
     )
 
 
-def _check(n_bootstrap: int, n_permutations: int, adjust: str) -> None:
-    for name, value in (("n_bootstrap", n_bootstrap), ("n_permutations", n_permutations)):
+def _check(n_bootstrap: int, n_permutations: int | None, adjust: str) -> None:
+    for name, value in (("n_bootstrap", n_bootstrap), ("n_permutations", n_permutations or 0)):
         if value < 0:
             raise InputError(f"{name} must not be negative, got {value}")
     if adjust not in ("holm", "bh"):

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from interloq.errors import InputError
 from interloq.meta import correlate
 from interloq.meta.bradley_terry import PRIOR, Comparison, comparisons, joined, strengths, wins
-from interloq.meta.dialogue_scores import DialogueScore, partners
-from interloq.meta.significance import adjusted, permutation_p, swaps
+from interloq.meta.dialogue_scores import DialogueScore, metric_of, partners
+from interloq.meta.significance import adjusted, enough, permutation_p, swaps
 from interloq.meta.table import COEFFICIENTS, Estimate
+from interloq.metrics import direction
 from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array
 from interloq.signature import fingerprint
@@ -98,32 +99,39 @@ def rank(
     *,
     method: Method = "mean",
     by: Unit = "dialogue",
-    lower_is_better: bool = False,
+    lower_is_better: bool | None = None,
     n_bootstrap: int = 1000,
-    n_permutations: int = 1000,
+    n_permutations: int | None = None,
     seed: int = 0,
     human: Mapping[str, float] | None = None,
     partner_set: str = "",
 ) -> Ranking:
-    """The ranking by one metric, from what `dialogue_scores` makes; `human` is people's score of each system."""
-    settings = _Settings(method, by, lower_is_better, n_bootstrap, n_permutations, seed)
-    _check(settings)
+    """The ranking by one metric, from what `dialogue_scores` makes; `human` is people's score of each system.
+
+    Which score is the better one the metric says, unless it is said here; there are 1,000 permutations a test, or 100
+    for each pair of systems where these are more.
+    """
     rows = sorted(rows, key=lambda row: (row.system, row.occasion, row.dialogue))
+    metric = metric_of(rows)
+    lower = direction.lower_is_better(metric, lower_is_better)
     scored = [row for row in rows if not math.isnan(row.value)]
     systems = sorted({row.system for row in scored})
-    found = _oriented(comparisons(scored), lower_is_better)
+    exchanges = enough(math.comb(len(systems), 2), n_permutations)
+    settings = _Settings(method, by, lower, n_bootstrap, exchanges, seed)
+    _check(settings)
+    found = _oriented(comparisons(scored), lower)
     values, resampled = _mean(scored, systems, settings) if method == "mean" else _strengths(found, systems, settings)
-    sign = -1.0 if lower_is_better and method == "mean" else 1.0  # strengths are higher for the better already
+    sign = -1.0 if lower and method == "mean" else 1.0  # strengths are higher for the better already
     places = sign * values, sign * resampled
     by_pair: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in found:
         by_pair.setdefault((comparison.first, comparison.second), []).append(comparison)
     tests = [_test(pair, scored, by_pair.get(pair, []), settings) for pair in combinations(systems, 2)]
     return Ranking(
-        metric=next((row.metric for row in rows), ""),
+        metric=metric,
         method=method,
         by=by,
-        lower_is_better=lower_is_better,
+        lower_is_better=lower,
         standings=tuple(_standings(rows, systems, values, resampled, places)),
         differences=tuple(_differences(systems, values, resampled, places[0], tests)),
         human=_human(systems, places, human) if human else {},
@@ -417,8 +425,7 @@ def _named(names: Sequence[str]) -> str:
 
 def _signature(rows: Sequence[DialogueScore], settings: _Settings, partner_set: str) -> str:
     told = sorted(f"{row.dialogue}\0{row.system}\0{row.value!r}" for row in rows)
-    metric = next((row.metric for row in rows), "")
-    facts: dict[str, object] = {"metric": metric, "method": settings.method, "by": settings.by}
+    facts: dict[str, object] = {"metric": metric_of(rows), "method": settings.method, "by": settings.by}
     if settings.method == "bradley-terry":
         facts["prior"] = PRIOR
     if settings.lower_is_better:

@@ -27,6 +27,7 @@ from interloq.metrics.metric import Array
 Adjust = Literal["holm", "bh"]
 Swaps = NDArray[np.float64]  # 1 where the two metrics change places, a row an exchange
 PAIR_LIMIT = 3000  # samples up to which matrices of signs beat two sorts an exchange, and fit into memory
+LEAST = 1_000  # exchanges a test
 TOLERANCE = 1e-12  # two differences closer than this are the same difference
 
 
@@ -69,6 +70,14 @@ def _holm(p_values: Array) -> Array:
 
 
 # ---- exchanging the scores of two metrics ----------------------------------------------------------------------------
+
+
+def enough(tests: int, said: int | None = None) -> int:
+    """Exchanges a test: as many as are `said`, or so many that the smallest p-value is near .01 when Holm adjusts it.
+
+    N exchanges have no p-value below 1 / (N + 1): with a fixed N, a family that is large enough has nothing to find.
+    """
+    return max(LEAST, 100 * tests) if said is None else said
 
 
 def swaps(n: int, n_permutations: int, seed: int) -> Iterator[Swaps]:

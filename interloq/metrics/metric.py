@@ -20,7 +20,10 @@ NO_REFERENCES = "no references"
 
 
 class Metric(Protocol):
-    """A frozen dataclass whose fields are its whole configuration."""
+    """A frozen dataclass whose fields are its whole configuration.
+
+    One that is better where it is lower says so: `lower_is_better: ClassVar[bool] = True`.
+    """
 
     def unscorable(self, sample: Sample) -> str | None:
         """Why this sample gets no score, or None."""

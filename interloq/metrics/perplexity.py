@@ -3,14 +3,15 @@
 perplexity = exp( − log p(reply | context) / tokens of the reply )
 
 `context=False` leaves the context out. A set's perplexity is taken over all tokens of all replies, as is usual, not as
-the mean of the replies' perplexities. A reply without text has no tokens and is unscored.
+the mean of the replies' perplexities. `log=True` stops before exp: nats a token. A mean of perplexities is that of its
+few largest, a mean of these is not; so rank systems by them. A reply without text has no tokens and is unscored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +29,8 @@ class Perplexity(Component):
     context: bool = True
     layout: Layout = "eos"
     longest: int = 1024
+    log: bool = False
+    lower_is_better: ClassVar[bool] = True
 
     def built_with(self) -> str:
         return str(self._scorer().signature())
@@ -45,7 +48,8 @@ class Perplexity(Component):
 
     def value(self, total: Array) -> Array:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            return np.asarray(np.exp(total[..., 0] / total[..., 1]))
+            nats = total[..., 0] / total[..., 1]
+            return np.asarray(nats if self.log else np.exp(nats))
 
     def _scorer(self) -> Any:
         return loaded("metric 'perplexity'", SCORER, self.model, longest=self.longest)

@@ -30,6 +30,7 @@ from interloq.models.pretrained import (
     load_tokenizer,
     model_folder,
     pick_precision,
+    tokenizer_fingerprint,
     weights_fingerprint,
 )
 from interloq.models.processes import pick_device
@@ -141,11 +142,12 @@ class Encoder:
 
     @cached_property
     def name(self) -> str:
-        """Names kind and weights of the model, wherever they lie."""
-        return f"{self._model.config.model_type}-{weights_fingerprint(self.folder)}"
+        """Names kind, weights and tokenizer of the model, wherever they lie."""
+        kind = self._model.config.model_type
+        return f"{kind}-{weights_fingerprint(self.folder)}-{tokenizer_fingerprint(self.folder)}"
 
     def signature(self) -> str:
-        """Names the weights, wherever they lie, and all that vectors depend on."""
+        """Names the model, wherever it lies, and all that vectors depend on."""
         parts = [self.name, f"mean-{self.longest}"]
         if self.layer != self.layers:
             parts.append(f"layer-{self.layer}")

@@ -14,11 +14,13 @@ from interloq.models.pretrained import (
     load_tokenizer,
     model_folder,
     pick_precision,
+    tokenizer_fingerprint,
     weights_fingerprint,
 )
 from interloq.models.processes import pick_device
 
 TOKENS = 2048  # in a batch, padding included: each has a number for every word of the vocabulary
+TEMPLATE = "chat_template.jinja"
 LONGEST = 512  # tokens of context and continuation together
 
 
@@ -53,8 +55,9 @@ class LoadedModel:
         """At the network as it came, on the processor and in float32."""
 
     def signature(self) -> str:
-        """Names the weights, wherever they lie, and all that likelihoods depend on."""
-        parts = [self._model.config.model_type, weights_fingerprint(self.folder), str(self.longest)]
+        """Names weights, tokenizer and template, wherever they lie, and all that likelihoods depend on."""
+        made_of = [weights_fingerprint(self.folder), tokenizer_fingerprint(self.folder, TEMPLATE)]
+        parts = [self._model.config.model_type, *made_of, str(self.longest)]
         if self.precision != torch.float32:
             parts.append(str(self.precision).removeprefix("torch."))
         return "-".join(parts)

@@ -29,6 +29,18 @@ ENCODER = "name an encoder in the layout of Hugging Face, not a model made from 
 Precision = Literal["auto", "float32", "float64", "bfloat16", "float16"]
 WORDS = 3  # tokens other than special ones that any tokenizer has
 SETTLED = 2_000_000_000  # nanoseconds: a file written later than that may be written again with the same time on it
+TOKENIZER = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tokenizer.model",
+)
 OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
@@ -119,6 +131,12 @@ def weights_fingerprint(folder: Path) -> str:
     """Names the weights, wherever they lie."""
     parts = [_content(path) for path in sorted(folder.glob("*.safetensors"))]
     return parts[0] if len(parts) == 1 else fingerprint(*parts)
+
+
+def tokenizer_fingerprint(folder: Path, *more: str) -> str:
+    """Names the tokenizer's files, wherever they lie, and `more` files beside them."""
+    files = [folder / name for name in (*TOKENIZER, *more)]
+    return fingerprint(*(_content(path) for path in files if path.exists()))
 
 
 def pick_precision(name: Precision, device: torch.device) -> torch.dtype:

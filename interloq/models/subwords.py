@@ -10,22 +10,9 @@ import numpy as np
 
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
-from interloq.models.pretrained import load_tokenizer
-from interloq.signature import file_fingerprint, fingerprint
+from interloq.models.pretrained import TOKENIZER, load_tokenizer, tokenizer_fingerprint
 
 LONGEST = 128  # tokens of a text that count
-NAMES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "tokenizer.model",
-)
 
 
 class Subwords:
@@ -52,13 +39,12 @@ class Subwords:
         return Texts(tokens, ends)
 
     def signature(self) -> str:
-        files = [self.folder / name for name in NAMES if (self.folder / name).exists()]
-        return f"subwords(longest={self.longest})-{fingerprint(*map(file_fingerprint, files))}"
+        return f"subwords(longest={self.longest})-{tokenizer_fingerprint(self.folder)}"
 
     def save(self, folder: Path) -> None:
         """Copies of the tokenizer's files, so that a model made with it needs no other folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name in NAMES:
+        for name in TOKENIZER:
             if (self.folder / name).exists() and self.folder.resolve() != folder.resolve():
                 shutil.copyfile(self.folder / name, folder / name)
 

@@ -256,7 +256,8 @@ def _groups(batches: Iterator[tuple[int, Any]], size: int) -> Iterator[list[tupl
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C waits for the end of a step, so that nothing half-learned is kept; a second one does not wait."""
+    """Ctrl-C, or a scheduler's SIGTERM, waits for the end of a step, so that nothing half-learned is kept; a second
+    one does not wait."""
     seen: list[int] = []
 
     def handle(number: int, _: Any) -> None:
@@ -265,11 +266,12 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
 
     try:
-        before = signal.signal(signal.SIGINT, handle)
+        before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     except ValueError:  # not the main thread: whoever is handles it
         yield lambda: False
         return
     try:
         yield lambda: bool(seen)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -22,13 +22,19 @@ import transformers
 
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
-from interloq.models.pretrained import load_network, load_tokenizer, model_folder, weights_fingerprint
+from interloq.models.pretrained import (
+    load_network,
+    load_tokenizer,
+    model_folder,
+    tokenizer_fingerprint,
+    weights_fingerprint,
+)
 from interloq.models.processes import pick_device
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 TOKENS = 65_536  # of prompts in a batch, padding included
 PART = "\ufffd"  # what bytes that are no whole character are decoded to
-LIKELY = 512  # tokens among which the nucleus is looked for first
+LIKELY = (512, 4_096)  # tokens among which the nucleus is looked for first, and then
 POSITIONS = 1_024  # where the model names no limit
 CURE = "name a language model that writes text: causal, or an encoder with a decoder"
 _SPREAD, _MIX = -7046029254386353131, (-4658895280553007687, -7723592293110705685)  # of splitmix64, as signed numbers
@@ -62,8 +68,9 @@ class Writer:
         self.size = 2**20  # rows of a batch: halved where memory is short
         self._holding: dict[str, torch.Tensor] = {}
 
-    def fingerprint(self) -> str:
-        return weights_fingerprint(self.folder)
+    def fingerprints(self) -> dict[str, str]:
+        """What was loaded, wherever it lies."""
+        return {"weights": weights_fingerprint(self.folder), "tokenizer": tokenizer_fingerprint(self.folder)}
 
     def room(self, max_tokens: int) -> int:
         """Tokens of a prompt that leave room for the reply."""
@@ -178,17 +185,23 @@ def nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:
     """Logits with minus infinity for all but the likeliest tokens whose chances add up to top_p.
 
     Tokens as likely as the last of them stay as well, so that no order among equals is needed. Few tokens are mostly
-    enough; where they are not, all are put in order.
+    enough; only of the rows where they are not more are put in order, and where need be all.
     """
     if top_p >= 1:
         return logits
-    total = logits.logsumexp(-1, keepdim=True)
-    ordered = logits.topk(min(LIKELY, logits.shape[-1])).values
-    if bool(((ordered - total).exp().sum(-1) < top_p).any()):
-        ordered = logits.sort(dim=-1, descending=True).values
-    chances = (ordered - total).exp()
-    inside = (chances.cumsum(-1) - chances < top_p).sum(-1, keepdim=True)
-    return logits.masked_fill(logits < ordered.gather(-1, inside - 1), -torch.inf)
+    words, total = logits.shape[-1], logits.logsumexp(-1, keepdim=True)
+    least = torch.empty_like(total)  # of the logits inside
+    rows = torch.arange(len(logits), device=logits.device)
+    for k in (*(k for k in LIKELY if k < words), words):
+        some = logits if len(rows) == len(logits) else logits[rows]
+        ordered = some.topk(k).values if k < words else some.sort(dim=-1, descending=True).values
+        chances = (ordered - total[rows]).exp()
+        inside = (chances.cumsum(-1) - chances < top_p).sum(-1, keepdim=True)
+        least[rows] = ordered.gather(-1, inside - 1)
+        rows = rows[chances.sum(-1) < top_p]
+        if not len(rows):
+            break
+    return logits.masked_fill(logits < least, -torch.inf)
 
 
 def gumbel(seeds: torch.Tensor, step: int, tokens: torch.Tensor) -> torch.Tensor:

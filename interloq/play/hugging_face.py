@@ -65,11 +65,11 @@ class HuggingFace(Component):
         return replies
 
     def signature(self) -> str:
-        """The weights, whatever folder they lie in; not what changes no reply but for rounding."""
+        """Weights and tokenizer, whatever folder they lie in; not what changes no reply but for rounding."""
         precision: Any = str(self._writer.precision).removeprefix("torch.")
         settings = fingerprint(repr(self._writer.network.generation_config.to_diff_dict()), self._prompts.template)
         bare = replace(self, model="", device="auto", batch=256, precision=precision)
-        return signature(bare, weights=self._writer.fingerprint(), settings=settings)
+        return signature(bare, **self._writer.fingerprints(), settings=settings)
 
     @cached_property
     def _writer(self) -> Any:

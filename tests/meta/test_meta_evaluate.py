@@ -55,6 +55,23 @@ def scored(samples: list[Sample], **metrics: Array) -> list[Score]:
     ]
 
 
+def test_many_metrics_can_be_told_apart() -> None:
+    """With 1,000 exchanges for each of 66 pairs no adjusted p-value could be below .066."""
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=150)
+    samples = [Sample(f"{i}", ["a"], "b", ratings=[Rating(float(q), "p")]) for i, q in enumerate(quality)]
+    noise = {f"m{k}": 3.0 if k else 0.0 for k in range(12)}
+    scores = [
+        Score(f"{i}", name, float(q + level * rng.normal()))
+        for name, level in noise.items()
+        for i, q in enumerate(quality)
+    ]
+    table = meta_evaluate(scores, samples, n_bootstrap=0)
+    best = [c for c in table.comparisons if c.first == "m0" and c.coefficient == "pearson"]
+    assert len(best) == 11
+    assert all(c.permutation_p_adjusted is not None and c.permutation_p_adjusted < 0.05 for c in best)
+
+
 def test_one_metric_against_the_mean_and_single_annotators() -> None:
     samples = rated()
     x, y = follow(samples, 1.0, 1), np.round(people(samples), 12)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from interloq.errors import InputError
-from interloq.meta.dialogue_scores import NO_SCORE, DialogueScore, dialogue_scores, natural
+from interloq.meta.dialogue_scores import NO_SCORE, DialogueScore, dialogue_scores, extremes, natural
 from interloq.meta.rank import Ranking, rank, ranks_of
 from interloq.records import Dialogue, Score, Turn
 
@@ -140,6 +140,30 @@ def test_lower_is_better_turns_the_order_round(method: str) -> None:
         assert turned.standings[0].score == usual.standings[2].score
     else:
         assert turned.standings[0].score == pytest.approx(-usual.standings[2].score)
+
+
+def test_a_metric_says_itself_that_lower_is_better() -> None:
+    """Nobody should release the system that surprises most because an option was forgotten."""
+    scores, dialogues = played({"a": 0, "b": 1}, openings=30)
+    orders = {}
+    for name in ("perplexity(model='nowhere')", "perplexity", "length", "of our own", "perplexity of ours"):
+        renamed = [replace(score, metric=name) for score in scores]
+        orders[name] = [s.system for s in ranked(renamed, dialogues).standings]
+    up, down = ["b", "a"], ["a", "b"]
+    assert list(orders.values()) == [down, down, up, up, up]
+    renamed = [replace(score, metric="perplexity") for score in scores]
+    assert [s.system for s in ranked(renamed, dialogues, lower_is_better=False).standings] == up
+    rows = dialogue_scores(renamed, dialogues)
+    best = extremes(rows, 1)["a"].best[0].value
+    assert best == min(row.value for row in rows if row.system == "a")
+
+
+def test_many_systems_can_be_told_apart() -> None:
+    """Of 1,000 exchanges no p-value is below 1/1,001, which 66 pairs make .066: more are needed, and made."""
+    scores, dialogues = played({chr(97 + i): 3.0 * i for i in range(12)}, openings=30)
+    differences = ranked(scores, dialogues).differences
+    assert len(differences) == 66
+    assert all(d.p_adjusted is not None and d.p_adjusted < 0.05 for d in differences)
 
 
 def test_agreement_with_people_is_scipys() -> None:

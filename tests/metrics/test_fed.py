@@ -117,6 +117,9 @@ def test_perplexity_by_hand(words: str) -> None:
     assert dict(result.by_sample) == pytest.approx({"a": math.exp(3), "b": math.exp(1)})
     assert result.value == pytest.approx(math.exp((2 * 3 + 1) / 3)), "over tokens, not over replies"
     assert scores(Perplexity("x", context=False), samples) == pytest.approx([math.e, math.e])
+    in_nats = evaluate(Perplexity("x", log=True), samples)
+    assert dict(in_nats.by_sample) == {"a": 3, "b": 1}
+    assert in_nats.value == pytest.approx(7 / 3)
 
 
 def test_the_empty_prior_changes_no_order(lm: Path) -> None:

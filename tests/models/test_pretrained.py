@@ -1,15 +1,22 @@
-"""The fingerprint of weights: remembered, but never that of a file as it was before."""
+"""Fingerprints of models: of weights, remembered but never those of a file as it was before, and of tokenizers."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from made_language_models import change_tokenizer
+from made_lm import tiny_bert, tiny_lm
 
 from interloq.models import pretrained
+from interloq.models.encoder import Encoder
+from interloq.models.lm import LanguageModel
 from interloq.models.pretrained import SETTLED, weights_fingerprint
+from interloq.play.hugging_face import HuggingFace
 from interloq.signature import file_fingerprint
 
 
@@ -61,3 +68,23 @@ def test_a_file_that_is_being_written_is_not_remembered(tmp_path: Path, read: li
     (tmp_path / "model.safetensors").write_text("one")
     assert weights_fingerprint(tmp_path) == weights_fingerprint(tmp_path)
     assert len(read) == 2
+
+
+@pytest.mark.parametrize(
+    ("made", "signature"),
+    [
+        (tiny_bert, lambda folder: Encoder(folder, device="cpu").signature()),
+        (tiny_lm, lambda folder: LanguageModel(folder, device="cpu").signature()),
+        (tiny_lm, lambda folder: HuggingFace(folder, max_tokens=8, device="cpu").signature()),
+    ],
+)
+def test_another_tokenizer_is_another_model(
+    tmp_path: Path, made: Callable[[Path], Path], signature: Callable[[str], str]
+) -> None:
+    """The same weights read other numbers: their scores are not comparable."""
+    one = made(tmp_path / "one")
+    copy, other = (Path(shutil.copytree(one, tmp_path / name)) for name in ("copy", "other"))
+    change_tokenizer(other, add_prefix_space=True)
+    assert weights_fingerprint(one) == weights_fingerprint(other)
+    assert signature(str(one)) == signature(str(copy)), "not where it lies"
+    assert signature(str(one)) != signature(str(other))

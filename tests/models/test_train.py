@@ -225,6 +225,23 @@ def test_killed_from_outside_it_loses_nothing(tmp_path: Path, number: int) -> No
     assert curve_of(Line(), replace(FEW, checkpoint_minutes=0.0), folder) == curve_of(Line(), FEW, tmp_path / "whole")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_asked_to_stop_it_keeps_what_it_learned_since_the_last_checkpoint(tmp_path: Path, number: int) -> None:
+    folder = tmp_path / "work"
+    code = script(folder, 0.02).replace("checkpoint_minutes=0.0", "checkpoint_minutes=10.0")
+    code = code.replace("        time.sleep", "        (Path(sys.argv[1]) / 'begun').touch(); time.sleep")
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(number)
+    process.wait(timeout=60)
+    (found,) = folder.glob("checkpoint-*/state.json")
+    kept = json.loads(found.read_text())
+    assert (kept["epoch"], kept["batches"] > 0) == (0, True)
+    assert curve_of(Line(), FEW, folder) == curve_of(Line(), FEW, tmp_path / "whole")
+
+
 def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
     path = tmp_path / "job.py"
     path.write_text(script(tmp_path / "work").replace("Slow()", "Slow(dropout=0.0)"))

@@ -265,13 +265,17 @@ def test_the_nucleus_is_the_smallest_set_that_is_likely_enough(values: list[floa
     assert kept.all() or chances[kept].min() >= chances[~kept].max() - 1e-12
 
 
-def test_a_flat_distribution_has_a_nucleus_as_well() -> None:
-    """More tokens than are looked at first; equal ones stay together."""
-    logits = torch.linspace(0, 1, 4 * LIKELY, dtype=torch.float64).repeat(2, 1)
-    logits[1] = 0
+def test_rows_that_need_more_tokens_than_others_are_looked_at_alone() -> None:
+    """The likeliest few, some more, and all of them; equal ones stay together."""
+    words = 4 * LIKELY[-1]
+    logits = torch.zeros((5, words), dtype=torch.float64)
+    for row, few in enumerate((1, LIKELY[0] + 1, LIKELY[1] + 1)):
+        logits[row, few:] = -30
+    logits[3] = torch.linspace(0, 1, words)
     kept = torch.isfinite(nucleus(logits, 0.9)).sum(-1).tolist()
-    chances = logits[0].softmax(-1).sort(descending=True).values
-    assert kept == [int((chances.cumsum(-1) - chances < 0.9).sum()), 4 * LIKELY]
+    chances = logits[3].softmax(-1).sort(descending=True).values
+    slope = int((chances.cumsum(-1) - chances < 0.9).sum())
+    assert kept == [1, LIKELY[0] + 1, LIKELY[1] + 1, slope, words]
 
 
 # ---- what goes wrong -------------------------------------------------------------------------------------------------

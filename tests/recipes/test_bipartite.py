@@ -97,6 +97,14 @@ def test_a_finished_run_plays_and_trains_nothing(options: list[str], capsys: pyt
     assert len(files) == 3 + 3 + 2 + 1  # starts, the trained of the four, partners, the judge
 
 
+def test_one_scheme_alone_has_the_figures_it_has_beside_the_others(
+    options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    every = _json([*options, "--only", "score"], capsys)["schemes"]
+    alone = _json([*options, "--only", "score", "--scheme", "bipartite"], capsys)["schemes"]
+    assert alone == {"bipartite": every["bipartite"]}
+
+
 def test_agreement_is_a_literal_count(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     found = _json([*options, "--only", "score"], capsys)
     for scheme in found["schemes"].values():
@@ -110,7 +118,7 @@ def test_agreement_is_a_literal_count(options: list[str], capsys: pytest.Capture
             assert figure["group"]["value"] == pytest.approx(sum(inside) / 6)
             assert figure["group"]["pairs"] == len(inside) == 6
             assert figure["agreement"]["ci"][0] <= figure["agreement"]["ci"][1]
-            sign = -1 if figure["metric"] == "perplexity" else 1
+            sign = -1 if figure["metric"] == "log perplexity" else 1
             expected = spearmanr([sign * means[name] for name in FOUR], range(4)).statistic
             assert figure["spearman"] == pytest.approx(expected)
 
@@ -128,7 +136,7 @@ def _right(metric: str, means: dict[str, float], pair: Sequence[str]) -> float:
     better, worse = (round(means[name], 9) for name in pair)
     if better == worse:
         return 0.5
-    return float(better < worse if metric == "perplexity" else better > worse)
+    return float(better < worse if metric == "log perplexity" else better > worse)
 
 
 def test_scores_are_kept_without_the_models(
