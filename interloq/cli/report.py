@@ -109,6 +109,7 @@ def _evidence(args: argparse.Namespace) -> Evidence:
     from interloq.data.jsonl import header
     from interloq.meta.disagreements import disagreements
     from interloq.meta.matrix import spearman_matrix
+    from interloq.metrics import direction
     from interloq.report.build import Evidence, columns
     from interloq.report.curves import read_model
     from interloq.report.heat_map import PEOPLE
@@ -126,7 +127,15 @@ def _evidence(args: argparse.Namespace) -> Evidence:
         judgments=judged,
         table=_table(args, scores, samples) if judged else None,
         matrix=spearman_matrix({**scored, **people}),
-        disagreements={m: disagreements(column, judged, worst=args.worst) for m, column in scored.items()},
+        disagreements={
+            metric: disagreements(
+                column,
+                judged,
+                worst=args.worst,
+                lower_is_better=direction.lower_is_better(metric, args.lower_is_better),
+            )
+            for metric, column in scored.items()
+        },
         models=[read_model(Path(path), name) for path, name in zip(args.model, _names(args)[1], strict=True)],
         rankings=rankings,
         dialogues=dialogues,

@@ -2,7 +2,7 @@
 
 Metrics and people have different scales, so ranks are compared: each value becomes its percentile,
 100 · (rank − ½) / n with tied values sharing their mean rank, among the n samples that have both.
-The difference lies between −100 and 100.
+Where lower is better, the lowest score has the highest rank. The difference lies between −100 and 100.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Disagreement:
     id: str
     score: float
     judgment: float  # people's mean
-    rank: float  # of the score, from 1 to n
+    rank: float  # of the score, from 1 to n, the best
     judgment_rank: float
     n: int
 
@@ -48,12 +48,15 @@ class Disagreements:
     n: int  # samples with a score and a judgment
 
 
-def disagreements(scores: Mapping[str, float], judgments: Mapping[str, float], *, worst: int = 10) -> Disagreements:
+def disagreements(
+    scores: Mapping[str, float], judgments: Mapping[str, float], *, worst: int = 10, lower_is_better: bool = False
+) -> Disagreements:
     """The `worst` samples, half of them over- and half underrated (one more over- where `worst` is odd)."""
     if worst < 0:
         raise InputError(f"the number of disagreements must not be negative, got {worst}")
     ids = [id for id in scores.keys() & judgments.keys() if not math.isnan(scores[id] + judgments[id])]
-    ranks = zip(ids, _ranks([scores[id] for id in ids]), _ranks([judgments[id] for id in ids]), strict=True)
+    sign = -1 if lower_is_better else 1
+    ranks = zip(ids, _ranks([sign * scores[id] for id in ids]), _ranks([judgments[id] for id in ids]), strict=True)
     found = [Disagreement(id, scores[id], judgments[id], own, people, len(ids)) for id, own, people in ranks]
     found.sort(key=lambda d: (-abs(d.difference), d.id))
     over, under = [d for d in found if d.difference > 0], [d for d in found if d.difference < 0]

@@ -64,6 +64,12 @@ def test_a_monotone_metric_disagrees_nowhere() -> None:
     assert (found.over, found.under, found.n) == ((), (), 10)
 
 
+def test_a_metric_that_counts_downwards_is_turned_round() -> None:
+    judgments = {name: float(i) for i, name in enumerate("abcde")}
+    found = disagreements({name: -value for name, value in judgments.items()}, judgments, lower_is_better=True)
+    assert (found.over, found.under, found.n) == ((), (), 5)
+
+
 def test_a_negative_number_is_refused() -> None:
     with pytest.raises(InputError, match="must not be negative, got -1"):
         disagreements({}, {}, worst=-1)

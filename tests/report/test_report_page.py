@@ -97,7 +97,7 @@ def test_bars_of_one_metric_share_a_scale(folder: Path, samples: list[Sample]) -
 
 def test_the_agreement_table_shows_what_meta_evaluation_says(folder: Path, samples: list[Sample]) -> None:
     page = parse(report(folder, samples))
-    table = meta_evaluate(_scores(folder), samples, n_bootstrap=50, n_permutations=50)
+    table = meta_evaluate(_scores(folder), samples, n_bootstrap=50)
     rows = {row.metric: row for row in table.rows}
     shown = page.one("table", cls="agreement")
     for body_row in shown.one("tbody", cls="rows").all("tr"):
