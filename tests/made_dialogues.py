@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,12 +41,13 @@ def write_dialogues(
     name: str = "",
     partners: str = PARTNER_SET,
     bots: Mapping[str, str] | None = None,
+    results: Any = None,
 ) -> list[str]:
     """Paths of scores, dialogues and samples."""
     facts = {"partners": partners, "scheme": "bipartite", "openings": "o", "exchanges": 2} if partners else {}
     own = {**facts, "bots": dict(bots)} if bots else facts
     paths = [str(folder / f"{name}{what}.jsonl") for what in ("scores", "dialogues", "samples")]
-    write(paths[0], scores, kind="scores")
+    write(paths[0], scores, kind="scores", **({} if results is None else {"results": results}))
     write(paths[1], dialogues, kind="dialogues", **own)
     write(paths[2], samples(dialogues), kind="samples", **facts)
     return paths

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import dialogue_scores, means
-from interloq.metrics import direction
+from interloq.metrics import named
 from interloq.metrics.evaluate import evaluate
 from interloq.metrics.metric import FittedMetric, Metric, SetMetric
 from interloq.play.samples import samples
@@ -20,7 +20,7 @@ class Running:
 
     def __init__(self, metric: Metric, *, lower_is_better: bool | None = None) -> None:
         check_metric(metric)
-        self.metric, self.lower_is_better = metric, direction.lower_is_better(name_of(metric), lower_is_better)
+        self.metric, self.lower_is_better = metric, named.lower_is_better(name_of(metric), lower_is_better)
         self.dialogues = 0  # scored ones
         self._fresh: list[Dialogue] = []
         self._sums: dict[str, tuple[float, int]] = {}

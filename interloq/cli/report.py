@@ -109,7 +109,7 @@ def _evidence(args: argparse.Namespace) -> Evidence:
     from interloq.data.jsonl import header
     from interloq.meta.disagreements import disagreements
     from interloq.meta.matrix import spearman_matrix
-    from interloq.metrics import direction
+    from interloq.metrics import named
     from interloq.report.build import Evidence, columns
     from interloq.report.curves import read_model
     from interloq.report.heat_map import PEOPLE
@@ -132,7 +132,7 @@ def _evidence(args: argparse.Namespace) -> Evidence:
                 column,
                 judged,
                 worst=args.worst,
-                lower_is_better=direction.lower_is_better(metric, args.lower_is_better),
+                lower_is_better=named.lower_is_better(metric, args.lower_is_better),
             )
             for metric, column in scored.items()
         },

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from interloq.errors import InputError
-from interloq.metrics import direction
+from interloq.metrics import named
 from interloq.play.samples import target_of
 from interloq.play.talk import kind_of, troubles
 from interloq.records import Dialogue, Score
@@ -205,7 +205,7 @@ def extremes(rows: Sequence[DialogueScore], n: int, *, lower_is_better: bool | N
     for row in rows:
         if not math.isnan(row.value):
             scored.setdefault(row.system, []).append(row)
-    sign = 1 if direction.lower_is_better(metric_of(rows), lower_is_better) else -1
+    sign = 1 if named.lower_is_better(metric_of(rows), lower_is_better) else -1
     found = {}
     for system, own in sorted(scored.items()):
         order = sorted(own, key=lambda row: (sign * row.value, natural(row.dialogue)))

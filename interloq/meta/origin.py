@@ -1,12 +1,13 @@
-"""Whether dialogues may be compared at all: same partner set, same scheme, same openings, same length.
+"""Whether dialogues may be compared at all: same partner set, same scheme, same openings, same length, same judge.
 
-`interloq play` writes these into the header of dialogues, and what is made of them carries them on.
+`interloq play` writes the first four into the header of dialogues, and what is made of them carries them on; the judge
+stands in the signatures of scores.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from interloq.errors import InputError
@@ -17,6 +18,7 @@ FACTS = {
     "openings": "openings",
     "exchanges": "numbers of exchanges",
 }
+NOT_THE_JUDGE = ("references", "samples", "resamples", "seed", "partners", "version")  # facts of a signature
 _IN_SIGNATURE = re.compile(r"(?:^|\|)partners:([^|]+)")
 
 
@@ -36,6 +38,7 @@ def common_origin(headers: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
                 )
     _check_silent(told, headers)
     _check_bots(headers)
+    _check_judges(headers)
     return found
 
 
@@ -70,3 +73,29 @@ def _check_bots(headers: Mapping[str, Mapping[str, Any]]) -> None:
                     f"{first} and {path} both have a system {name!r}, but not the same one: {known} and {signature}",
                     cure="give one of them another name when it plays",
                 )
+
+
+def _check_judges(headers: Mapping[str, Mapping[str, Any]]) -> None:
+    """One metric, one judge: the same spec may stand for other weights, or for other constants fitted."""
+    seen: dict[str, tuple[str, list[str]]] = {}
+    for path, header in headers.items():
+        for metric, judge in _judges(header):
+            first, known = seen.setdefault(metric, (path, judge))
+            if known != judge:
+                one, other = (
+                    "|".join(part for part in parts if part not in others) or "less"
+                    for parts, others in ((known, judge), (judge, known))
+                )
+                raise InputError(
+                    f"{first} and {path} were scored by two kinds of {metric}: {one} and {other}",
+                    cure="score the samples of both with the same model and settings",
+                )
+
+
+def _judges(header: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Each metric of a file of scores, and the parts of its signature that say who judged."""
+    results = header.get("results", [header])
+    for result in results if isinstance(results, list) else ():
+        if isinstance(result, dict) and "metric" in result:
+            parts = str(result.get("signature", "")).split("|")
+            yield str(result["metric"]), [part for part in parts if part.partition(":")[0] not in NOT_THE_JUDGE]

@@ -27,7 +27,7 @@ from interloq.meta.bradley_terry import PRIOR, Comparison, comparisons, joined, 
 from interloq.meta.dialogue_scores import DialogueScore, metric_of, partners
 from interloq.meta.significance import adjusted, enough, permutation_p, swaps
 from interloq.meta.table import COEFFICIENTS, Estimate
-from interloq.metrics import direction
+from interloq.metrics import named
 from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array
 from interloq.signature import fingerprint
@@ -113,7 +113,7 @@ def rank(
     """
     rows = sorted(rows, key=lambda row: (row.system, row.occasion, row.dialogue))
     metric = metric_of(rows)
-    lower = direction.lower_is_better(metric, lower_is_better)
+    lower = named.lower_is_better(metric, lower_is_better)
     scored = [row for row in rows if not math.isnan(row.value)]
     systems = sorted({row.system for row in scored})
     exchanges = enough(math.comb(len(systems), 2), n_permutations)
@@ -374,6 +374,8 @@ def _notes(
         _resampling_note(rows, settings.by),
         *_partner_notes([row for row in rows if row.system in systems], settings.by),
     ]
+    if named.about_sets(metric_of(rows)):
+        notes.append("the metric is about sets of replies: means over single ones say little")
     unranked = sorted({row.system for row in rows} - set(systems))
     if unranked:
         notes.append(f"no dialogue has a score, so no rank: {_named(unranked)}")

@@ -94,14 +94,25 @@ def test_a_bad_ranking_by_people_is_one_line(
     assert error.count("\n") == 1
 
 
+def _judged(fact: str) -> dict[str, Any]:
+    """A header as `interloq score` writes it, with a fact about who judged."""
+    result = {"metric": "made", "system": "", "value": 1.0, "ci": None, "n": 1, "unscored": 0}
+    signed = f"made(field=1)|{fact}|samples:{fact}|resamples:1000|seed:0|partners:0123456789abcdef|version:0"
+    return {"results": [{**result, "signature": signed}]}
+
+
 def _two_files(folder: Path, first: dict[str, Any], second: dict[str, Any]) -> Sequence[str]:
     mine = write_dialogues(folder, *made_dialogues({"mine": 0}, openings=3), name="mine-", **first)
     theirs = write_dialogues(folder, *made_dialogues({"theirs": 5}, openings=3), name="theirs-", **second)
     return ["rank", mine[0], theirs[0], "--dialogues", mine[1], "--dialogues", theirs[1]]
 
 
-def test_two_files_of_one_partner_set_are_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (ranking,) = _json(capsys, *_two_files(folder, {}, {}))["rankings"]
+@pytest.mark.parametrize("second", [{}, {"results": "none"}, None])
+def test_two_files_of_one_partner_set_are_compared(
+    folder: Path, capsys: pytest.CaptureFixture[str], second: dict[str, Any] | None
+) -> None:
+    first = _judged("built-with:bert-1")
+    (ranking,) = _json(capsys, *_two_files(folder, first, first if second is None else second))["rankings"]
     assert [s["system"] for s in ranking["standings"]] == ["theirs", "mine"]
     assert ranking["differences"][0]["paired"]
 
@@ -112,6 +123,12 @@ def test_two_files_of_one_partner_set_are_compared(folder: Path, capsys: pytest.
         ({}, {"partners": "ffff"}, "different partner sets: 0123456789abcdef and ffff"),
         ({}, {"partners": ""}, "names no partner set"),
         ({"bots": {"p": "echo"}}, {"bots": {"p": "eliza"}}, "both have a system 'p', but not the same one"),
+        (
+            _judged("built-with:bert-1"),
+            _judged("built-with:bert-2"),
+            "kinds of made: built-with:bert-1 and built-with:bert-2",
+        ),
+        (_judged("fitted:0..1"), _judged("seed:1"), "two kinds of made: fitted:0..1 and less"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(

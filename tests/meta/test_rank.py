@@ -158,6 +158,13 @@ def test_a_metric_says_itself_that_lower_is_better() -> None:
     assert best == min(row.value for row in rows if row.system == "a")
 
 
+def test_a_metric_of_sets_is_noted() -> None:
+    scores, dialogues = played({"a": 0, "b": 1})
+    for name, said in (("distinct(n=1)", True), ("length", False)):
+        notes = ranked([replace(score, metric=name) for score in scores], dialogues).notes
+        assert ("the metric is about sets of replies: means over single ones say little" in notes) == said
+
+
 def test_many_systems_can_be_told_apart() -> None:
     """Of 1,000 exchanges no p-value is below 1/1,001, which 66 pairs make .066: more are needed, and made."""
     scores, dialogues = played({chr(97 + i): 3.0 * i for i in range(12)}, openings=30)
