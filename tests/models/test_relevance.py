@@ -280,8 +280,9 @@ def test_loss_is_the_formula(made: tuple[Exchanges, Subwords], loss: Literal["bi
 
 
 def test_it_learns_what_belongs_together(tmp_path: Path) -> None:
-    made_, subwords = stored(tmp_path, exchanges(talks(300), most=1), turns=1, dev=90)
-    folder, training = tmp_path / "relevance", replace(QUICK, epochs=14, patience=14)
+    """Enough data and steps for any seed: of the first five the worst has .72 of the wins."""
+    made_, subwords = stored(tmp_path, exchanges(talks(600), most=1), turns=1, dev=90)
+    folder, training = tmp_path / "relevance", replace(QUICK, epochs=20, patience=20)
     settings = replace(SMALL, negatives="random")
     facts = train(made_, folder, str(subwords.folder), settings, training, calibrate=calibration, device="cpu")
     assert facts["wins"]["random"] > 0.65  # chance is .5, give or take .05
@@ -290,7 +291,7 @@ def test_it_learns_what_belongs_together(tmp_path: Path) -> None:
     assert good > bad
     told = json.loads((folder / "calibration.json").read_text())
     assert told["temperature"] == facts["temperature"]
-    assert len(json.loads((folder / "learning_curve.json").read_text())["epochs"]) == 14
+    assert len(json.loads((folder / "learning_curve.json").read_text())["epochs"]) == 20
 
 
 def test_cut_short_it_goes_on_with_the_same_weights(tmp_path: Path) -> None:
