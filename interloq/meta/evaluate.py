@@ -21,6 +21,7 @@ from interloq.meta.judgments import Judgments, collect
 from interloq.meta.levels import Level, level
 from interloq.meta.significance import TOLERANCE, Adjust, adjusted, enough, permutation_p, williams
 from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow
+from interloq.metrics import named
 from interloq.metrics.evaluate import percentile_interval
 from interloq.metrics.metric import Array
 from interloq.records import Sample, Score
@@ -52,7 +53,9 @@ def meta_evaluate(
     rows = [_row(name, column, judgments, points, n_bootstrap, seed) for name, column in columns.items()]
     pairs = list(combinations(columns, 2)) if compare else []
     exchanges = enough(len(pairs), n_permutations)
-    comparisons = [c for pair in pairs for c in _compare(pair, columns, judgments, points, exchanges, seed)]
+    turned = [name for name in columns if compare and named.lower_is_better(name)]
+    upwards = columns | {name: -columns[name] for name in turned}
+    comparisons = [c for pair in pairs for c in _compare(pair, upwards, judgments, points, exchanges, seed)]
     human = agreement(judgments, points, n_bootstrap=n_bootstrap, seed=seed)
     facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}
     facts |= {"scores": _fingerprint(columns), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
@@ -66,8 +69,12 @@ def meta_evaluate(
         comparisons=tuple(_adjust_comparisons(comparisons, adjust)),
         counted=judgments.counted,
         signature=_signature(facts),
-        notes=(*points.notes(), *stray, *_human_notes(judgments), *judgments.notes),
+        notes=(*points.notes(), *map(_turned_note, turned), *stray, *_human_notes(judgments), *judgments.notes),
     )
+
+
+def _turned_note(metric: str) -> str:
+    return f"{metric}: lower is better, so comparisons turn the sign of its coefficients"
 
 
 def _check(n_bootstrap: int, n_permutations: int | None, adjust: str) -> None:

@@ -55,6 +55,28 @@ def scored(samples: list[Sample], **metrics: Array) -> list[Score]:
     ]
 
 
+def test_a_metric_that_counts_downwards_is_compared_with_its_sign_turned() -> None:
+    samples = rated()
+    people = {sample.id: np.mean([rating.value for rating in sample.ratings]) for sample in samples}
+    names = {"perplexity(model='x')": -1.0, "good": 1.0, "bad": -1.0}
+    noise = np.random.default_rng(0).normal(size=len(samples))
+    scores = [
+        Score(id, name, float(sign * (mean + 0.3 * extra)))
+        for name, sign in names.items()
+        for (id, mean), extra in zip(people.items(), noise, strict=True)
+    ]
+    table = meta_evaluate(scores, samples, n_bootstrap=0, n_permutations=200)
+    values = {row.metric: row.with_mean["pearson"].value for row in table.rows}
+    assert values["perplexity(model='x')"] == pytest.approx(values["bad"]) == pytest.approx(-values["good"])
+    found = {(c.first, c.second): c.difference for c in table.comparisons if c.coefficient == "pearson"}
+    assert {pair: round(difference, 6) for pair, difference in found.items()} == {
+        ("good", "bad"): round(2 * values["good"], 6),
+        ("perplexity(model='x')", "bad"): round(2 * values["good"], 6),
+        ("good", "perplexity(model='x')"): 0.0,
+    }
+    assert "perplexity(model='x'): lower is better, so comparisons turn the sign of its coefficients" in table.notes
+
+
 def test_many_metrics_can_be_told_apart() -> None:
     """With 1,000 exchanges for each of 66 pairs no adjusted p-value could be below .066."""
     rng = np.random.default_rng(0)
