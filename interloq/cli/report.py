@@ -206,11 +206,11 @@ def _command(args: argparse.Namespace) -> str:
     scores, samples, dialogues = files[: len(args.scores)], files[len(args.scores)], files[len(args.scores) + 1 :]
     options = [
         "--samples", samples, "-o", "report.html", "--aspect", args.aspect, "--title", args.title,
-        "--bootstrap", str(args.bootstrap), "--seed", str(args.seed), "--worst", str(args.worst),
+        "--bootstrap", str(args.bootstrap), "--seed", str(args.seed), "--worst", str(args.worst), *_direction(args),
     ]  # fmt: skip
     shown = [argument for model in models for argument in ("--model", model)]
     read = [argument for path in dialogues for argument in ("--dialogues", path)]
-    read += ["--read", str(args.read), *_direction(args)] if read else []
+    read += ["--read", str(args.read)] if read else []
     return shlex.join(["interloq", "report", *scores, *options, *read, *shown])
 
 
