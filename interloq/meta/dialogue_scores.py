@@ -66,6 +66,11 @@ def dialogue_scores(scores: Iterable[Score], dialogues: Iterable[Dialogue], *, m
     return _numbered(rows)
 
 
+def both_sides(rows: Sequence[DialogueScore]) -> bool:
+    """Whether both systems of a dialogue are judged."""
+    return len({row.dialogue for row in rows}) < len(rows)
+
+
 def partners(rows: Iterable[DialogueScore]) -> dict[str, set[str]]:
     """Whom each system talked to."""
     met: dict[str, set[str]] = {}

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from interloq.errors import InputError
 from interloq.meta import correlate
-from interloq.meta.bradley_terry import PRIOR, Comparison, comparisons, joined, strengths, wins
-from interloq.meta.dialogue_scores import DialogueScore, metric_of, partners
+from interloq.meta.bradley_terry import PRIOR, Comparison, comparisons, strengths, wins
+from interloq.meta.dialogue_scores import DialogueScore, both_sides, metric_of
+from interloq.meta.ranking_notes import notes
 from interloq.meta.significance import adjusted, enough, permutation_p, swaps
 from interloq.meta.table import COEFFICIENTS, Estimate
 from interloq.metrics import named
@@ -35,8 +36,6 @@ from interloq.version import __version__
 
 Method = Literal["mean", "bradley-terry"]
 Unit = Literal["dialogue", "partner"]
-FEW_PARTNERS = 10  # with fewer clusters percentile intervals are known to be too narrow
-NAMED = 5  # names a note tells
 EXACT = 1 << 16  # ways to exchange, up to which all are tried
 
 
@@ -135,7 +134,7 @@ def rank(
         standings=tuple(_standings(rows, systems, values, resampled, places)),
         differences=tuple(_differences(systems, values, resampled, places[0], tests)),
         human=_human(systems, places, human) if human else {},
-        notes=tuple(_notes(rows, systems, found, settings, human)),
+        notes=tuple(notes(rows, systems, found, human, method=method, by=by)),
         signature=_signature(rows, settings, partner_set),
     )
 
@@ -160,7 +159,7 @@ def _check(settings: _Settings) -> None:
 
 def _mean(rows: Sequence[DialogueScore], systems: Sequence[str], settings: _Settings) -> tuple[Array, Array]:
     """Means of systems, and a row of means a resample; NaN for a system that no drawn unit has."""
-    both = _both_sides(rows)
+    both = both_sides(rows)
     unit = _numbers([_unit(row, settings.by, both) for row in rows])
     place = {name: i for i, name in enumerate(systems)}
     shape = int(unit.max(initial=-1)) + 1, len(systems)
@@ -200,11 +199,6 @@ def _unit(row: DialogueScore, by: Unit, both_sides: bool) -> str:
 
 def _occasion(comparison: Comparison, by: Unit) -> str:
     return comparison.partner if by == "partner" else comparison.occasion
-
-
-def _both_sides(rows: Sequence[DialogueScore]) -> bool:
-    """Whether both systems of a dialogue are judged."""
-    return len({row.dialogue for row in rows}) < len(rows)
 
 
 def _numbers(names: Sequence[str]) -> NDArray[np.intp]:
@@ -348,7 +342,7 @@ def _differences(
     return [difference for _, _, difference in found]
 
 
-# ---- people, notes, signature ----------------------------------------------------------------------------------------
+# ---- people, signature -----------------------------------------------------------------------------------------------
 
 
 def _human(systems: Sequence[str], places: tuple[Array, Array], human: Mapping[str, float]) -> dict[str, Estimate]:
@@ -361,68 +355,6 @@ def _human(systems: Sequence[str], places: tuple[Array, Array], human: Mapping[s
         return estimates
     drawn = {name: correlate.by_rows(name, rows, np.broadcast_to(people, rows.shape)) for name in COEFFICIENTS}
     return {name: replace(e, ci=percentile_interval(drawn[name])) for name, e in estimates.items()}
-
-
-def _notes(
-    rows: Sequence[DialogueScore],
-    systems: Sequence[str],
-    found: Sequence[Comparison],
-    settings: _Settings,
-    human: Mapping[str, float] | None,
-) -> list[str]:
-    notes = [
-        _resampling_note(rows, settings.by),
-        *_partner_notes([row for row in rows if row.system in systems], settings.by),
-    ]
-    if named.about_sets(metric_of(rows)):
-        notes.append("the metric is about sets of replies: means over single ones say little")
-    unranked = sorted({row.system for row in rows} - set(systems))
-    if unranked:
-        notes.append(f"no dialogue has a score, so no rank: {_named(unranked)}")
-    unscored = sum(math.isnan(row.value) for row in rows)
-    if unscored:
-        notes.append(f"without a score, so in no mean: {unscored} of {len(rows)} dialogues")
-    together = np.zeros(len(found), dtype=np.intp)
-    if settings.method == "bradley-terry" and not joined(wins(found, systems, together).sum(axis=0)):
-        notes.append("some systems were never compared, not even through others: the prior alone orders them")
-    if human is not None:
-        strangers = sorted(set(systems) ^ set(human))
-        if strangers:
-            notes.append(f"only scored or only judged by people, so not in the correlation: {_named(strangers)}")
-    return notes
-
-
-def _resampling_note(rows: Sequence[DialogueScore], by: Unit) -> str:
-    if by == "partner":
-        return "resamples draw partners, with all dialogues they took part in; the systems stay the same"
-    unit = "dialogues, with both sides" if _both_sides(rows) else "occasions, with the dialogues of all systems on them"
-    return f"resamples draw {unit}; partners and systems stay the same"
-
-
-def _partner_notes(rows: Sequence[DialogueScore], by: Unit) -> list[str]:
-    """Systems that met different partners are not comparable; nobody has to meet itself."""
-    met, notes = partners(rows), []
-    everyone = set().union(*met.values())
-    lacking = {name: sorted(everyone - found - {name}) for name, found in met.items()}
-    selves = all(found == {name} for name, found in met.items())
-    if any(lacking.values()) and not selves:
-        name = next(name for name in sorted(lacking) if lacking[name])
-        notes.append(
-            f"systems met different partners ({name!r} never met {_named(lacking[name])}): "
-            "their scores are not comparable"
-        )
-    sizes = Counter(row.system for row in rows)
-    if len(set(sizes.values())) > 1:
-        (most, n), (fewest, m) = sizes.most_common()[0], sizes.most_common()[-1]
-        notes.append(f"systems have different numbers of dialogues: {most!r} {n}, {fewest!r} {m}")
-    if by == "partner" and len(everyone) < FEW_PARTNERS:
-        notes.append(f"only {len(everyone)} partners: intervals over partners are too narrow below {FEW_PARTNERS}")
-    return notes
-
-
-def _named(names: Sequence[str]) -> str:
-    rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(repr(name) for name in names[:NAMED]) + rest
 
 
 def _signature(rows: Sequence[DialogueScore], settings: _Settings, partner_set: str) -> str:
