@@ -39,9 +39,10 @@ from typing import Any
 import numpy as np
 from bipartite_bots import CONTEXT, QUICK, Job, Sizes, known_order, made, partners, say, targets
 from bipartite_making import prepare, train, trained
+from bipartite_tables import show
 
 from interloq import Dialogue, InputError, InterloqError, Score, load, write
-from interloq.cli.output import interval, number, print_json, print_table
+from interloq.cli.output import print_json
 from interloq.data.follow_ups import read_follow_ups
 from interloq.data.jsonl import header
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
@@ -159,13 +160,10 @@ def metrics(job: Job) -> dict[str, str]:
 
 def scored(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> dict[str, list[Score]]:
     """Every utterance of the targets by every metric; what was scored before is read."""
-    from interloq.models.pretrained import weights_fingerprint
-
-    facts = {"dialogues": file_fingerprint(dialogues_file(job, scheme))}
-    judge = Path(job.judge_folder)
-    behind = weights_fingerprint(judge) if any(judge.glob("*.safetensors")) else ""
-    paths = {name: job.work / "scores" / f"{scheme}.{name.replace(' ', '-')}.jsonl" for name in metrics(job)}
-    found = {name: load(path, kind="scores") for name, path in paths.items() if _fresh(path, facts, behind)}
+    played = file_fingerprint(dialogues_file(job, scheme))
+    facts = {name: {"dialogues": played, **_judge(job, spec)} for name, spec in metrics(job).items()}
+    paths = {name: job.work / "scores" / f"{scheme}.{name.replace(' ', '-')}.jsonl" for name in facts}
+    found = {name: load(path, kind="scores") for name, path in paths.items() if _fresh(path, facts[name])}
     todo = {name: spec for name, spec in metrics(job).items() if name not in found}
     if todo:
         say(f"{scheme}: scoring by {', '.join(todo)}")
@@ -178,14 +176,27 @@ def scored(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> dict[str, li
                 for id, value in result.by_sample.items()
             ]
             paths[name].parent.mkdir(exist_ok=True)
-            write(paths[name], found[name], kind="scores", signature=result.signature, judge=behind, **facts)
+            write(paths[name], found[name], kind="scores", signature=result.signature, **facts[name])
     return {name: found[name] for name in paths}
 
 
-def _fresh(path: Path, facts: Mapping[str, str], judge: str) -> bool:
-    """Whether there are scores of these dialogues by this judge; one that is not here cannot have changed."""
+def _judge(job: Job, spec: str) -> dict[str, str]:
+    """A metric's fields but for the folder of its model, and the weights in there; none where it is not here."""
+    from interloq.models.pretrained import weights_fingerprint
+
+    folder = next((name for name in (job.relevance, job.judge_folder) if name and repr(name) in spec), "")
+    there = folder and any(Path(folder).glob("*.safetensors"))
+    return {
+        "judge": weights_fingerprint(Path(folder)) if there else "",
+        "settings": spec.replace(repr(folder), "''") if folder else spec,
+    }
+
+
+def _fresh(path: Path, facts: Mapping[str, str]) -> bool:
+    """Whether there are scores of these dialogues by this judge; weights that are not here cannot have changed."""
     before = header(path) if path.exists() else {}
-    return before.get("dialogues") == facts["dialogues"] and judge in ("", before.get("judge"))
+    same = all(before.get(name) == facts[name] for name in ("dialogues", "settings"))
+    return same and facts["judge"] in ("", before.get("judge"))
 
 
 def figures(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> Iterator[Figure]:
@@ -244,9 +255,6 @@ def _published(scheme: str, metric: str) -> float | None:
     return PUBLISHED[scheme][named[metric]] if metric in named else None
 
 
-# ---- printing --------------------------------------------------------------------------------------------------------
-
-
 def results(job: Job, played: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "known": known_order(job),
@@ -275,67 +283,6 @@ def _there(path: Path) -> Path:
     if not path.exists():
         raise InputError(f"no {path.name} in {str(path.parent)!r}", cure="play first: --only play")
     return path
-
-
-def show(found: Mapping[str, Any]) -> None:
-    print("known before anything was scored (better > worse):")
-    print("  " + ", ".join(" > ".join(pair) for pair in found["known"]))
-    print(f"partner set {found['partner_set']}: {', '.join(found['partners'])}; judge: {found['judge']}")
-    if found["trained"]:
-        levels = [[n, f"{f['pairs']['train']:,}", *_levels(f)] for n, f in found["trained"].items()]
-        print_table("trained here", ["model", "pairs", "perplexity before", "after"], levels)
-    schemes = found["schemes"]
-    counts = [
-        [name, *(f"{s[key]:,}" for key in ("dialogues", "utterances", "troubled"))] for name, s in schemes.items()
-    ]
-    print_table("dialogues", ["scheme", "dialogues", "utterances", "in trouble"], counts)
-    rows = [[name, bot, what, f"{n:,}"] for name, s in schemes.items() for bot, what, n in s["troubles"]]
-    print_table("troubles by bot", ["scheme", "bot", "what", "times"], rows or [["none", "", "", ""]])
-    _show_agreement(schemes, len(found["known"]))
-    for name, s in schemes.items():
-        _show_ranks(name, s["figures"])
-
-
-def _levels(facts: Mapping[str, Any]) -> list[str]:
-    return [f"{facts[when]['perplexity']:,.1f}" for when in ("before", "after")]
-
-
-def _show_agreement(schemes: Mapping[str, Any], pairs: int) -> None:
-    columns = ["metric", "scheme", f"{pairs} known pairs", "four by budget", "Spearman of the four", "paper"]
-    rows = []
-    by_metric = zip(*(s["figures"] for s in schemes.values()), strict=True)
-    for each in by_metric:
-        for figure in each:
-            shares = [f"{number(s['value'])} {interval(s['ci'])}{_of(s, n)}" for s, n in _shares(figure, pairs)]
-            spearman = f"{number(figure['spearman'])} {interval(figure['spearman_ci'])}"
-            paper = "" if figure["published"] is None else number(figure["published"], 2)
-            rows.append([figure["metric"], figure["scheme"], *shares, spearman, paper])
-    note = "share of known pairs that are ordered rightly; paper: Spearman with people over eleven other systems"
-    print_table("agreement with the known order", columns, rows, note=note)
-
-
-def _shares(figure: Mapping[str, Any], pairs: int) -> list[tuple[Mapping[str, Any], int]]:
-    return [(figure["agreement"], pairs), (figure["group"], 6)]
-
-
-def _of(share: Mapping[str, Any], pairs: int) -> str:
-    return "" if share["pairs"] == pairs else f" ({share['pairs']} pairs)"
-
-
-def _show_ranks(scheme: str, found: Sequence[Mapping[str, Any]]) -> None:
-    names = sorted({standing["system"] for figure in found for standing in figure["standings"]})
-    rows = []
-    for figure in found:
-        standing = {s["system"]: s for s in figure["standings"]}
-        rows.append([figure["metric"], *(_place(standing.get(name)) for name in names)])
-    print_table(f"{scheme}: rank (range of ranks) score", ["metric", *names], rows)
-
-
-def _place(standing: Mapping[str, Any] | None) -> str:
-    if standing is None or standing["rank"] is None:
-        return "no score"
-    ranks = standing["rank_range"]
-    return f"{standing['rank']} ({ranks[0]}–{ranks[1]}) {standing['score']:.3f}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -21,9 +21,8 @@ import numpy as np
 
 from interloq.errors import InputError, nearest
 from interloq.meta.correlate import kendall_rows
-from interloq.meta.dialogue_scores import DialogueScore, means, metric_of
+from interloq.meta.dialogue_scores import DialogueScore, downwards, means
 from interloq.meta.rank import ranks_of
-from interloq.metrics import named
 from interloq.metrics.metric import Array
 
 # ---- cheating by the choice of systems -------------------------------------------------------------------------------
@@ -84,7 +83,7 @@ def cheating(
         raise InputError("no look-alike is named", cure="name systems similar to the unfavoured one, usually two")
     if not among(rows, systems):
         raise InputError("no two of the systems talked with each other", cure="audit the scores of an all-play-all")
-    sign = -1.0 if named.lower_is_better(metric_of(rows), lower_is_better) else 1.0
+    sign = -1.0 if downwards(rows, lower_is_better) else 1.0
     trials = []
     for name in chosen:
         fair = means(among(rows, [system for system in systems if system == name or system not in alike]))
@@ -163,7 +162,7 @@ def influence(
         raise InputError(f"{both[0]!r} is in the set and in the pool", cure="name it once")
     if len(chosen) < 2 and not spare:
         raise InputError(f"a set of {len(chosen)} partners cannot be changed", cure="name a pool of scored partners")
-    table = _Table(rows, named.lower_is_better(metric_of(rows), lower_is_better))
+    table = _Table(rows, downwards(rows, lower_is_better))
     base = table.scores(chosen)
     changes = [table.change(base, kind, out, into, chosen) for kind, out, into in _changes(chosen, spare)]
     order = sorted(changes, key=lambda change: (-change.moved, change.kind, change.out, change.into))

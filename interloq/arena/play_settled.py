@@ -17,12 +17,16 @@ from interloq.play.run import Plan, play
 from interloq.play.schedule import Match
 from interloq.play.talk import Tally
 from interloq.records import Dialogue, Score
+from interloq.registry import spec
+from interloq.signature import signature
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
     settled: Settled
     scores: tuple[Score, ...]  # of every utterance that was judged
+    metric: str
+    signature: str  # of the metric, with the partner set's hash
 
 
 def play_until_settled(
@@ -72,7 +76,8 @@ def play_until_settled(
             done = stop
 
     settled = watch(scored(), rule, budget=len(rounds), systems=systems, on_look=on_look)
-    return Played(settled, tuple(scores))
+    signed = signature(metric, partners=plan.run.get("partners", ""))
+    return Played(settled, tuple(scores), spec(metric), signed)
 
 
 def _dialogues(output: str | Path, rounds: Sequence[Sequence[Match]]) -> list[Dialogue]:

@@ -25,8 +25,7 @@ from itertools import pairwise
 import numpy as np
 
 from interloq.errors import InputError
-from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, means, metric_of
-from interloq.metrics import named
+from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, downwards, means
 from interloq.metrics.metric import Array
 from interloq.play.schedule import Match
 from interloq.records import Dialogue, Score
@@ -147,7 +146,7 @@ def watch(
         dialogues += len({row.dialogue for row in rows})
         unscored += sum(math.isnan(row.value) for row in rows)
         if len(columns) in planned:
-            sign = -1.0 if named.lower_is_better(metric_of(rows), rule.lower_is_better) else 1.0
+            sign = -1.0 if downwards(rows, rule.lower_is_better) else 1.0
             looks.append(_look(columns, dialogues, level, rule.margin, sign))
             if on_look:
                 on_look(looks[-1])

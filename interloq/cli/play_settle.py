@@ -71,7 +71,7 @@ def show(args: argparse.Namespace, found: Played, plan: Plan, tally: Tally) -> N
     from interloq.arena.play_settled import facts
 
     if args.scores:
-        _write(args, found, plan)
+        _write(args.scores, found, plan)
     unranked = sorted({match.target for match in plan.matches} - set(found.settled.order))
     if args.json:
         print_json({**facts(found.settled), "unranked": unranked, "play": tally.facts()})
@@ -83,15 +83,12 @@ def show(args: argparse.Namespace, found: Played, plan: Plan, tally: Tally) -> N
     print(f"{args.output}: rank them with `interloq rank`")
 
 
-def _write(args: argparse.Namespace, found: Played, plan: Plan) -> None:
+def _write(path: str, found: Played, plan: Plan) -> None:
     from interloq.data.jsonl import write
     from interloq.play.samples import carried
-    from interloq.registry import create, spec
-    from interloq.signature import signature
 
-    metric, origin = create(args.until_settled, kind="metric"), carried(plan.run)
-    judge = {"metric": spec(metric), "signature": signature(metric, partners=origin.get("partners", ""))}
-    write(args.scores, found.scores, kind="scores", **judge, **origin)
+    judge = {"metric": found.metric, "signature": found.signature}
+    write(path, found.scores, kind="scores", **judge, **carried(plan.run))
 
 
 def _order(look: Look) -> str:

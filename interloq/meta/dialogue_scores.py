@@ -46,6 +46,11 @@ def metric_of(rows: Iterable[DialogueScore]) -> str:
     return next((row.metric for row in rows), "")
 
 
+def downwards(rows: Iterable[DialogueScore], said: bool | None) -> bool:
+    """Whether lower is better: what is said, or what their metric says."""
+    return named.lower_is_better(metric_of(rows), said)
+
+
 def dialogue_scores(scores: Iterable[Score], dialogues: Iterable[Dialogue], *, metric: str = "") -> list[DialogueScore]:
     """One row a dialogue and system, in the order of the ids; `metric` may be left out where there is only one.
 
@@ -210,7 +215,7 @@ def extremes(rows: Sequence[DialogueScore], n: int, *, lower_is_better: bool | N
     for row in rows:
         if not math.isnan(row.value):
             scored.setdefault(row.system, []).append(row)
-    sign = 1 if named.lower_is_better(metric_of(rows), lower_is_better) else -1
+    sign = 1 if downwards(rows, lower_is_better) else -1
     found = {}
     for system, own in sorted(scored.items()):
         order = sorted(own, key=lambda row: (sign * row.value, natural(row.dialogue)))

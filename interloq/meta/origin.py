@@ -83,7 +83,7 @@ def _check_judges(headers: Mapping[str, Mapping[str, Any]]) -> None:
             first, known = seen.setdefault(metric, (path, judge))
             if known != judge:
                 one, other = (
-                    "|".join(part for part in parts if part not in others) or "less"
+                    "|".join(part for part in parts if part not in others) or "without it"
                     for parts, others in ((known, judge), (judge, known))
                 )
                 raise InputError(

@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 from interloq.errors import InputError
 from interloq.meta import correlate
 from interloq.meta.bradley_terry import PRIOR, Comparison, comparisons, strengths, wins
-from interloq.meta.dialogue_scores import DialogueScore, both_sides, metric_of
+from interloq.meta.dialogue_scores import DialogueScore, both_sides, downwards, metric_of
 from interloq.meta.ranking_notes import notes
 from interloq.meta.significance import adjusted, enough, permutation_p, swaps
 from interloq.meta.table import COEFFICIENTS, Estimate
-from interloq.metrics import named
 from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array
 from interloq.signature import fingerprint
@@ -111,8 +110,7 @@ def rank(
     for each pair of systems where these are more.
     """
     rows = sorted(rows, key=lambda row: (row.system, row.occasion, row.dialogue))
-    metric = metric_of(rows)
-    lower = named.lower_is_better(metric, lower_is_better)
+    lower = downwards(rows, lower_is_better)
     scored = [row for row in rows if not math.isnan(row.value)]
     systems = sorted({row.system for row in scored})
     exchanges = enough(math.comb(len(systems), 2), n_permutations)
@@ -127,7 +125,7 @@ def rank(
         by_pair.setdefault((comparison.first, comparison.second), []).append(comparison)
     tests = [_test(pair, scored, by_pair.get(pair, []), settings) for pair in combinations(systems, 2)]
     return Ranking(
-        metric=metric,
+        metric=metric_of(rows),
         method=method,
         by=by,
         lower_is_better=lower,

@@ -128,7 +128,7 @@ def test_two_files_of_one_partner_set_are_compared(
             _judged("built-with:bert-2"),
             "kinds of made: built-with:bert-1 and built-with:bert-2",
         ),
-        (_judged("fitted:0..1"), _judged("seed:1"), "two kinds of made: fitted:0..1 and less"),
+        (_judged("fitted:0..1"), _judged("seed:1"), "two kinds of made: fitted:0..1 and without it"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(

@@ -139,6 +139,22 @@ def _right(metric: str, means: dict[str, float], pair: Sequence[str]) -> float:
     return float(better < worse if metric == "log perplexity" else better > worse)
 
 
+def test_a_judge_that_reads_otherwise_scores_anew(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bipartite.main([*options, "--only", "score"]) == 0
+    moved = Path(shutil.copytree(_work(options), tmp_path / "moved"))
+    files = sorted((moved / "scores").glob("self-play.*"))
+    before = {path.name: path.read_text() for path in files}
+    again = ["--data", "nowhere", "--work", str(moved), "--quick", "--only", "score", "--scheme", "self-play"]
+    assert bipartite.main(again) == 0
+    assert {path.name: path.read_text() for path in files} == before
+    assert bipartite.main([*again, "--layout", "lines"]) == 0
+    capsys.readouterr()
+    changed = [path.name for path in files if path.read_text() != before[path.name]]
+    assert changed == [path.name for path in files if "length" not in path.name]
+
+
 def test_scores_are_kept_without_the_models(
     options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
