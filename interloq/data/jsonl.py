@@ -70,7 +70,8 @@ def read(
     finally:
         rejects.close()
     if not good:
-        raise InputError(f"no usable record among {rejects.count} lines", cure=rejects.first, where=str(path))
+        cure = rejects.first or "write a record on each line"
+        raise InputError(f"no usable record among {rejects.count} lines", cure=cure, where=str(path))
     rejects.warn(good)
 
 
