@@ -12,14 +12,13 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from types import UnionType
 from typing import Any
 
 import orjson
 
 from interloq.data.files import MAX_LINE, lines, plain_suffix, replacing
+from interloq.data.parsers import PARSERS
 from interloq.errors import InputError, RejectedWarning, nearest
-from interloq.records import Dialogue, Pair, Post, Rating, Reference, Sample, Score, Turn
 
 SCHEMA = 1
 SHOWN = 5  # bad lines named one by one; the others are counted
@@ -240,159 +239,3 @@ class _Seen:
                 f"duplicate id {record.id!r}, first seen in line {first}",
                 cure="give every sample its own id, for example <context>/<system>",
             )
-
-
-# ---- records from plain values ---------------------------------------------------------------------------------------
-
-
-def _sample(value: Mapping[str, Any], number: str) -> Sample:
-    return Sample(
-        id=_id(value, number),
-        context=[_turn(turn, f"context[{i}]") for i, turn in enumerate(_list(value, "context"))],
-        response=_get(value, "response", str, required=True),
-        references=[_reference(r, f"references[{i}]") for i, r in enumerate(_list(value, "references"))],
-        system=_get(value, "system", str, ""),
-        ratings=[_rating(r, f"ratings[{i}]", i) for i, r in enumerate(_list(value, "ratings"))],
-    )
-
-
-def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
-    return Dialogue(
-        id=_id(value, number),
-        turns=[_turn(turn, f"turns[{i}]") for i, turn in enumerate(_list(value, "turns"))],
-        systems=_get(value, "systems", dict, {}),
-        ratings=[_rating(r, f"ratings[{i}]", i) for i, r in enumerate(_list(value, "ratings"))],
-        given=0 if value.get("given") is None else value["given"],
-        trouble=_get(value, "trouble", str, ""),
-    )
-
-
-def _score(value: Mapping[str, Any], _: str) -> Score:
-    return Score(
-        id=_get(value, "id", str, required=True),
-        metric=_get(value, "metric", str, required=True),
-        value=_number(value.get("value"), "value"),
-        reason=_get(value, "reason", str, ""),
-        system=_get(value, "system", str, ""),
-    )
-
-
-def _post(value: Mapping[str, Any], number: str) -> Post:
-    texts = {name: _get(value, name, str, "") for name in ("user", "time", "reply_to", "lang", "thread")}
-    return Post(id=_id(value, number), text=_get(value, "text", str, required=True), **texts)
-
-
-def _pair(value: Mapping[str, Any], number: str) -> Pair:
-    texts = {name: _get(value, name, str, required=True) for name in ("utterance", "response")}
-    return Pair(
-        id=_id(value, number), **texts, **{name: _get(value, name, str, "") for name in ("to", "thread", "time")}
-    )
-
-
-PARSERS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
-    "samples": _sample,
-    "dialogues": _dialogue,
-    "posts": _post,
-    "pairs": _pair,
-    "scores": _score,
-    "ratings": lambda value, _: _rating(value, "rating", 0),
-}
-
-
-def _id(value: Mapping[str, Any], number: str) -> str:
-    """A record without an id is named by its line."""
-    given = value.get("id", number)
-    return str(given) if isinstance(given, int) and not isinstance(given, bool) else _get(value, "id", str, number)
-
-
-def _turn(value: Any, name: str) -> Turn:
-    if isinstance(value, str):
-        return Turn(value)
-    entry = _entry(value, name)
-    return Turn(
-        _get(entry, "text", str, required=True, of=name),
-        _get(entry, "speaker", str, "", of=name),
-        _get(entry, "time", str, "", of=name),
-    )
-
-
-def _reference(value: Any, name: str) -> Reference:
-    if isinstance(value, str):
-        return Reference(value)
-    entry = _entry(value, name)
-    weight = _number(entry.get("weight", 1.0), f"{name}.weight")
-    return Reference(
-        _get(entry, "text", str, required=True, of=name),
-        1.0 if weight is None else weight,
-        _get(entry, "source", str, "gold", of=name),
-    )
-
-
-def _rating(value: Any, name: str, index: int) -> Rating:
-    if value is None or isinstance(value, int | float):
-        return Rating(_number(value, name), rater=str(index + 1))
-    entry = _entry(value, name)
-    if "value" not in entry:
-        raise InputError(f"{name} has no value", cure="write null for 'not applicable'")
-    texts = {key: _get(entry, key, str, default, of=name) for key, default in _RATING_TEXTS.items()}
-    return Rating(_number(entry["value"], f"{name}.value"), **texts)
-
-
-_RATING_TEXTS = {"rater": "", "aspect": "overall", "role": "", "item": ""}
-
-
-def _entry(value: Any, name: str) -> Mapping[str, Any]:
-    if isinstance(value, dict):
-        return value
-    cure = "give each sample its own flat list" if isinstance(value, list) else "write text or an object"
-    raise InputError(f"{name} must be text or an object, got {_kind(value)}", cure=cure)
-
-
-def _list(value: Mapping[str, Any], name: str) -> list[Any]:
-    """A list field; one text alone is a list of one."""
-    given = value.get(name)
-    if given is None:
-        return []
-    if isinstance(given, str):
-        return [given]
-    if not isinstance(given, list):
-        raise InputError(f"{name} must be a list, got {_kind(given)}", cure=f'write "{name}": [ … ]')
-    return given
-
-
-def _get(
-    value: Mapping[str, Any],
-    name: str,
-    kind: type | UnionType,
-    default: Any = None,
-    *,
-    required: bool = False,
-    of: str = "",
-) -> Any:
-    given = value.get(name)
-    full = f"{of}.{name}" if of else name
-    if given is None:
-        if not required:
-            return default
-        close = "" if name in value else nearest(name, value)
-        raise InputError(f"{full} is missing{close}", cure=f'add "{name}"')
-    if not isinstance(given, kind):
-        wanted = "text" if kind is str else "an object"
-        raise InputError(f"{full} must be {wanted}, got {_kind(given)} {given!r:.60}", cure="mend its type")
-    return given
-
-
-def _number(value: Any, name: str) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{name} must be a number, got {_kind(value)} {value!r:.60}", cure="write it without quotes")
-    if not math.isfinite(value):
-        raise InputError(f"{name} must be finite, got {value}", cure="write null for 'not applicable'")
-    return float(value)
-
-
-def _kind(value: Any) -> str:
-    return {dict: "an object", list: "a list", str: "text", bool: "true/false", type(None): "null"}.get(
-        type(value), "a number"
-    )

@@ -16,7 +16,8 @@ from typing import IO, Any
 
 import orjson
 
-from interloq.data.jsonl import PARSERS, SCHEMA, to_json, write
+from interloq.data.jsonl import SCHEMA, to_json, write
+from interloq.data.parsers import PARSERS
 from interloq.errors import InputError
 from interloq.records import Dialogue
 

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 from interloq import InputError, Rating, Reference, RejectedWarning, Sample, Score, Turn, load, write
 from interloq.data import files
-from interloq.data.jsonl import PARSERS, header, rejected_path, to_json
+from interloq.data.jsonl import header, rejected_path, to_json
+from interloq.data.parsers import PARSERS
 
 GOOD = b'{"id": "good", "context": ["hi"], "response": "hey", "references": ["hello"]}'
 
