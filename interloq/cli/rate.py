@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.output import BadLines, add_common, number, print_json, print_table, progress
+from interloq.cli.output import MISSING, BadLines, add_common, number, print_json, print_table, progress
 from interloq.rate.rater import BATCH
 
 EXAMPLES = """\
@@ -49,7 +49,9 @@ def run(args: argparse.Namespace) -> int:
 def _write(args: argparse.Namespace, rater: Any, folder: Path) -> dict[str, Any]:
     """Through a part file: the run may be killed, and the counts belong in the header."""
     from interloq.data.jsonl import header, read, write
+    from interloq.errors import InputError
     from interloq.rate.spool import Spool, rate_into
+    from interloq.rate.summary import summary
 
     before = {} if args.samples == "-" else header(args.samples)
     resumable = "-" not in (args.samples, args.output)
@@ -62,7 +64,11 @@ def _write(args: argparse.Namespace, rater: Any, folder: Path) -> dict[str, Any]
             samples = replaced.watch(read(args.samples, strict=args.strict, on_reject=bad))
             rate_into(spool, samples, rater, batch=args.batch, progress=step)
         bad.close(args.samples)
-        facts = {"signature": signature, "counts": _counts(spool.samples(), rater)}
+        try:
+            facts = {"signature": signature, "counts": summary(spool.samples(), rater)}
+        except InputError:  # the ratings are of something else: what was rated with them is worth nothing
+            finished = True
+            raise
         kept = {name: value for name, value in before.items() if name not in ("kind", "schema", "rated")}
         write(args.output, spool.samples(), kind="samples", **kept, rated=[*before.get("rated", []), facts])
         finished = True
@@ -103,24 +109,19 @@ class _Replaced:
         return {"weights": self.weights, "signature": last[0]["signature"] if last else ""}
 
 
-def _counts(samples: Iterable[Any], rater: Any) -> dict[str, Any]:
-    from interloq.rate.summary import Summary
-
-    summary = Summary(rater)
-    for sample in samples:
-        summary.add(sample)
-    return summary.facts()
-
-
 def _print(output: str, facts: dict[str, Any]) -> None:
     counts, replaced = facts["counts"], facts["replaced"]
     again = f"; {facts['resumed']:,} samples were rated by the run before" if facts["resumed"] else ""
-    print(f"{output}: {counts['samples']:,} samples with {counts['references']:,} rated references{again}")
+    judged, total = sum(row["judged"] for row in counts["sources"].values()), counts["references"]
+    rated = f"{total:,} rated references"
+    if judged < total:
+        rated = f"{total:,} references: {judged:,} judged, {total - judged:,} with a default weight"
+    print(f"{output}: {counts['samples']:,} samples with {rated}{again}")
     rows = [
-        [source, f"{row['references']:,}", number(row["mean"]), f"{100 * row['positive']:.1f} %"]
+        [source, f"{row['references']:,}", f"{row['judged']:,}", number(row["mean"]), _share(row["positive"])]
         for source, row in counts["sources"].items()
     ]
-    print_table("", ["source", "references", "mean weight", "above 0"], rows)
+    print_table("", ["source", "references", "judged", "mean weight", "above 0"], rows)
     for name, what in NOTES.items():
         if counts.get(name):
             print(f"{counts[name]:,} {what}")
@@ -131,11 +132,15 @@ def _print(output: str, facts: dict[str, Any]) -> None:
     print(f"signature: {facts['signature']}")
 
 
+def _share(value: float | None) -> str:
+    return MISSING if value is None else f"{100 * value:.1f} %"
+
+
 NOTES = {
     "without_references": "samples have no references",
     "without_gold": "samples have no gold reply",
     "without_positive": "samples have no weight above 0: ΔBLEU leaves them unscored",
     "unrated_gold": "gold replies nobody rated: weight 1",
     "unrated": "references nobody rated: weight 0",
-    "unknown_items": "rated items are no reference of these samples",
+    "unknown_items": "rated items are not references of these samples: left out",
 }

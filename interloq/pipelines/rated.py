@@ -13,6 +13,7 @@ from typing import Any, Self
 from interloq.metrics.metric import Array, FittedMetric, Metric
 from interloq.pipelines.stages import cached
 from interloq.rate.rater import BATCH, Rater
+from interloq.rate.summary import summary
 from interloq.records import Sample
 from interloq.registry import Component
 from interloq.retrieve.extend import extend, extend_signature, searched_in
@@ -44,6 +45,7 @@ class RatedReferences(Component):
         found = self._run(samples)
         metric = self.metric()
         rated = [found.by_sample[sample] for sample in samples]
+        summary(rated, self.rater)  # refuses ratings of other references
         found = dataclasses.replace(found, metric=metric.fit(rated) if isinstance(metric, FittedMetric) else metric)
         object.__setattr__(fitted, "_rated", found)
         return fitted

@@ -55,6 +55,14 @@ class Human(Component):
         total = sum(len(sample.references) for sample in samples)
         return {"rated": total - len(unrated), "unrated_gold": gold, "unrated": len(unrated) - gold}
 
+    def judged(self, sample: Sample) -> list[bool]:
+        """Which references of a sample people have rated."""
+        return [item in self._weights for item, _ in _items(sample)]
+
+    def example(self) -> str:
+        """One of the rated items, for messages."""
+        return min(self._weights)
+
     def items(self) -> int:
         """How many references the file rates; more than `counts` finds means ratings of something else."""
         return len(self._weights)

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
+from interloq.errors import InputError
 from interloq.rate.rater import Rater
 from interloq.records import Sample
 from interloq.retrieve.leaks import is_original
 
 
+def summary(samples: Iterable[Sample], rater: Rater) -> dict[str, Any]:
+    """The counts of rated samples. A rater whose ratings belong to none of them is refused."""
+    found = Summary(rater)
+    for sample in samples:
+        found.add(sample)
+    return found.facts()
+
+
 class Summary:
-    """Counts over rated samples; a rater that counts on its own (`human`) has these counts added."""
+    """Counts over rated samples; a rater that judges only some references (`human`) has these counted apart."""
 
     def __init__(self, rater: Rater) -> None:
         self._rater: Any = rater
-        self._sources: dict[str, list[float]] = {}  # references, sum of weights, weights above 0
+        self._sources: dict[str, Counter[str]] = {}
+        self._means: dict[str, float] = {}  # sums of judged weights, by source
         self._samples: Counter[str] = Counter()
         self._own: Counter[str] = Counter()
+        self._example = ""
 
     def add(self, sample: Sample) -> None:
         weights = [reference.weight for reference in sample.references]
@@ -25,18 +37,36 @@ class Summary:
         self._samples["without_references"] += not weights
         self._samples["without_gold"] += not any(map(is_original, sample.references))
         self._samples["without_positive"] += bool(weights) and max(weights) <= 0
-        for reference in sample.references:
-            row = self._sources.setdefault(reference.source.split(":")[0], [0, 0.0, 0])
-            row[0], row[1], row[2] = row[0] + 1, row[1] + reference.weight, row[2] + (reference.weight > 0)
-        if hasattr(self._rater, "counts"):
+        partial = hasattr(self._rater, "judged")
+        judged = self._rater.judged(sample) if partial else [True] * len(weights)
+        for reference, is_judged in zip(sample.references, judged, strict=True):
+            source = reference.source.split(":")[0]
+            row = self._sources.setdefault(source, Counter())
+            row.update(references=1, judged=is_judged, positive=is_judged and reference.weight > 0)
+            self._means[source] = self._means.get(source, 0.0) + (reference.weight if is_judged else 0.0)
+        if partial:
             self._own.update(self._rater.counts([sample]))
+            self._example = self._example or (f"{sample.id}/0" if weights else "")
 
     def facts(self) -> dict[str, Any]:
-        sources = {
-            source: {"references": int(n), "mean": total / n, "positive": positive / n}
-            for source, (n, total, positive) in sorted(self._sources.items())
-        }
-        facts = {**self._samples, "references": sum(row["references"] for row in sources.values()), "sources": sources}
+        """Means and shares are over the judged references alone: a default weight says nothing about a source."""
+        sources = {name: self._source(name, row) for name, row in sorted(self._sources.items())}
+        references = sum(row["references"] for row in self._sources.values())
+        facts: dict[str, Any] = {**self._samples, "references": references, "sources": sources}
         if self._own:
+            self._check()
             facts |= {**self._own, "unknown_items": self._rater.items() - self._own["rated"]}
         return facts
+
+    def _source(self, name: str, row: Counter[str]) -> dict[str, Any]:
+        judged = row["judged"]
+        mean = {"mean": self._means[name] / judged, "positive": row["positive"] / judged} if judged else {}
+        return {"references": row["references"], "judged": judged, "mean": None, "positive": None} | mean
+
+    def _check(self) -> None:
+        if self._example and not self._own["rated"]:
+            raise InputError(
+                f"none of the {self._rater.items():,} rated items is a reference of these samples: "
+                f"{self._rater.example()!r} was rated, {self._example!r} would be right",
+                cure="an item is <sample id>/<place of the reference, from 0>",
+            )

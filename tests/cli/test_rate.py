@@ -81,11 +81,18 @@ def test_weights_signature_and_counts(extended: Path, capsys: Captured) -> None:
     counts = facts["counts"]
     assert (counts["samples"], counts["references"]) == (50, 149)
     assert (counts["without_gold"], counts["without_references"]) == (1, 0)
+    rated = {rating.item for rating in load("ratings.jsonl", kind="ratings")}
     for source, row in counts["sources"].items():
-        weights = [r.weight for s in after for r in s.references if r.source.split(":")[0] == source]
-        assert row["references"] == len(weights)
-        assert row["mean"] == pytest.approx(sum(weights) / len(weights))
-        assert row["positive"] == sum(w > 0 for w in weights) / len(weights)
+        of_source = [
+            (r.weight, f"{s.id}/{i}" in rated)
+            for s in after
+            for i, r in enumerate(s.references)
+            if r.source.split(":")[0] == source
+        ]
+        weights = [weight for weight, is_judged in of_source if is_judged]
+        assert (row["references"], row["judged"]) == (len(of_source), len(weights))
+        assert row["mean"] == (pytest.approx(sum(weights) / len(weights)) if weights else None)
+        assert row["positive"] == (sum(w > 0 for w in weights) / len(weights) if weights else None)
     assert counts["without_positive"] == sum(max(r.weight for r in s.references) <= 0 for s in after) == 1
     assert (counts["unrated_gold"], counts["unrated"], counts["unknown_items"]) == (49, 26, 1)  # c0/bot/2 is none
     assert not Path("rated.jsonl.part").exists()
@@ -94,12 +101,26 @@ def test_weights_signature_and_counts(extended: Path, capsys: Captured) -> None:
 def test_the_summary_for_people(extended: Path, capsys: Captured) -> None:
     assert main(RATE) == 0
     said = capsys.readouterr().out
-    assert "rated.jsonl: 50 samples with 149 rated references\n" in said
-    assert re.search(r"parrot +50 +-0\.980 +0\.0 %", said)
+    assert "rated.jsonl: 50 samples with 149 references: 74 judged, 75 with a default weight\n" in said
+    assert re.search(r"gold +49 +0 +n/a +n/a", said)
+    assert re.search(r"parrot +50 +49 +-1\.000 +0\.0 %", said)
     assert "1 samples have no gold reply" in said
     assert "26 references nobody rated: weight 0" in said
-    assert "1 rated items are no reference of these samples" in said
+    assert "1 rated items are not references of these samples" in said
     assert f"signature: {Human('ratings.jsonl').signature()}" in said
+
+
+def test_ratings_that_belong_to_no_reference_are_refused(extended: Path, capsys: Captured) -> None:
+    write(
+        "ratings.jsonl", [Rating(4, "x", item=f"c{i}/2") for i in range(50)], kind="ratings"
+    )  # ids of a file without systems
+    assert main(RATE) == 2
+    said = capsys.readouterr().err
+    assert (
+        "none of the 50 rated items is a reference of these samples: 'c0/2' was rated, 'c0/bot/0' would be right"
+        in said
+    )
+    assert not list(Path().glob("rated*"))
 
 
 def test_samples_rated_before_say_what_is_replaced(extended: Path, capsys: Captured) -> None:
@@ -112,7 +133,7 @@ def test_samples_rated_before_say_what_is_replaced(extended: Path, capsys: Captu
     assert [h["signature"] for h in header("again.jsonl.gz")["rated"]] == [first["signature"], facts["signature"]]
     assert main(again) == 0
     assert f"replaced: the weights of {first['signature']}" in capsys.readouterr().out
-    write("by_hand.jsonl", [Sample("a", ["x"], "y", [Reference("z", 0.5)])], kind="samples")
+    write("by_hand.jsonl", [Sample("c1/bot", ["x"], "y", [Reference("z", 0.5), "w"])], kind="samples")
     assert main(["rate", "by_hand.jsonl", "--rater", HUMAN, "-o", "out.jsonl"]) == 0
     assert "replaced: 1 weights other than 1" in capsys.readouterr().out
 
