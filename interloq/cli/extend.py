@@ -13,8 +13,7 @@ from interloq.cli.output import BadLines, add_common, print_json, print_table, p
 EXAMPLES = """\
   interloq extend samples.jsonl --index index -o extended.jsonl
   interloq extend samples.jsonl --index index -k 10 --no-parrot --diversity 0.3 -o extended.jsonl
-  interloq extend samples.jsonl --index index --near-duplicates 0.9 --exclude threads.txt -o extended.jsonl
-  interloq extend samples.jsonl --reversed-bm25 pairs.jsonl --layout code -o as_coded.jsonl"""
+  interloq extend samples.jsonl --index index --near-duplicates 0.9 --exclude threads.txt -o extended.jsonl"""
 REASONS = {
     "id": "from the sample's own thread, or excluded by name",
     "utterance": "utterance is a turn of the test item",
@@ -29,12 +28,7 @@ REASONS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("samples", metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the extended samples; - for a pipe")
-    place = parser.add_mutually_exclusive_group(required=True)
-    place.add_argument("--index", metavar="INDEX", help="where to look (see: interloq index)")
-    place.add_argument(
-        "--reversed-bm25", nargs="+", metavar="PAIRS", help="instead: BM25 as υBLEU's program has it, over these pairs"
-    )
-    parser.add_argument("--retriever", default="bm25", metavar="SPEC", help="of --reversed-bm25 (default bm25)")
+    parser.add_argument("--index", required=True, metavar="INDEX", help="where to look (see: interloq index)")
     parser.add_argument("-k", type=int, default=15, metavar="N", help="replies to retrieve (default 15)")
     parser.add_argument("--turns", type=int, default=1, metavar="N", help="last turns that are looked for (default 1)")
     parser.add_argument("--no-parrot", action="store_true", help="do not add the utterance itself")
@@ -72,11 +66,12 @@ def run(args: argparse.Namespace) -> int:
 def _write(args: argparse.Namespace, spool: Path, tally: Any, bad: BadLines, step: Any) -> dict[str, Any]:
     """Through a file of its own: the counts belong in the header, and are known only in the end."""
     from interloq.data.jsonl import header, read, write
+    from interloq.retrieve.index import open_index
 
     samples = read(args.samples, strict=args.strict, on_reject=bad)
-    index, samples, batch = _index(args, samples)
+    index = open_index(args.index)
     before = {} if args.samples == "-" else header(args.samples)
-    write(spool, _extended(args, index, samples, batch, tally, step), kind="samples")
+    write(spool, _extended(args, index, samples, tally, step), kind="samples")
     kept = {name: value for name, value in before.items() if name not in ("kind", "schema", "extended")}
     facts = {"signature": _signature(args, index), "counts": tally.facts()}
     history = [*before.get("extended", []), facts]  # samples may be extended from several indexes in turn
@@ -84,9 +79,7 @@ def _write(args: argparse.Namespace, spool: Path, tally: Any, bad: BadLines, ste
     return facts
 
 
-def _extended(
-    args: argparse.Namespace, index: Any, samples: Iterator[Any], batch: int, tally: Any, step: Any
-) -> Iterator[Any]:
+def _extended(args: argparse.Namespace, index: Any, samples: Iterator[Any], tally: Any, step: Any) -> Iterator[Any]:
     from interloq.retrieve.extend import extend
 
     return extend(
@@ -96,7 +89,6 @@ def _extended(
         excluded=_excluded(args.exclude),
         tally=tally,
         progress=step,
-        batch=batch,
     )
 
 
@@ -113,34 +105,6 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _index(args: argparse.Namespace, samples: Iterator[Any]) -> tuple[Any, Iterator[Any], int]:
-    """Where to look, the samples, and how many at a time: reversed BM25 must know all test items first."""
-    from interloq.retrieve.extend import BATCH, query
-
-    if args.index:
-        from interloq.retrieve.index import open_index
-
-        return open_index(args.index), samples, BATCH
-    from interloq.cli.index import read_pairs
-    from interloq.errors import InputError
-    from interloq.registry import create, name_of
-    from interloq.retrieve.reversed_bm25 import ReversedBm25
-
-    retriever = create(args.retriever, kind="retriever")
-    if name_of(retriever) != "bm25":
-        raise InputError(f"--reversed-bm25 goes with bm25, not with {args.retriever!r}")
-    listed = list(samples)
-    items = tuple(dict.fromkeys(query(sample, turns=args.turns) for sample in listed))
-
-    def pairs() -> Iterator[Any]:
-        for path in args.reversed_bm25:
-            bad = BadLines()
-            yield from read_pairs(path, args.strict, bad)
-            bad.close(path)
-
-    return ReversedBm25(items, pairs, retriever), iter(listed), max(len(listed), 1)
-
-
 def _excluded(path: str | None) -> frozenset[str]:
     from interloq.data.files import lines
 
@@ -150,17 +114,12 @@ def _excluded(path: str | None) -> frozenset[str]:
 
 def _signature(args: argparse.Namespace, index: Any) -> str:
     from interloq.retrieve.extend import extend_signature, searched_in
-    from interloq.signature import file_fingerprint, fingerprint
+    from interloq.signature import file_fingerprint
 
-    if args.index:
-        searched = searched_in(index)
-    else:
-        files = [file_fingerprint(Path(path)) for path in args.reversed_bm25]
-        searched = {"reversed": True, "sources": fingerprint(*files)}
     options = _options(args)
     if args.exclude:
         options["exclude"] = file_fingerprint(Path(args.exclude))
-    return extend_signature(index.retriever, searched, options)
+    return extend_signature(index.retriever, searched_in(index), options)
 
 
 def _print(output: str, counts: dict[str, Any], k: int) -> None:

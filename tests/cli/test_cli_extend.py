@@ -271,19 +271,6 @@ def test_pipes(index: str, capsys: Captured) -> None:
     assert len(lines[1]["references"]) == 4
 
 
-def test_reversed_bm25(pool: Path, capsys: Captured) -> None:
-    facts = printed(
-        capsys, "extend", "samples.jsonl", "--reversed-bm25", "pairs.jsonl", "--layout", "code", "-o", "out.jsonl"
-    )
-    assert "reversed:True" in facts["signature"]
-    for sample in load("out.jsonl"):
-        assert [r.source.split(":")[0] for r in sample.references[:3]] == ["parrot", "gold", "retrieved"]
-        assert len(sample.references) == 15
-    again = ["extend", "samples.jsonl", "--reversed-bm25", "pairs.jsonl", "--retriever", DENSE, "-o", "out.jsonl"]
-    assert main(again) == 2
-    assert "goes with bm25" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
