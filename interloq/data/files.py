@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import gzip
 import lzma
-import os
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from interloq.data.durable import whole_file, writing
 from interloq.errors import InputError
 
 COMPRESSED = (".gz", ".xz", ".zst")
@@ -68,29 +67,12 @@ def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name only when it is whole; `-` writes to standard output."""
     if str(path) == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with writing("standard output"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
         return
-    path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}", cure="choose another output") from error
-    try:
-        with os.fdopen(handle, "wb") as file, _compressed(file, path.suffix.lower()) as stream:
-            yield stream
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    with whole_file(path) as file, _compressed(file, Path(path).suffix.lower()) as stream:
+        yield stream
 
 
 def _decompressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
