@@ -188,7 +188,7 @@ def _trained(args: argparse.Namespace, pairs: RaterPairs, numbering: Pieces | Su
 
 
 def _print(args: argparse.Namespace, model: RaterModel | BertRaterModel) -> None:
-    from interloq.rate.learning import read_curve
+    from interloq.models.learning_curve import read_curve
 
     curve = read_curve(args.output)
     best = min(curve, key=lambda epoch: epoch["dev_loss"])

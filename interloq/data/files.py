@@ -75,6 +75,14 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         yield stream
 
 
+def write_json(path: str | Path, value: Any) -> None:
+    """One JSON document, indented."""
+    import orjson
+
+    with replacing(path) as file:
+        file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
 def _decompressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
     if suffix == ".gz":
         return gzip.open(file)

@@ -28,6 +28,7 @@ from interloq.models.adapt_settings import ADAPT, Adaptation
 from interloq.models.adapt_task import AdaptTask, dev_loss
 from interloq.models.exchange_pairs import write_exchange_pairs
 from interloq.models.jobs import claim
+from interloq.models.learning_curve import best_epoch, write_curve
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, reply_bounds
 from interloq.models.pair_tokens import PairTokens, write_pair_tokens
 from interloq.models.pretrained import load_tokenizer, model_folder, weights_fingerprint
@@ -44,7 +45,7 @@ from interloq.signature import file_fingerprint, fingerprint
 from interloq.signature import signature as signed
 
 KIND, SCHEMA = "adapted", 1
-FACTS, WEIGHTS, CURVE = "adapted.json", "model.safetensors", "learning_curve.json"
+FACTS, WEIGHTS = "adapted.json", "model.safetensors"
 BEFORE, PAIRS, SAVED = "before.json", "pairs", "saved"
 TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.model", "*.jinja")
 STRANGE = 0.1  # share of unknown tokens from which on the tokenizer is of another language
@@ -250,7 +251,7 @@ def _fitted(
 def _facts(
     setup: Setup, task: AdaptTask, training: Training, source: str, before: float, curve: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    stored, best = task.pairs, min(curve, key=lambda epoch: float(epoch["dev_loss"]))
+    stored, best = task.pairs, best_epoch(curve)
     devices = "+".join(dict.fromkeys(epoch["device"] for epoch in curve))
     own = {"training": full_spec(training), "base": setup.base.fingerprint, "source": source, "device": devices}
     return {
@@ -290,7 +291,8 @@ def _save(
     try:
         write_network(part, network.model, carried(setup.base.folder, network.model.base_model_prefix))
         copy_tokenizer(setup.base.folder, part)
-        for name, value in ({CURVE: {"signature": facts["signature"], "epochs": curve}} | usual).items():
+        write_curve(part, facts["signature"], curve)
+        for name, value in usual.items():
             write_json(part / name, value)
         write_json(part / FACTS, {**facts, "weights": file_fingerprint(part / WEIGHTS)})
         last = (WEIGHTS, FACTS)

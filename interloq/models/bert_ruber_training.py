@@ -19,10 +19,11 @@ from interloq.models.bert_ruber_settings import TRAINING, BertRuberSettings
 from interloq.models.bert_ruber_task import BertRuberTask, start, wins
 from interloq.models.encoder import Encoder
 from interloq.models.jobs import claim
+from interloq.models.learning_curve import best_epoch, write_curve
 from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.models.processes import Processes
 from interloq.models.progress import Progress, silent
-from interloq.models.store import FACTS, read_facts, save_model, write_json
+from interloq.models.store import FACTS, read_facts, save_model
 from interloq.models.train import fit
 from interloq.models.training import Training
 from interloq.records import Pair
@@ -32,7 +33,7 @@ from interloq.signature import signature as signed
 
 LEARNED = 0.99 * 2 * math.log(2)  # the loss of a network that tells nothing apart, or nearly
 NOTHING = "it has learned nothing: the dev loss is that of guessing; try another learning rate, or more pairs or epochs"
-CURVE, VECTORS = "learning_curve.json", "vectors"
+VECTORS = "vectors"
 Pairs = Callable[[], Iterable[Pair]]
 Say = Callable[[str], None]
 
@@ -112,13 +113,13 @@ def _facts(
         "config": {"pooling": settings.pooling, "layer": settings.layer, "longest": settings.longest},
         "encoder": encoder,
         "pairs": {"train": len(stored.part("train")), "dev": stored.dev, "blank": stored.blank},
-        "best": min(curve, key=lambda epoch: float(epoch["dev_loss"])),
+        "best": best_epoch(curve),
         "wins": wins(task),
     }
 
 
 def _save(folder: Path, task: BertRuberTask, curve: list[dict[str, Any]], facts: dict[str, Any]) -> None:
     """The curve, then the model, which says that all is there; then the working files go."""
-    write_json(folder / CURVE, {"signature": facts["signature"], "epochs": curve})
+    write_curve(folder, facts["signature"], curve)
     save_model(folder, task.network.state_dict(), facts)
     shutil.rmtree(folder / "work")

@@ -27,11 +27,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.files import replacing
+from interloq.data.files import write_json
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError, MissingDependencyError
 from interloq.models import cooccur, shuffle
 from interloq.models.corpus import Corpus, write_corpus
+from interloq.models.learning_curve import write_curve
 from interloq.models.parameters import Parameters
 from interloq.models.progress import Progress, Step, said, silent
 from interloq.models.vectors import WordVectors
@@ -42,7 +43,7 @@ from interloq.signature import signature as signed
 Floats = NDArray[np.float32]
 RARE = 100  # the rarest words, whose mean stands for unknown ones
 UNKNOWN = "<unk>"
-JOB, CURVE, CHECKPOINT, STATE = "job.json", "learning_curve.json", "checkpoint", "state.json"
+JOB, CHECKPOINT, STATE = "job.json", "checkpoint", "state.json"
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def _claim(folder: Path, job: str) -> bool:
         return done.exists()
     if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {work.name}):
         raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
-    _write_json(work / JOB, {"job": job})
+    write_json(work / JOB, {"job": job})
     return False
 
 
@@ -258,7 +259,7 @@ def _checkpoint(work: Path) -> tuple[Parameters, list[dict[str, Any]]] | None:
 def _save_checkpoint(work: Path, parameters: Parameters, curve: list[dict[str, Any]]) -> None:
     target = work / f"{CHECKPOINT}-{len(curve):05}"
     parameters.save(target)
-    _write_json(target / STATE, {"epochs": curve})
+    write_json(target / STATE, {"epochs": curve})
     for other in work.glob(f"{CHECKPOINT}-*"):
         if other != target:
             shutil.rmtree(other)
@@ -283,13 +284,8 @@ def _save(
     devices = "+".join(dict.fromkeys(e["device"] for e in curve))
     described = signed(settings, source=source, device=devices)
     facts = {"texts": corpus.texts, "tokens": corpus.tokens, "words": len(corpus.words), "loss": curve[-1]["loss"]}
-    _write_json(folder / CURVE, {"signature": described, "epochs": curve})
+    write_curve(folder, described, curve)
     vectors = WordVectors.of(words, summed, tokenizer=settings.tokenizer, origin=described)
     vectors.save(folder, notes={"job": job, "corpus": facts})
     shutil.rmtree(folder / "work")
     return WordVectors.load(folder)
-
-
-def _write_json(path: Path, value: Any) -> None:
-    with replacing(path) as file:
-        file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

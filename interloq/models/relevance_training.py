@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from interloq.errors import InputError
 from interloq.models.cross_encoder import CONFIG
+from interloq.models.learning_curve import best_epoch, write_curve
 from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.models.processes import Processes
 from interloq.models.progress import Progress, silent
@@ -32,7 +33,7 @@ from interloq.registry import full_spec
 from interloq.signature import fingerprint
 from interloq.signature import signature as signed
 
-CURVE, CALIBRATION = "learning_curve.json", "calibration.json"
+CALIBRATION = "calibration.json"
 Floats = NDArray[np.float64]
 Calibrate = Callable[[Floats, NDArray[np.int64]], dict[str, Any]]
 Say = Callable[[str], None]
@@ -155,12 +156,12 @@ def _save(
         "subwords": task.subwords.signature(),
         "temperature": found["temperature"],
         "examples": stored.facts,
-        "best": min(curve, key=lambda epoch: float(epoch["dev_loss"])),
+        "best": best_epoch(curve),
         "wins": wins(logits, settings),
     }
     task.subwords.save(folder)
     shutil.copyfile(origin / CONFIG, folder / CONFIG)
-    write_json(folder / CURVE, {"signature": facts["signature"], "epochs": curve})
+    write_curve(folder, facts["signature"], curve)
     write_json(folder / CALIBRATION, found)
     save_model(folder, task.network.state_dict(), facts)
     shutil.rmtree(folder / "work", ignore_errors=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 from interloq.data.files import replacing
 from interloq.models.jobs import claim
+from interloq.models.learning_curve import best_epoch, write_curve
 from interloq.models.pair_tokens import PairTokens, write_pair_tokens
 from interloq.models.pieces import Pieces, train_pieces
 from interloq.models.processes import Processes
@@ -21,7 +22,7 @@ from interloq.models.progress import Progress, silent
 from interloq.models.ruber import KIND, PIECES
 from interloq.models.ruber_settings import TRAINING, Unreferenced
 from interloq.models.ruber_task import RuberTask, start, wins
-from interloq.models.store import FACTS, read_facts, save_model, write_json
+from interloq.models.store import FACTS, read_facts, save_model
 from interloq.models.train import fit
 from interloq.models.training import Training
 from interloq.records import Pair
@@ -29,7 +30,7 @@ from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.signature import signature as signed
 
-CURVE, PAIRS = "learning_curve.json", "pairs"
+PAIRS = "pairs"
 BATCH = 10_000  # texts compared at a time
 LEARNED = 0.98  # share of the margin; a network that tells nothing apart loses all of it
 NOTHING = "it has learned nothing: the dev loss is still the margin; try another learning rate, or more pairs or epochs"
@@ -119,7 +120,7 @@ def _facts(
         "config": {"embedding": settings.embedding, "hidden": settings.hidden, "longest": settings.longest},
         "pieces": file_fingerprint(pieces.model),
         "pairs": {"train": len(stored.rows("train")), "dev": stored.dev, "blank": stored.blank},
-        "best": min(curve, key=lambda epoch: float(epoch["dev_loss"])),
+        "best": best_epoch(curve),
         "wins": wins(task),
     }
 
@@ -128,6 +129,6 @@ def _save(folder: Path, task: RuberTask, pieces: Pieces, facts: dict[str, Any], 
     """Tokenizer and curve, then the model, which says that all is there; then the working files go."""
     with replacing(folder / PIECES) as file:
         file.write(pieces.model.read_bytes())
-    write_json(folder / CURVE, {"signature": facts["signature"], "epochs": curve})
+    write_curve(folder, facts["signature"], curve)
     save_model(folder, task.network.state_dict(), facts)
     shutil.rmtree(folder / "work")

@@ -14,7 +14,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from interloq.data.files import replacing
+from interloq.data.files import write_json as write_json
 from interloq.errors import InputError
 from interloq.signature import file_fingerprint
 
@@ -111,8 +111,3 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     except (OSError, SafetensorError) as error:
         raise InputError(f"no readable safetensors: {error}", cure="copy it again", where=str(path)) from error
     return tensors
-
-
-def write_json(path: Path, value: Any) -> None:
-    with replacing(path) as file:
-        file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import orjson
 import torch
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
+from interloq.models.learning_curve import write_curve
 from interloq.models.processes import Processes
 from interloq.models.progress import Progress
 from interloq.models.store import write_json
@@ -22,7 +22,7 @@ from interloq.rate.calibrate import calibration
 from interloq.rate.pairs import RaterPairs
 from interloq.signature import fingerprint
 
-CURVE, CALIBRATION = "learning_curve.json", "calibration.json"
+CALIBRATION = "calibration.json"
 
 
 class Prepared(Protocol):
@@ -60,7 +60,7 @@ def learn(
             raise InputError(f"no memory for a batch on {processes.said}", cure=cure) from error
         if processes.first:
             found = calibration(*dev_logits(task))
-            write_json(folder / CURVE, {"signature": signature, "epochs": curve})
+            write_curve(folder, signature, curve)
             write_json(folder / CALIBRATION, found)
             examples = {"source": pairs.fingerprint, "examples": pairs.facts}
             keep({"signature": signature, "temperature": found["temperature"], **examples})
@@ -85,9 +85,3 @@ def dev_logits(task: RatingTask) -> tuple[NDArray[np.float64], NDArray[np.int64]
         logits.append(both[:, 1] - both[:, 0])
         labels.append(batch.labels[: len(examples)].numpy())
     return np.concatenate(logits), np.concatenate(labels)
-
-
-def read_curve(folder: str | Path) -> list[dict[str, Any]]:
-    """The learning curve beside a model."""
-    curve: list[dict[str, Any]] = orjson.loads((Path(folder) / CURVE).read_bytes())["epochs"]
-    return curve

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ from typing import Any
 import orjson
 
 from interloq.errors import InputError
+from interloq.models.learning_curve import CURVE, TIMES
 from interloq.report import text
 from interloq.report.page import Curve, Dot, Model, Reliability, Tick
 from interloq.report.scale import Scale, scale
 
-CURVE, CALIBRATION = "learning_curve.json", "calibration.json"
+CALIBRATION = "calibration.json"
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 588.0, 14.0, 340.0  # the plot's area in a picture of 600 × 400
 SQUARE = (72.0, 398.0)  # of the reliability diagram: as wide as high
 ROOM = 10  # percent of the width that half the words at the kept epoch need
@@ -64,13 +66,14 @@ def read_model(folder: Path, name: str) -> Trained:
     """The learning curve of a model's folder, and its calibration where it has one."""
     if not (folder / CURVE).is_file():
         raise InputError(f"no {CURVE} in the folder", cure="name the folder of a trained model", where=str(folder))
-    signature, epochs = _read(folder / CURVE, _learned)
+    times = _read(folder / TIMES, _seconds) if (folder / TIMES).is_file() else {}
+    signature, epochs = _read(folder / CURVE, partial(_learned, times))
     found = _read(folder / CALIBRATION, _calibration) if (folder / CALIBRATION).is_file() else None
     return Trained(name, signature, epochs, found)
 
 
 def model_files(folder: Path) -> list[Path]:
-    return [folder / name for name in (CURVE, CALIBRATION) if (folder / name).is_file()]
+    return [folder / name for name in (CURVE, TIMES, CALIBRATION) if (folder / name).is_file()]
 
 
 def _read(path: Path, understood: Any) -> Any:
@@ -82,15 +85,19 @@ def _read(path: Path, understood: Any) -> Any:
         ) from error
 
 
-def _learned(value: Mapping[str, Any]) -> tuple[str, tuple[Epoch, ...]]:
-    epochs = tuple(_epoch(epoch) for epoch in value["epochs"])
+def _seconds(value: Mapping[str, Any]) -> dict[int, float]:
+    return {int(epoch["epoch"]): float(epoch["seconds"]) for epoch in value["epochs"]}
+
+
+def _learned(times: Mapping[int, float], value: Mapping[str, Any]) -> tuple[str, tuple[Epoch, ...]]:
+    epochs = tuple(_epoch(epoch, times) for epoch in value["epochs"])
     if not epochs:
         raise ValueError("no epochs")
     return str(value.get("signature", "")), epochs
 
 
-def _epoch(value: Mapping[str, Any]) -> Epoch:
-    seconds = value.get("seconds")
+def _epoch(value: Mapping[str, Any], times: Mapping[int, float]) -> Epoch:
+    seconds = value.get("seconds", times.get(int(value["epoch"])))  # older versions wrote it into the curve
     return Epoch(
         int(value["epoch"]),
         _number(value.get("train_loss", value.get("loss"))),  # word vectors have one loss

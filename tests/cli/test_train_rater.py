@@ -16,10 +16,10 @@ from made_rater import topic_log, write_log
 
 from interloq import Sample, write
 from interloq.cli.main import main
+from interloq.models.learning_curve import read_curve
 from interloq.models.pieces import Pieces, train_pieces
 from interloq.models.training import Training
 from interloq.rate.examples import Examples
-from interloq.rate.learning import read_curve
 from interloq.rate.model import PIECES, RaterModel
 from interloq.rate.settings import Batching, Shape
 
@@ -28,7 +28,8 @@ SHAPE = ["--embedding", "16", "--hidden", "16", "--layers", "2", "--width", "32"
 SMALL = [*SHAPE, "--batch", "32", "--learning-rate", ".004", "--dev-share", ".2", "--device", "cpu"]
 TRAIN = ["train", "rater", "pairs.jsonl", *SMALL]
 VOCABULARY = ["--vocabulary", "50"]
-FILES = ["calibration.json", "learning_curve.json", "model.json", "model.safetensors", "pieces.model"]
+KEPT = ["calibration.json", "learning_curve.json", "model.json", "model.safetensors", "pieces.model"]
+FILES = [*KEPT, "training_times.json"]
 # the command line in a process that is killed, as by `kill -9`, when a method is called once too often
 KILLED = """
 import os, signal, sys
@@ -106,6 +107,13 @@ def test_train_then_rate(log: Path, capsys: Captured) -> None:
     Path("other.jsonl").write_text(Path(TRAIN[2]).read_text() + '{"utterance": "and", "response": "more"}\n')
     assert main(["train", "rater", "other.jsonl", "-o", "rater"]) == 2
     assert "rater holds a rater of other logs; choose another folder" in capsys.readouterr().err
+
+
+def test_two_undisturbed_trainings_write_the_same_bytes(log: Path) -> None:
+    for folder in ("first", "second"):
+        whole(*TRAIN, *VOCABULARY, "--epochs", "2", "-o", folder)
+    for name in KEPT:
+        assert Path("first", name).read_bytes() == Path("second", name).read_bytes(), name
 
 
 def test_facts_as_json(log: Path, capsys: Captured) -> None:

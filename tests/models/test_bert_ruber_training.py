@@ -189,6 +189,7 @@ def test_it_learns_which_reply_goes_with_an_utterance(tmp_path: Path) -> None:
         "learning_curve.json",
         "model.json",
         "model.safetensors",
+        "training_times.json",
     ]
 
 
@@ -329,11 +330,6 @@ def test_a_killed_command_goes_on_with_the_same_losses(bert: Path, folder: Path)
     with started(*options, "-o", "cut") as again:
         said = again.communicate()[1]
     assert "going on after" in said
-    models, curves = (
-        [json.loads((folder / name / file).read_text()) for name in ("whole", "cut")]
-        for file in ("model.json", "learning_curve.json")
-    )
-    first, second = ([(epoch["train_loss"], epoch["dev_loss"]) for epoch in curve["epochs"]] for curve in curves)
-    assert len(first) == 12
-    assert first == second
-    assert models[0]["weights"] == models[1]["weights"]
+    assert len(json.loads((folder / "whole" / "learning_curve.json").read_text())["epochs"]) == 12
+    for file in ("learning_curve.json", "model.json", "model.safetensors"):
+        assert (folder / "whole" / file).read_bytes() == (folder / "cut" / file).read_bytes(), file

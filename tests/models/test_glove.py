@@ -107,7 +107,7 @@ def trained_on(texts: Iterable[str], folder: Path, settings: Glove, *, device: s
 
 
 def curve_of(folder: Path) -> list[float]:
-    return [epoch["loss"] for epoch in json.loads((folder / glove.CURVE).read_text())["epochs"]]
+    return [epoch["loss"] for epoch in json.loads((folder / "learning_curve.json").read_text())["epochs"]]
 
 
 @pytest.mark.parametrize("settings", [SMALL, changed(bias_rate=1.0, clip=0.2, epochs=6)])
@@ -289,7 +289,7 @@ def test_what_is_saved(tmp_path: Path) -> None:
     assert trained.words[-1] == "<unk>"
     assert len(trained) == 36
     np.testing.assert_allclose(trained.vector("<unk>"), trained.matrix[:-1].mean(axis=0), atol=1e-6)
-    curve = json.loads((tmp_path / "out" / glove.CURVE).read_text())
+    curve = json.loads((tmp_path / "out" / "learning_curve.json").read_text())
     assert [epoch["epoch"] for epoch in curve["epochs"]] == list(range(1, 13))
     losses = curve_of(tmp_path / "out")
     assert losses[-1] < losses[0] / 2

@@ -263,6 +263,7 @@ def test_it_learns_which_replies_belong(learned: Path) -> None:
         "model.json",
         "model.safetensors",
         "pieces.model",
+        "training_times.json",
     ]
 
 

@@ -22,12 +22,13 @@ from interloq import Reference, Sample, create, spec
 from interloq.errors import InputError
 from interloq.models import store
 from interloq.models.cross_encoder import CrossEncoder, Rows, rows
+from interloq.models.learning_curve import read_curve
 from interloq.models.subwords import Subwords
 from interloq.rate.bert import Bert
 from interloq.rate.bert_model import KIND, BertRaterModel, train_bert_rater
 from interloq.rate.bert_task import BertRaterTask
 from interloq.rate.gru import Gru
-from interloq.rate.learning import CALIBRATION, read_curve
+from interloq.rate.learning import CALIBRATION
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching
 from interloq.signature import file_fingerprint

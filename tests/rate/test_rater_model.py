@@ -19,10 +19,11 @@ from made_rater import QUICK, SMALL_BATCHES, TINY, TOPICS, made_examples, said, 
 from interloq import Reference, Sample, create, spec
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
+from interloq.models.learning_curve import read_curve
 from interloq.models.pieces import Pieces, train_pieces
 from interloq.models.training import Training
 from interloq.rate.gru import Gru
-from interloq.rate.learning import CALIBRATION, read_curve
+from interloq.rate.learning import CALIBRATION
 from interloq.rate.model import PIECES, RaterModel, train_rater
 from interloq.rate.question import weights
 from interloq.rate.settings import Shape

@@ -1,0 +1,36 @@
+"""The learning curve beside a model, and apart from it how long each epoch took.
+
+Two undisturbed trainings write the same learning curve, byte for byte; times differ and stand in a file of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from interloq.data.files import write_json
+
+CURVE, TIMES = "learning_curve.json", "training_times.json"
+Epoch = Mapping[str, Any]
+
+
+def write_curve(folder: Path, signature: str, epochs: Sequence[Epoch]) -> None:
+    write_json(folder / CURVE, {"signature": signature, "epochs": [untimed(epoch) for epoch in epochs]})
+    write_json(folder / TIMES, {"epochs": [{name: epoch[name] for name in ("epoch", "seconds")} for epoch in epochs]})
+
+
+def read_curve(folder: str | Path) -> list[dict[str, Any]]:
+    curve: list[dict[str, Any]] = orjson.loads((Path(folder) / CURVE).read_bytes())["epochs"]
+    return curve
+
+
+def best_epoch(epochs: Sequence[Epoch]) -> dict[str, Any]:
+    """The one whose weights were kept, without its time: what is said of a model does not depend on the machine."""
+    return untimed(min(epochs, key=lambda epoch: float(epoch["dev_loss"])))
+
+
+def untimed(epoch: Epoch) -> dict[str, Any]:
+    return {name: value for name, value in epoch.items() if name != "seconds"}
