@@ -95,6 +95,7 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     with writing(path), _part_of(path, _new_folder) as (part, _):
         yield part
+        _sync(part)
         for stray in path.iterdir() if path.is_dir() else ():
             if is_stray(stray.name):
                 stray.rename(part / stray.name)
@@ -110,6 +111,14 @@ def whole_file_by_name(path: str | Path, *also: type[Exception]) -> Iterator[Pat
         (part / path.name).chmod(0o666 & ~_umask())  # some libraries let nobody else read
         (part / path.name).replace(path)
         remove(part)
+
+
+def _sync(folder: Path) -> None:
+    """Wait until all in a folder is on disk: a power cut must not leave it half-filled under its name."""
+    for place, _, files in os.walk(folder):
+        for name in files:
+            with Path(place, name).open("rb") as file:
+                os.fsync(file.fileno())
 
 
 def write_whole(path: str | Path, data: bytes) -> None:
@@ -169,10 +178,12 @@ def sweep(path: Path) -> None:
 
 
 def sweep_all(folder: Path) -> None:
-    """Remove all parts in a folder whose writers are dead."""
-    for part in [path for path in folder.iterdir() if PART.fullmatch(path.name)]:
-        with contextlib.suppress(OSError):
-            _remove_dead(part)
+    """Remove all parts in a folder and below it whose writers are dead."""
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            if PART.fullmatch(name):
+                with contextlib.suppress(OSError):
+                    _remove_dead(Path(place, name))
 
 
 def _remove_dead(part: Path) -> None:
@@ -225,8 +236,21 @@ def inside(folder: Path, *names: str) -> Path:
             raise InputError(f"{name!r} is not the name of a file in the folder", cure=COPY, where=str(folder))
     path = folder.joinpath(*names)
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise InputError(f"{path} is a link to a place outside the folder", cure=COPY, where=str(folder))
+        raise _leads_outside(path, folder)
     return path
+
+
+def confined(folder: Path) -> None:
+    """Refuse a folder of ours in which a link leads outside, before anything in it is read, written or removed."""
+    root = folder.resolve()
+    for place, folders, files in os.walk(root):
+        for path in (Path(place, name) for name in (*folders, *files)):
+            if path.is_symlink() and not path.resolve().is_relative_to(root):
+                raise _leads_outside(folder / path.relative_to(root), folder)
+
+
+def _leads_outside(path: Path, folder: Path) -> InputError:
+    return InputError(f"{path} is a link to a place outside {folder}", cure=COPY)
 
 
 COPY = "nothing outside the folder is touched; make the folder again"

@@ -11,50 +11,44 @@ true neighbours of some probes are found while each batch is still at hand.
 
 from __future__ import annotations
 
-import fcntl
 import math
+import re
 import shutil
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
-from interloq.data.files import replacing
+from interloq.data.arrays import mapped
+from interloq.data.durable import (
+    confined,
+    contents,
+    inside,
+    is_free,
+    locked,
+    remove,
+    sweep_all,
+    whole_file,
+    whole_folder,
+    writing,
+)
 from interloq.errors import InputError
 from interloq.records import Pair
 from interloq.registry import create, spec
 from interloq.retrieve.log import Log, write_log
+from interloq.retrieve.manifest import MANIFEST, REBUILD, Manifest, damaged, read_manifest, write_manifest
 from interloq.retrieve.recall import as_probes, choose_effort, share_of_scores
 from interloq.retrieve.retriever import Encoded, Field, Floats, Ids, Retriever, Words, best, fields
 
-SCHEMA = 1
-MANIFEST, LOCK, SEGMENTS = "index.json", "index.lock", "segments"
+LOCK, SEGMENTS = "index.lock", "segments"
+OURS = re.compile(r"\d{6,12}(\.part)?")  # what a segment is called; earlier versions wrote it as `….part` first
 N_PROBES, NEIGHBOURS = 256, 15
 MOST_LISTS = 16_384
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """All that is known of an index without opening a segment."""
-
-    retriever: str
-    built_with: str
-    segments: tuple[Mapping[str, Any], ...] = ()  # name and number of pairs
-    sources: Mapping[str, int] = field(default_factory=dict)
-    expected: int = 0
-    exact_up_to: int = 200_000
-    wanted_recall: float = 0.95
-    n_probe: int = 64
-    recall: float | None = None  # measured; None while search is exact
-    schema: int = SCHEMA
-    kind: str = "index"
 
 
 class Embedded:
@@ -62,7 +56,7 @@ class Embedded:
 
     def __init__(self, folder: str | Path, retriever: Retriever | None = None) -> None:
         self.folder = Path(folder)
-        self.manifest = _read(self.folder)
+        self.manifest = self._read()
         self._opened: dict[Field, list[Any]] = {}
         self._rankings: dict[Field, Any] = {}
         if retriever is not None:
@@ -80,21 +74,32 @@ class Embedded:
     ) -> Embedded:
         """A new, empty index; an index that is there already is opened, if it was made alike."""
         folder = Path(folder)
-        if not (folder / MANIFEST).exists():
-            if folder.exists() and any(folder.iterdir()):
-                raise InputError(f"{folder} is not empty and no index", cure="name a new folder")
-            (folder / SEGMENTS).mkdir(parents=True)
-            _write(
-                folder,
-                Manifest(
-                    retriever=spec(retriever),
-                    built_with=retriever.built_with(),
-                    expected=expected,
-                    exact_up_to=exact_up_to,
-                    wanted_recall=recall,
-                ),
+        if not 0 < recall <= 1 or exact_up_to < 0 or expected < 0:
+            raise InputError(
+                f"recall {recall}, exact_up_to {exact_up_to} and expected {expected} cannot be",
+                cure="recall is above 0 and at most 1, the others are not below 0",
             )
+        manifest = Manifest(
+            retriever=spec(retriever),
+            built_with=retriever.built_with(),
+            expected=expected,
+            exact_up_to=exact_up_to,
+            wanted_recall=recall,
+        )
+        if not (folder / MANIFEST).exists() and not is_free(folder, SEGMENTS, LOCK):
+            raise InputError(f"{folder} is not empty and is not an index", cure="name a new folder")
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        with locked(inside(folder, LOCK)):
+            if not (folder / MANIFEST).exists() or not read_manifest(folder).segments:  # an empty one is nobody's
+                (folder / SEGMENTS).mkdir(exist_ok=True)
+                write_manifest(folder, manifest)
         return cls(folder, retriever)
+
+    def _read(self) -> Manifest:
+        manifest = read_manifest(self.folder)
+        confined(self.folder)
+        return manifest
 
     @property
     def where(self) -> str:
@@ -115,11 +120,11 @@ class Embedded:
     # ---- adding ------------------------------------------------------------------------------------------------------
 
     def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
-        with _locked(self.folder):
-            self.manifest = _read(self.folder)
+        with locked(inside(self.folder, LOCK)):
+            self.manifest = self._read()
             self._sweep()
             name = self._free_name()
-            with self._new_segment(name) as part:
+            with whole_folder(self._path(name)) as part:
                 write_log(part, pairs)
                 for key, values in encoded.items():
                     self._write_field(part, key, values)
@@ -131,8 +136,8 @@ class Embedded:
 
     def finish(self) -> None:
         """Prepare what all searches share; turn exact vectors into lists where the index has outgrown exact search."""
-        with _locked(self.folder):
-            self.manifest = _read(self.folder)
+        with locked(inside(self.folder, LOCK)):
+            self.manifest = self._read()
             self._sweep()
             if not self._dense():
                 for key in self._fields():
@@ -171,10 +176,12 @@ class Embedded:
     def _train(self, key: Field, values: Floats) -> None:
         from interloq.retrieve import lists
 
+        if any((folder / lists.LISTS).exists() for folder in self._folders(key)):
+            raise damaged(self._trained(key), "missing")
         n = max(len(self) + len(values), self.manifest.expected)
         n_lists = min(MOST_LISTS, 2 ** round(math.log2(math.sqrt(n))), max(1, len(values) // 8))
         step = max(1, len(values) // (n_lists * lists.POINTS_A_LIST))
-        with replacing(self._probes_path(key)) as file:
+        with whole_file(self._probes_path(key)) as file:
             np.save(file, as_probes(values[:: max(1, len(values) // N_PROBES)][:N_PROBES]))
         lists.write_trained(self._trained(key), lists.train(np.ascontiguousarray(values[::step]), n_lists))
 
@@ -187,10 +194,10 @@ class Embedded:
         if not exact:
             return
         name = self._free_name()
-        with self._new_segment(name) as part:
+        with whole_folder(self._path(name)) as part:
             shutil.copytree(old, part, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*self._fields()))
             for key, path in exact.items():
-                self._write_field(part, key, np.load(path))
+                self._write_field(part, key, self._exact(path, segment["pairs"]))
         segments = list(self.manifest.segments)
         segments[i] = {"name": name, "pairs": segment["pairs"]}
         self._commit(segments=tuple(segments))
@@ -201,7 +208,7 @@ class Embedded:
 
         key: Field = "utterance"
         segments, probes = self._vectors(key), self._probes(key)
-        truth = lists.scores(segments, probes, lists.read_truth(self._folders(key)))
+        truth = lists.scores(segments, probes, lists.read_truth(self._folders(key), len(probes)))
 
         def reached(n_probe: int) -> float:
             found, _ = best(*lists.nearest(segments, probes, NEIGHBOURS, n_probe), NEIGHBOURS)
@@ -243,7 +250,7 @@ class Embedded:
 
     def sources(self) -> dict[str, int]:
         """Read anew: another process may have added some since this one opened the folder."""
-        return dict(_read(self.folder).sources)
+        return dict(self._read().sources)
 
     def __len__(self) -> int:
         return sum(segment["pairs"] for segment in self.manifest.segments)
@@ -252,7 +259,7 @@ class Embedded:
 
     @cached_property
     def _logs(self) -> list[Log]:
-        return [Log(self._path(segment["name"])) for segment in self.manifest.segments]
+        return [Log(self._path(segment["name"]), segment["pairs"]) for segment in self.manifest.segments]
 
     @cached_property
     def _firsts(self) -> list[int]:
@@ -263,7 +270,7 @@ class Embedded:
         from interloq.retrieve import lists
 
         if key not in self._opened:
-            self._opened[key] = [lists.Segment(folder) for folder in self._folders(key)]
+            self._opened[key] = lists.open_segments(self._folders(key))
         return self._opened[key]
 
     def _postings(self, key: Field) -> list[Any]:
@@ -272,6 +279,9 @@ class Embedded:
         if key not in self._opened:
             ranking = self._ranking(key)
             self._opened[key] = [Segment(folder, ranking) for folder in self._folders(key)]
+            for segment, n in zip(self._opened[key], self._folders(key).values(), strict=True):
+                if len(segment.postings.lengths) != n:
+                    raise damaged(segment.folder, f"{len(segment.postings.lengths):,} texts, not {n:,}")
         return self._opened[key]
 
     def _ranking(self, key: Field) -> Any:
@@ -286,7 +296,7 @@ class Embedded:
 
     def _commit(self, **changes: Any) -> None:
         self.manifest = replace(self.manifest, **changes)
-        _write(self.folder, self.manifest)
+        write_manifest(self.folder, self.manifest)
         self._opened.clear()
         self._rankings.clear()
         for name in ("_logs", "_firsts"):
@@ -294,30 +304,23 @@ class Embedded:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Remove what a killed process left behind: segments that the manifest does not name, half-written files."""
-        for half in self.folder.rglob(".*.part"):
-            half.unlink()
+        """Remove what a killed process left behind: segments that the manifest does not name, parts of files."""
+        sweep_all(self.folder)
         named = {segment["name"] for segment in self.manifest.segments}
-        for path in (self.folder / SEGMENTS).iterdir():
-            if path.name not in named:
-                shutil.rmtree(path)
-
-    @contextmanager
-    def _new_segment(self, name: str) -> Iterator[Path]:
-        part = self._path(f"{name}.part")
-        part.mkdir()
-        yield part
-        part.rename(self._path(name))
+        for path in contents(inside(self.folder, SEGMENTS)):
+            if path.name not in named and OURS.fullmatch(path.name):
+                remove(path)
 
     def _free_name(self) -> str:
         numbers = [int(segment["name"]) for segment in self.manifest.segments]
         return f"{max(numbers, default=-1) + 1:06d}"
 
     def _path(self, name: str) -> Path:
-        return self.folder / SEGMENTS / name
+        return inside(self.folder, SEGMENTS, name)
 
-    def _folders(self, key: Field) -> list[Path]:
-        return [self._path(segment["name"]) / key for segment in self.manifest.segments]
+    def _folders(self, key: Field) -> dict[Path, int]:
+        """Those of each segment, with the number of its pairs."""
+        return {self._path(segment["name"]) / key: segment["pairs"] for segment in self.manifest.segments}
 
     def _fields(self) -> tuple[Field, ...]:
         return fields(create(self.manifest.retriever, kind="retriever").target)
@@ -332,35 +335,7 @@ class Embedded:
         return self.folder / f"{key}.probes.npy"
 
     def _probes(self, key: Field) -> Floats:
-        return np.asarray(np.load(self._probes_path(key)))
+        return mapped(self._probes_path(key), np.float32, dimensions=2, hint=REBUILD)
 
-
-def _read(folder: Path) -> Manifest:
-    try:
-        values = orjson.loads((folder / MANIFEST).read_bytes())
-    except FileNotFoundError:
-        raise InputError(f"no index in {folder}", cure="make one: interloq index build PAIRS -o FOLDER") from None
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"{folder / MANIFEST} is damaged: {error}", cure="build the index again") from error
-    if values.get("schema") != SCHEMA:
-        raise InputError(
-            f"the index has schema {values.get('schema')}, this version reads {SCHEMA}",
-            cure="build it again with this version, or open it with the version that built it",
-            where=str(folder),
-        )
-    return Manifest(**{**values, "segments": tuple(values["segments"])})
-
-
-def _write(folder: Path, manifest: Manifest) -> None:
-    with replacing(folder / MANIFEST) as file:
-        file.write(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2))
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    with (folder / LOCK).open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"another process is writing to {folder}", cure="wait until it has finished") from None
-        yield
+    def _exact(self, path: Path, pairs: int) -> Floats:
+        return mapped(path, np.float32, dimensions=2, rows=pairs, hint=REBUILD)

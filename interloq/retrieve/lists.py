@@ -6,6 +6,7 @@ the centroids once and every segment is searched in the same lists.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,15 @@ from typing import Any
 import faiss
 import numpy as np
 
+from interloq.data.arrays import mapped, small_arrays
+from interloq.data.durable import whole_file_by_name, writing
+from interloq.retrieve.manifest import REBUILD, damaged
 from interloq.retrieve.retriever import NOTHING, Floats, Ids, best
 from interloq.retrieve.sweep import Sweep, worthwhile
 
 EXACT, LISTS, TRUTH = "exact.npy", "lists.faiss", "truth.npz"
 ITERATIONS = 10
+TRUTH_BYTES = 2**22
 POINTS_A_LIST = 64  # training points for each centroid; more changes little and costs in proportion
 
 
@@ -37,10 +42,8 @@ def train(vectors: Floats, n_lists: int) -> Any:
 
 
 def write_trained(path: Path, trained: Any) -> None:
-    """Appears under its name only when whole."""
-    part = path.with_suffix(".part")
-    faiss.write_index(trained, str(part))
-    part.replace(path)
+    with whole_file_by_name(path, RuntimeError) as part:
+        _write(trained, part)
 
 
 def write_exact(folder: Path, vectors: Floats) -> None:
@@ -48,36 +51,83 @@ def write_exact(folder: Path, vectors: Floats) -> None:
 
 
 def write_lists(folder: Path, trained: Path, vectors: Floats) -> None:
-    index = faiss.read_index(str(trained))
+    index = _read(trained)
     index.add(vectors)
-    faiss.write_index(index, str(folder / LISTS))
+    with writing(folder, RuntimeError):
+        _write(index, folder / LISTS)
+
+
+def _write(index: Any, path: Path) -> None:
+    """faiss does not say when the last bytes found no room, so the file is opened again."""
+    faiss.write_index(index, str(path))
+    faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
+
+
+def _read(path: Path, flags: int = 0) -> Any:
+    try:
+        index = faiss.read_index(str(path), flags)
+    except (RuntimeError, MemoryError) as error:
+        raise damaged(path, str(error).splitlines()[0]) from error
+    if not _consistent(index):
+        raise damaged(path, "its parts do not belong together")
+    return index
+
+
+def _consistent(index: Any) -> bool:
+    return (
+        isinstance(index, faiss.IndexIVFScalarQuantizer)
+        and index.is_trained
+        and index.metric_type == faiss.METRIC_INNER_PRODUCT
+        and index.sq.qtype == faiss.ScalarQuantizer.QT_8bit
+        and 0 < index.d == index.code_size == index.sq.d == index.quantizer.d == index.invlists.code_size
+        and index.sq.trained.size() == 2 * index.d
+        and 0 < index.nlist == index.invlists.nlist == index.quantizer.ntotal
+        and index.ntotal == index.invlists.compute_ntotal()
+    )
 
 
 class Segment:
-    """The vectors of one segment, opened without reading them."""
+    """The vectors of one segment, opened without reading them; there must be `n`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, n: int) -> None:
+        self.folder, self.n = folder, n
         self.exact: Floats | None = None
         self.lists: Any = None
         if (folder / EXACT).exists():
-            self.exact = np.load(folder / EXACT, mmap_mode="r")
-            self.n = len(self.exact)
+            self.exact = mapped(folder / EXACT, np.float32, dimensions=2, rows=n, hint=REBUILD)
+            self.shape = (self.exact.shape[1], 0)
         else:
-            self.lists = faiss.read_index(str(folder / LISTS), faiss.IO_FLAG_MMAP)
-            self.n = self.lists.ntotal
+            self.lists = _read(folder / LISTS, faiss.IO_FLAG_MMAP)
+            self.shape = (self.lists.d, self.lists.nlist)
+            if self.lists.ntotal != n:
+                raise damaged(folder / LISTS, f"{self.lists.ntotal:,} vectors, not {n:,}")
 
     def vectors(self, ids: Ids) -> Floats:
         """Stored vectors by place; codes come back as the vectors they stand for."""
         if self.exact is not None:
             return np.asarray(self.exact[ids])
-        if self.lists.direct_map.type == faiss.DirectMap.NoMap:
-            self.lists.make_direct_map()
-        return np.asarray(self.lists.reconstruct_batch(ids))
+        try:
+            if self.lists.direct_map.type == faiss.DirectMap.NoMap:
+                self.lists.make_direct_map()
+            return np.asarray(self.lists.reconstruct_batch(ids))
+        except RuntimeError as error:
+            raise damaged(self.folder / LISTS, str(error).splitlines()[0]) from error
+
+
+def open_segments(folders: Mapping[Path, int]) -> list[Segment]:
+    """The segments of an index, each with so many vectors, which must all be alike."""
+    segments = [Segment(folder, n) for folder, n in folders.items()]
+    for segment in segments:
+        listed = [other.shape for other in segments if other.lists is not None] or [segment.shape]
+        if segment.shape[0] != segments[0].shape[0] or (segment.lists is not None and segment.shape != listed[0]):
+            raise damaged(segment.folder, "its vectors are not like those of the other segments")
+    return segments
 
 
 def nearest(segments: list[Segment], queries: Floats, k: int, n_probe: int) -> tuple[Ids, Floats]:
     """The k nearest, of every segment or of all that were searched together, side by side."""
     queries = np.ascontiguousarray(queries, dtype=np.float32)
+    _check_like(segments, queries)
     firsts = [0, *accumulate(segment.n for segment in segments)]
     parts, listed = [], []
     for segment, first in zip(segments, firsts, strict=False):
@@ -89,6 +139,11 @@ def nearest(segments: list[Segment], queries: Floats, k: int, n_probe: int) -> t
     if listed:
         parts += _visited(listed, queries, k, n_probe)
     return np.concatenate([ids for ids, _ in parts], axis=1), np.concatenate([values for _, values in parts], axis=1)
+
+
+def _check_like(segments: list[Segment], queries: Floats) -> None:
+    if segments and segments[0].shape[0] != queries.shape[1]:
+        raise damaged(segments[0].folder, f"vectors of {segments[0].shape[0]} dimensions, not {queries.shape[1]}")
 
 
 def _visited(listed: list[tuple[Any, int]], queries: Floats, k: int, n_probe: int) -> list[tuple[Ids, Floats]]:
@@ -114,6 +169,7 @@ def _placed(scores: Floats, ids: Ids, first: int) -> tuple[Ids, Floats]:
 
 def scores(segments: list[Segment], queries: Floats, ids: Ids) -> Floats:
     """Inner products of each query with given vectors; -inf where there is none."""
+    _check_like(segments, queries)
     values = np.full(ids.shape, -np.inf, dtype=np.float32)
     first = 0
     for segment in segments:
@@ -134,12 +190,17 @@ def write_truth(folder: Path, probes: Floats, vectors: Floats, k: int) -> None:
     np.savez(folder / TRUTH, ids=ids, scores=values, n=len(vectors))
 
 
-def read_truth(folders: list[Path]) -> Ids:
-    """The true neighbours among all segments."""
+def read_truth(folders: Mapping[Path, int], probes: int) -> Ids:
+    """The true neighbours of so many probes among all segments, each with so many vectors."""
     ids, values, first = [], [], 0
-    for folder in folders:
-        with np.load(folder / TRUTH) as part:
-            ids.append(np.where(part["ids"] < 0, NOTHING, part["ids"] + first))
-            values.append(part["scores"])
-            first += int(part["n"])
+    for folder, n in folders.items():
+        path = folder / TRUTH
+        found, scores, count = small_arrays(path, "ids", "scores", "n", limit=TRUTH_BYTES, hint=REBUILD)
+        if found.shape != scores.shape or found.ndim != 2 or len(found) != probes or count != n:
+            raise damaged(path, "it is of other vectors")
+        if found.dtype != np.int64 or scores.dtype != np.float32 or found.max(initial=-1) >= n:
+            raise damaged(path, "it names vectors that are not there")
+        ids.append(np.where(found < 0, NOTHING, found + first))
+        values.append(scores)
+        first += n
     return best(np.concatenate(ids, axis=1), np.concatenate(values, axis=1), ids[0].shape[1])[0]

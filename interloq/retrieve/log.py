@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import orjson
 
+from interloq.data.arrays import mapped
 from interloq.records import Pair
+from interloq.retrieve.manifest import REBUILD, damaged
 
 PAIRS, ENDS = "pairs.bin", "ends.npy"
 
@@ -24,16 +26,33 @@ def write_log(folder: Path, pairs: Iterable[Pair]) -> None:
 class Log:
     """Pairs by position, read when asked for."""
 
-    def __init__(self, folder: Path) -> None:
-        self._ends = np.load(folder / ENDS, mmap_mode="r")
-        path = folder / PAIRS
-        self._bytes = np.memmap(path, dtype=np.uint8, mode="r") if path.stat().st_size else np.zeros(0, dtype=np.uint8)
+    def __init__(self, folder: Path, pairs: int) -> None:
+        self._path = folder / PAIRS
+        self._ends = mapped(folder / ENDS, np.int64, rows=pairs + 1, hint=REBUILD)
+        try:
+            size = self._path.stat().st_size
+            self._bytes = np.memmap(self._path, dtype=np.uint8, mode="r") if size else np.zeros(0, dtype=np.uint8)
+        except OSError as error:
+            raise damaged(self._path, str(error.strerror)) from error
+        if (self._ends[0], self._ends[-1]) != (0, size):
+            raise damaged(self._path, f"{size:,} bytes, not {self._ends[-1]:,}")
 
     def __len__(self) -> int:
         return len(self._ends) - 1
 
     def __getitem__(self, i: int) -> Pair:
-        return Pair(*orjson.loads(self._bytes[self._ends[i] : self._ends[i + 1]].tobytes()))
+        if not 0 <= i < len(self):
+            raise damaged(self._path, f"there is no pair {i:,} among {len(self):,}")
+        start, end = self._ends[i : i + 2].tolist()
+        if not 0 <= start <= end <= len(self._bytes):
+            raise damaged(self._path, f"pair {i:,} cannot stand at {start:,} to {end:,}")
+        try:
+            values = orjson.loads(self._bytes[start:end].tobytes())
+        except orjson.JSONDecodeError as error:
+            raise damaged(self._path, f"pair {i:,}: {error}") from error
+        if not isinstance(values, list) or [type(value) for value in values] != [str] * 6:
+            raise damaged(self._path, f"pair {i:,} is not six texts")
+        return Pair(*values)
 
 
 def _values(pair: Pair) -> Sequence[str]:

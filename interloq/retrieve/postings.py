@@ -13,6 +13,7 @@ about one in 400,000.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,14 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.files import replacing
+from interloq.data.arrays import mapped
+from interloq.data.durable import whole_file
 from interloq.models.numba_threads import start_threads
+from interloq.retrieve.manifest import REBUILD, damaged
 from interloq.retrieve.retriever import NOTHING, Floats, Ids, Words
 from interloq.signature import fingerprint
 
-PARTS = ("terms", "starts", "texts", "counts", "lengths")
+PARTS = {"terms": np.uint64, "starts": np.int64, "texts": np.uint32, "counts": np.uint16, "lengths": np.int32}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,14 @@ class Postings:
 
     @classmethod
     def open(cls, folder: Path) -> Postings:
-        return cls(*(np.load(folder / f"{part}.npy", mmap_mode="r") for part in PARTS))
+        """Where postings begin and end is checked here; which texts they name, only when they are visited."""
+        opened = cls(*(mapped(folder / f"{part}.npy", dtype, hint=REBUILD) for part, dtype in PARTS.items()))
+        starts, n = opened.starts, len(opened.texts)
+        if len(starts) != len(opened.terms) + 1 or len(opened.counts) != n:
+            raise damaged(folder, "its arrays do not belong together")
+        if (starts[0], starts[-1]) != (0, n) or np.any(starts[1:] < starts[:-1]):
+            raise damaged(folder / "starts.npy", "its numbers are not in order")
+        return opened
 
     def find(self, terms: NDArray[np.uint64]) -> tuple[Ids, Ids]:
         """Where the postings of these terms begin and end; empty for a term that is not here."""
@@ -84,15 +94,21 @@ class Segment:
     """The postings of one segment, opened without reading them, and their impacts under one ranking."""
 
     def __init__(self, folder: Path, ranking: Ranking) -> None:
-        self.postings = Postings.open(folder)
+        self.folder, self.postings = folder, Postings.open(folder)
         stored = folder / ranking.impacts_file
-        # not there only where adding was cut off before its end
-        self.impacts = np.load(stored, mmap_mode="r") if stored.exists() else impacts(self.postings, ranking)
+        if stored.exists():
+            self.impacts = mapped(stored, np.float32, rows=len(self.postings.texts), hint=REBUILD)
+        else:  # adding was cut off before its end
+            self.impacts = _impacts_of(folder, self.postings, ranking)
 
 
-def rank(folders: list[Path], *, k1: float, b: float) -> Ranking:
+def rank(folders: Iterable[Path], *, k1: float, b: float) -> Ranking:
     """The constants of an index made of these segments."""
-    lengths = [np.load(folder / "lengths.npy", mmap_mode="r") for folder in folders]
+    folders = list(folders)
+    lengths = [mapped(folder / "lengths.npy", np.int32, hint=REBUILD) for folder in folders]
+    for folder, part in zip(folders, lengths, strict=True):
+        if part.min(initial=0) < 0:
+            raise damaged(folder / "lengths.npy", "a text cannot be shorter than nothing")
     n, total = sum(map(len, lengths)), sum(int(part.sum(dtype=np.int64)) for part in lengths)
     return Ranking(n, total / n if total else math.inf, k1, b)
 
@@ -103,12 +119,18 @@ def impacts(postings: Postings, ranking: Ranking) -> NDArray[np.float32]:
     return np.asarray(counts / (counts + norms.astype(np.float32)[postings.texts]), dtype=np.float32)
 
 
+def _impacts_of(folder: Path, postings: Postings, ranking: Ranking) -> NDArray[np.float32]:
+    if postings.texts.max(initial=0) >= max(1, len(postings.lengths)):
+        raise damaged(folder / "texts.npy", f"it names text {postings.texts.max():,} of {len(postings.lengths):,}")
+    return impacts(postings, ranking)
+
+
 def store_impacts(folder: Path, ranking: Ranking) -> None:
     """Compute impacts once for all who search; those of an older ranking go."""
     target = folder / ranking.impacts_file
     if not target.exists():
-        with replacing(target) as file:
-            np.save(file, impacts(Postings.open(folder), ranking))
+        with whole_file(target) as file:
+            np.save(file, _impacts_of(folder, Postings.open(folder), ranking))
     for path in folder.glob("impacts-*.npy"):
         if path != target:
             path.unlink()
@@ -121,9 +143,11 @@ def search(segments: list[Segment], queries: Words, ranking: Ranking, k: int) ->
     ids, scores, first = [], [], 0
     for segment, (starts, stops) in zip(segments, found, strict=True):
         n = len(segment.postings.lengths)
-        part_ids, part_scores = _top(
+        part_ids, part_scores, sound = _top(
             segment.postings.texts, segment.impacts, n, starts, stops, weights, queries.ends, min(k, n)
         )
+        if not sound.all():
+            raise damaged(segment.folder / "texts.npy", f"it names texts beyond the {n:,} that there are")
         ids.append(np.where(part_ids == NOTHING, NOTHING, part_ids + first))
         scores.append(part_scores)
         first += n
@@ -158,16 +182,23 @@ def _top(texts, impacts, n_texts, starts, stops, weights, ends, k):  # type: ign
     n_queries = len(ends) - 1
     best_ids = np.full((n_queries, k), -1, dtype=np.int64)
     best_scores = np.full((n_queries, k), -np.inf, dtype=np.float32)
+    sound = np.ones(n_queries, dtype=np.bool_)
     for query in numba.prange(n_queries):
         scores = np.zeros(n_texts, dtype=np.float32)
         for term in range(ends[query], ends[query + 1]):
             weight = weights[term]
             holders = texts[starts[term] : stops[term]]
             gains = impacts[starts[term] : stops[term]]
+            largest = np.uint32(0)
+            for i in range(len(holders)):  # a pass of its own is cheaper than a check at every sum
+                largest = max(largest, holders[i])
+            if largest >= n_texts and len(holders):
+                sound[query] = False
+                continue
             for i in range(len(holders)):
                 scores[holders[i]] += weight * gains[i]
         _keep_best(scores, best_ids[query], best_scores[query])
-    return best_ids, best_scores
+    return best_ids, best_scores, sound
 
 
 @numba.njit(cache=True)

@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 from interloq import InputError, create
+from interloq.data.durable import locked
 from interloq.records import Pair
 from interloq.retrieve import embedded, lists
 from interloq.retrieve.embedded import Embedded
 from interloq.retrieve.index import Index, create_index, open_index
+from interloq.retrieve.manifest import MANIFEST
 from interloq.retrieve.retriever import Query
 
 WORDS = [f"w{i}" for i in range(60)]
@@ -166,7 +168,7 @@ def test_an_index_built_otherwise_is_refused_with_the_cure(tmp_path: Path) -> No
         create_index(tmp_path / "index", "bm25(k1=2.0)")
     with pytest.raises(InputError, match="another retriever"):
         create_index(tmp_path / "index", "bm25(tokenizer='char')")
-    path = tmp_path / "index" / embedded.MANIFEST
+    path = tmp_path / "index" / MANIFEST
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, "built_with": "13a-sacrebleu-1.0"}))
     with pytest.raises(InputError, match="another model or tokenizer"):
@@ -184,14 +186,14 @@ def test_folders_that_are_no_index(tmp_path: Path) -> None:
         open_index(tmp_path / "absent")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("keep me")
-    with pytest.raises(InputError, match="not empty and no index"):
+    with pytest.raises(InputError, match="is not empty and is not an index"):
         create_index(tmp_path / "full", "bm25")
     assert (tmp_path / "full" / "mine.txt").exists()
 
 
 def test_two_writers_are_one_too_many(tmp_path: Path) -> None:
     home = Embedded.create(tmp_path / "index", create("bm25"))
-    with embedded._locked(home.folder), pytest.raises(InputError, match="another process is writing"):
+    with locked(home.folder / embedded.LOCK), pytest.raises(InputError, match="another process"):
         home.finish()
 
 

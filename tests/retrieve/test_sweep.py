@@ -25,7 +25,7 @@ def segments(folder: Path, sizes: list[int], n_lists: int, seed: int) -> list[li
     for i, size in enumerate(sizes):
         (folder / str(i)).mkdir()
         lists.write_lists(folder / str(i), folder / "trained.faiss", unit(rng, size))
-        made.append(lists.Segment(folder / str(i)))
+        made.append(lists.Segment(folder / str(i), size))
     return made
 
 

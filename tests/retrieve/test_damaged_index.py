@@ -1,0 +1,223 @@
+"""Indexes that were cut off, tampered with or linked elsewhere: a project error, and nothing outside is touched."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from interloq import InputError
+from interloq.records import Pair
+from interloq.retrieve.index import create_index, open_index
+from interloq.retrieve.manifest import MANIFEST
+from interloq.retrieve.retriever import Query
+
+KINDS = {
+    "words": ("bm25", 10_000),
+    "exact": ("dense(encoder='fake32')", 10_000),
+    "lists": ("dense(encoder='fake32')", 50),
+}
+
+
+def pairs(n: int, seed: int = 0) -> list[Pair]:
+    rng = Random(seed)
+    texts = [" ".join(f"w{rng.randint(0, 40)}" for _ in range(5)) for _ in range(2 * n)]
+    return [Pair(f"p{seed}-{i}", texts[2 * i], texts[2 * i + 1]) for i in range(n)]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(request.param) / "index"
+    retriever, exact_up_to = KINDS[request.param]
+    create_index(folder, retriever, exact_up_to=exact_up_to).add(pairs(200), source="a", segment=120)
+    return folder
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "index"))
+
+
+def use(folder: Path) -> None:
+    """All that anybody does with an index."""
+    index = open_index(folder)
+    index.search([Query(pair.utterance) for pair in pairs(30, seed=3)], 150)
+    index.home.pairs(range(len(index.home)))
+    index.add(pairs(20, seed=4), source="b")
+
+
+def changed(folder: Path, **values: object) -> None:
+    path = folder / MANIFEST
+    kept = {**json.loads(path.read_text()), **values}
+    path.write_text(json.dumps({name: value for name, value in kept.items() if value != "absent"}))
+
+
+SEGMENT = {"name": "000000", "pairs": 120}
+WRONG: list[tuple[str, object]] = [
+    ("schema", "absent"),
+    ("kind", "corpus"),
+    ("retriever", "absent"),
+    ("retriever", 7),
+    ("built_with", None),
+    ("segments", "absent"),
+    ("segments", {"name": "000000"}),
+    ("segments", ["000000"]),
+    ("segments", [{"name": "000000"}]),
+    ("segments", [{**SEGMENT, "pairs": -1}]),
+    ("segments", [{**SEGMENT, "pairs": 2**60}]),
+    ("segments", [{**SEGMENT, "pairs": "many"}]),
+    ("segments", [{**SEGMENT, "name": "../../000000"}]),
+    ("segments", [{**SEGMENT, "name": "/etc"}]),
+    ("segments", [{**SEGMENT, "name": 7}]),
+    ("segments", [SEGMENT, SEGMENT]),
+    ("segments", [{**SEGMENT, "pairs": 119}]),
+    ("segments", [{**SEGMENT, "name": "000077"}]),
+    ("sources", ["a"]),
+    ("sources", {"a": -3}),
+    ("n_probe", 0),
+    ("n_probe", 1.5),
+    ("exact_up_to", -1),
+    ("recall", "high"),
+    ("wanted_recall", 3),
+    ("extra", 1),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG, ids=[f"{name}-{i}" for i, (name, _) in enumerate(WRONG)])
+def test_a_wrong_manifest_is_named(folder: Path, name: str, value: object) -> None:
+    changed(folder, **{name: value})
+    with pytest.raises(InputError, match=str(folder)):
+        use(folder)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b'"index"', b"\xff\xfe", b"{}"])
+def test_a_manifest_that_is_none(folder: Path, content: bytes) -> None:
+    (folder / MANIFEST).write_bytes(content)
+    with pytest.raises(InputError, match=r"is damaged.*interloq index build"):
+        use(folder)
+
+
+def test_every_file_that_is_cut_off_or_absent_or_of_another_kind_is_named(whole: Path, tmp_path: Path) -> None:
+    files = [path.relative_to(whole) for path in whole.rglob("*") if path.suffix in (".npy", ".bin", ".npz", ".faiss")]
+    assert len(files) >= 6
+    for name in files:
+        size = (whole / name).stat().st_size
+        for damage in (b"", b"junk", (whole / name).read_bytes()[: size // 2], (whole / name).read_bytes()[:-1], None):
+            folder = tmp_path / "index"
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(whole, folder)
+            (folder / name).unlink() if damage is None else (folder / name).write_bytes(damage)
+            if damage is None and name.name.startswith("impacts"):
+                use(folder)  # made again where it is absent
+                continue
+            with pytest.raises(InputError, match=r"damaged.*interloq index build"):
+                use(folder)
+
+
+def _save(path: Path, change: Callable[[np.ndarray], object]) -> None:
+    np.save(path, np.asarray(change(np.load(path))))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("starts", lambda a: a[::-1]),
+        ("starts", lambda a: np.where(np.arange(len(a)) == 2, -(2**62), a)),
+        ("starts", lambda a: np.where(np.arange(len(a)) == 2, 2**62, a)),
+        ("starts", lambda a: a[:-1]),
+        ("starts", lambda a: a.astype(np.int32)),
+        ("texts", lambda a: np.full_like(a, 2**32 - 1)),
+        ("texts", lambda a: a[:-1]),
+        ("texts", lambda a: a[None]),
+        ("counts", lambda a: a[:-1]),
+        ("counts", lambda a: a.astype(np.float64)),
+        ("lengths", lambda a: -a),
+        ("lengths", lambda a: a[:-1]),
+        ("terms", lambda a: a[:-1]),
+    ],
+)
+def test_arrays_that_do_not_belong_together(tmp_path: Path, name: str, change: Callable[..., object]) -> None:
+    create_index(tmp_path / "index", "bm25").add(pairs(50), source="a")
+    _save(tmp_path / "index" / "segments" / "000000" / "utterance" / f"{name}.npy", change)
+    with pytest.raises(InputError, match=r"damaged.*interloq index build"):
+        use(tmp_path / "index")
+
+
+FLIP = """
+import sys
+from pathlib import Path
+from random import Random
+sys.path.insert(0, sys.argv[1])
+from interloq import InputError
+from test_damaged_index import use
+path, rng = Path(sys.argv[2]), Random(7)
+before = path.read_bytes()
+manifest = (Path(sys.argv[3]) / "index.json").read_bytes()
+for trial in range(60):
+    data, near = bytearray(before), trial % 2
+    for _ in range(rng.randint(1, 8)):
+        data[rng.randrange(min(len(data), 200) if near else len(data))] = rng.randrange(256)
+    path.write_bytes(data)
+    (Path(sys.argv[3]) / "index.json").write_bytes(manifest)
+    try:
+        use(Path(sys.argv[3]))
+    except InputError:
+        pass
+print("done")
+"""
+
+
+@pytest.mark.parametrize("whole", ["lists"], indirect=True)
+@pytest.mark.parametrize("name", ["utterance.trained.faiss", "segments/000000/utterance/lists.faiss"])
+def test_flipped_bytes_never_crash_faiss(folder: Path, name: str) -> None:
+    command = [sys.executable, "-c", FLIP, str(Path(__file__).parent), str(folder / name), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-2000:]
+
+
+def test_nothing_behind_a_link_is_read_or_removed(folder: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    shutil.move(folder / "segments", outside)
+    (outside / "precious").mkdir()
+    (outside / "000099").mkdir()
+    (folder / "segments").symlink_to(outside)
+    before = sorted(outside.rglob("*"))
+    with pytest.raises(InputError, match="is a link to a place outside"):
+        use(folder)
+    assert sorted(outside.rglob("*")) == before
+    (folder / "segments").unlink()
+    shutil.copytree(outside, folder / "segments")
+    shutil.rmtree(folder / "segments" / "000001")
+    (folder / "segments" / "000001").symlink_to(outside / "000001")
+    with pytest.raises(InputError, match="is a link to a place outside"):
+        use(folder)
+    assert sorted(outside.rglob("*")) == before
+
+
+def test_strays_and_what_we_did_not_make_stay(folder: Path) -> None:
+    kept = [folder / "segments" / name for name in (".DS_Store", "Thumbs.db", "._000000", "notes")] + [folder / "mine"]
+    for path in kept:
+        path.write_text("not ours")
+    for name in ("000077", "000078.part"):
+        (folder / "segments" / name).mkdir()
+    use(folder)
+    assert all(path.exists() for path in kept)
+    assert not (folder / "segments" / "000077").exists()
+    assert not (folder / "segments" / "000078.part").exists()
+
+
+def test_a_folder_that_holds_nothing_of_worth_can_be_used(tmp_path: Path) -> None:
+    (tmp_path / "index" / "segments").mkdir(parents=True)
+    (tmp_path / "index" / "index.lock").write_bytes(b"")
+    (tmp_path / "index" / ".DS_Store").write_text("stray")
+    create_index(tmp_path / "index", "bm25")
+    assert create_index(tmp_path / "index", "bm25(k1=2.0)").add(pairs(9), source="a") == 9, "an empty one is nobody's"
+    with pytest.raises(InputError, match="another retriever"):
+        create_index(tmp_path / "index", "bm25")
