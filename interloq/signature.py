@@ -33,6 +33,11 @@ def fingerprint(*parts: str | bytes) -> str:
     return digest.hexdigest()
 
 
+def short(signature: str) -> str:
+    """Twelve hexadecimal digits that stand for a signature where people read."""
+    return fingerprint(signature)[:12]
+
+
 def file_fingerprint(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()

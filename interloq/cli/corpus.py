@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from interloq.cli.corpus_options import add_build, settings
-from interloq.cli.output import BadLines, add_common, print_json, print_table
+from interloq.cli.output import BadLines, add_common, left_out, print_json, print_table, say, say_signatures, tell
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import phases
 
 EXAMPLES = """\
   interloq corpus build posts.jsonl.gz -o corpus --lang ja
@@ -25,13 +23,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     add_build(actions.add_parser("build", help="build a corpus from logs of posts"))
     showing = actions.add_parser("show", help="print what a corpus holds and what its filters dropped")
-    showing.add_argument("folder", metavar="FOLDER", help="a folder that `corpus build` made")
+    showing.add_argument("folder", type=InputPath, metavar="FOLDER", help="a folder that `corpus build` made")
     showing.add_argument("--examples", action="store_true", help="with examples of what each filter dropped")
     showing.add_argument("--json", action="store_true", help="print JSON instead of tables")
     _add_import(actions.add_parser("import", help="write a published dialogue corpus as dialogues and pairs"))
     pairing = actions.add_parser("pairs", help="write the pairs of dialogues")
-    pairing.add_argument("dialogues", metavar="DIALOGUES", help="JSONL, also .gz .xz .zst; - for a pipe")
-    pairing.add_argument("-o", "--output", required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe")
+    pairing.add_argument(
+        "dialogues", type=InputPath, metavar="DIALOGUES", help="JSONL, also .gz .xz .zst; - for a pipe"
+    )
+    pairing.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe"
+    )
     add_common(pairing)
 
 
@@ -39,8 +41,12 @@ def _add_import(importing: argparse.ArgumentParser) -> None:
     from interloq.data.corpora import CORPORA
 
     importing.add_argument("corpus", metavar="NAME", help=", ".join(CORPORA))
-    importing.add_argument("path", nargs="?", metavar="PATH", help="its folder or archive; else in $INTERLOQ_DATA")
-    importing.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where its files go")
+    importing.add_argument(
+        "path", nargs="?", type=InputPath, metavar="PATH", help="its folder or archive; else in $INTERLOQ_DATA"
+    )
+    importing.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="where its files go"
+    )
     importing.add_argument(
         "--compress", choices=("zst", "gz", "none"), default="zst", help="of the outputs (default zst)"
     )
@@ -56,8 +62,8 @@ def _build(args: argparse.Namespace) -> int:
     from interloq.data.corpus.build import build
 
     if not args.lang and not args.script and not args.quiet:
-        print("interloq: no --lang: posts of every language and script are kept", file=sys.stderr)
-    with _progress(quiet=args.quiet) as progress:
+        tell("interloq: no --lang: posts of every language and script are kept")
+    with phases(quiet=args.quiet) as progress:
         facts = build(
             args.posts,
             args.output,
@@ -70,8 +76,9 @@ def _build(args: argparse.Namespace) -> int:
             progress=progress,
         )
     _print(facts, args)
+    left_out(facts["posts"]["bad_lines"])
     if facts["posts"]["bad_lines"]:
-        print(f"interloq: bad lines are in {args.output}/posts.rejected.jsonl", file=sys.stderr)
+        tell(f"interloq: bad lines are in {args.output}/posts.rejected.jsonl")
     return 0
 
 
@@ -105,10 +112,10 @@ def _print(facts: dict[str, Any], args: argparse.Namespace) -> None:
     shown = [[name.replace("_", " "), *(_cell(part[name]) for part in facts["parts"].values())] for name in names]
     print_table("", ["", *facts["parts"]], shown)
     for name, time_ in facts["split"].items():
-        print(f"{name.replace('_', ' begins ').replace('from', 'at')} {time_}")
+        say(f"{name.replace('_', ' begins ').replace('from', 'at')} {time_}")
     if getattr(args, "examples", False) is True:
         _print_examples(posts["dropped"])
-    print(f"signature: {facts['signature']}")
+    say_signatures(facts["signature"])
 
 
 def _thread_rows(facts: dict[str, Any]) -> list[list[str]]:
@@ -133,7 +140,7 @@ def _cell(value: float | None) -> str:
 def _print_examples(dropped: dict[str, Any]) -> None:
     for name, found in dropped.items():
         for example in found["examples"]:
-            print(f"{name}: {example['user']}: {' '.join(example['text'].split())}")
+            say(f"{name}: {example['user']}: {' '.join(example['text'].split())}")
 
 
 def _import(args: argparse.Namespace) -> int:
@@ -178,62 +185,5 @@ def _pairs(args: argparse.Namespace) -> int:
     count = write(args.output, written, kind="pairs", holds="pairs")
     bad.close(args.dialogues)
     if args.output != "-":
-        print_json({"pairs": count, "bad_lines": bad.count}) if args.json else print(f"{count} pairs")
-    return 1 if bad.count else 0
-
-
-EVERY = 30.0  # seconds between two lines of progress where no bar can be drawn
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
-    """A bar with the time left on standard error; where that is no terminal, a line now and then."""
-    if quiet:
-        yield lambda _, __: None
-        return
-    if not sys.stderr.isatty():
-        yield _lines_of_progress()
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, Any] = {}
-
-        def step(label: str, share: float) -> None:
-            if label not in tasks:
-                tasks[label] = bar.add_task(label, total=1.0)
-            bar.update(tasks[label], completed=share)
-
-        yield step
-
-
-def _lines_of_progress() -> Callable[[str, float], None]:
-    begun: dict[str, float] = {}
-    last = time.monotonic()
-
-    def step(label: str, share: float) -> None:
-        nonlocal last
-        now = time.monotonic()
-        start = begun.setdefault(label, now)
-        if now - last < EVERY:
-            return
-        last = now
-        left = f", {(now - start) * (1 - share) / share:.0f} s left" if share else ""
-        print(f"interloq: {label}: {share:.0%}{left}", file=sys.stderr, flush=True)
-
-    return step
+        print_json({"pairs": count, "bad_lines": bad.count}) if args.json else say(f"{count} pairs")
+    return 0

@@ -6,11 +6,14 @@ import argparse
 from typing import Any
 
 from interloq.cli.output import add_common
+from interloq.cli.paths import InputPath, OutputPath
 
 
 def add_build(build: argparse.ArgumentParser) -> None:
-    build.add_argument("posts", nargs="+", metavar="POSTS", help="files, folders or tar archives of logs; - for a pipe")
-    build.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the corpus goes")
+    build.add_argument(
+        "posts", nargs="+", type=InputPath, metavar="POSTS", help="files, folders or tar archives of logs; - for a pipe"
+    )
+    build.add_argument("-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="where the corpus goes")
     build.add_argument(
         "--format", default="auto", help="posts, twitter, reddit, irc, telegram, … (default: told by the file)"
     )

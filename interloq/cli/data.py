@@ -6,7 +6,9 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from interloq.cli.output import BadLines, add_common, print_json, print_table, progress
+from interloq.cli.output import BadLines, add_common, print_json, print_table, say
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
 from interloq.data.summary import Summary
 
 EXAMPLES = """\
@@ -26,10 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     importing = actions.add_parser("import", help="write a published dataset as records")
     importing.add_argument("dataset", metavar="NAME", help="grade, usr, fed, … (see: interloq data list)")
     importing.add_argument(
-        "path", nargs="?", metavar="PATH", help="its folder, archive or file; else in $INTERLOQ_DATA"
+        "path", nargs="?", type=InputPath, metavar="PATH", help="its folder, archive or file; else in $INTERLOQ_DATA"
     )
     importing.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe"
+        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe"
     )
     importing.add_argument("--subset", default="", metavar="PART", help="only this part (see: interloq data list)")
     importing.add_argument("--json", action="store_true", help="print the counts as JSON")
@@ -37,10 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     checking = actions.add_parser("check", help="read a file, name its bad lines, print counts")
     converting = actions.add_parser("convert", help="write CSV, TSV or compressed records as JSONL")
     converting.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe"
+        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe"
     )
     for action in (checking, converting):
-        action.add_argument("file", metavar="FILE", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
+        action.add_argument(
+            "file", type=InputPath, metavar="FILE", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
+        )
         action.add_argument(
             "--kind", choices=KINDS, help="kind of record (default: what its header says, else samples)"
         )
@@ -64,10 +68,10 @@ def _list(args: argparse.Namespace) -> int:
         print_json({"datasets": facts})
         return 0
     for d in DATASETS.values():
-        print(f"{d.name}: {d.holds} ({d.paper})")
+        say(f"{d.name}: {d.holds} ({d.paper})")
         if d.subsets:
-            print(f"    --subset {' | '.join(d.subsets)}")
-    print("\nAlso known as: " + ", ".join(f"{alias} = {name}" for alias, name in ALIASES.items()))
+            say(f"    --subset {' | '.join(d.subsets)}")
+    say("\nAlso known as: " + ", ".join(f"{alias} = {name}" for alias, name in ALIASES.items()))
     return 0
 
 
@@ -88,14 +92,13 @@ def _import(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    """Exit code 1 says that some lines are bad."""
     kind = args.kind or _header(args.file).get("kind", "samples")
     bad, summary = BadLines(), Summary()
     for _ in summary.watch(_records(args, kind, bad)):
         pass
     bad.close(args.file)
     _show({"kind": kind, **summary.facts(), "bad_lines": bad.count}, args, f"in {args.file}")
-    return 1 if bad.count else 0
+    return 0
 
 
 def _convert(args: argparse.Namespace) -> int:
@@ -112,7 +115,7 @@ def _convert(args: argparse.Namespace) -> int:
     write(args.output, summary.watch(_records(args, kind, bad)), kind=kind, **kept)
     bad.close(args.file)
     _show({"kind": kind, **summary.facts(), "bad_lines": bad.count}, args, f"of {args.file}")
-    return 1 if bad.count else 0
+    return 0
 
 
 def _header(path: str) -> dict[str, Any]:
@@ -143,18 +146,18 @@ def _show(facts: dict[str, Any], args: argparse.Namespace, source: str) -> None:
         print_json(facts)
         return
     kind = facts["kind"] if facts["records"] != 1 else facts["kind"].removesuffix("s")
-    print(f"{facts['records']} {kind} {source}")
+    say(f"{facts['records']} {kind} {source}")
     for name in ("systems", "metrics"):
         if facts.get(name):
-            print(f"{name}: " + ", ".join(f"{key} {count}" for key, count in facts[name].items()))
+            say(f"{name}: " + ", ".join(f"{key} {count}" for key, count in facts[name].items()))
     if facts.get("references"):
-        print("references: " + ", ".join(f"{count} samples with {n}" for n, count in facts["references"].items()))
+        say("references: " + ", ".join(f"{count} samples with {n}" for n, count in facts["references"].items()))
     if facts["ratings"]:
-        print(f"raters: {facts['raters']} named; {facts['ratings_without_rater']} ratings without a rater")
+        say(f"raters: {facts['raters']} named; {facts['ratings_without_rater']} ratings without a rater")
     rows = [
         [aspect, str(counts["ratings"]), str(counts["not_applicable"])] for aspect, counts in facts["aspects"].items()
     ]
     if rows:
         print_table("", ["aspect", "ratings", "not applicable"], rows)
     if facts.get("bad_lines"):
-        print(f"bad lines: {facts['bad_lines']}")
+        say(f"bad lines: {facts['bad_lines']}")

@@ -9,12 +9,14 @@ import argparse
 import importlib
 import shlex
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from interloq.cli.output import add_common
+from interloq.cli.output import add_common, say
+from interloq.cli.paths import OutputPath
 
 EXAMPLES = """\
   interloq demo
@@ -44,7 +46,9 @@ class Step:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", choices=sorted(TOKENIZERS), default="en", help="which conversations (default en)")
-    parser.add_argument("-o", "--output", default="interloq-demo", metavar="FOLDER", help="where files go")
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, default="interloq-demo", metavar="FOLDER", help="where files go"
+    )
     add_common(parser)
 
 
@@ -52,22 +56,22 @@ def run(args: argparse.Namespace) -> int:
     folder, missing = Path(args.output), _missing()
     _prepare(folder, args.language)
     if missing:
-        print(f"υBLEU is left out: no {', '.join(missing)} here; run: pip install 'interloq[rater,retrieve]'")
+        say(f"υBLEU is left out: no {', '.join(missing)} here; run: pip install 'interloq[rater,retrieve]'")
         _run([*_scoring(folder, args.language), *_reading(folder, args.language)], quiet=args.quiet)
     else:
         with _one_thread():
             _run([*_rating(folder, args.language), *_scoring(folder, args.language, vbleu=True)], quiet=args.quiet)
-        print(_agreement(folder))
+        say(_agreement(folder))
         _run(_reading(folder, args.language, vbleu=True), quiet=args.quiet)
-    print(
+    say(
         "\nSystems, ratings and log are illustrative: they were written for this demo, no person gave the ratings.\n"
         "Most of the log is composed from patterns, with words of the samples' topics: it is easier to learn than\n"
         "real logs, and what is found fits better than replies from real logs.\n"
         "No figure here says anything about real data."
     )
     if not missing:
-        print(_learned(folder))
-    print(f"Open {(folder / 'report.html').resolve().as_uri()}")
+        say(_learned(folder))
+    say(f"Open {(folder / 'report.html').resolve().as_uri()}")
     return 0
 
 
@@ -179,7 +183,8 @@ def _reading(folder: Path, language: str, *, vbleu: bool = False) -> list[Step]:
 
 def _run(steps: list[Step], *, quiet: bool) -> None:
     for step in steps:
-        print(f"\n# {step.why}\n$ {shlex.join(['interloq', *step.command])}", flush=True)
+        say(f"\n# {step.why}\n$ {shlex.join(['interloq', *step.command])}")
+        sys.stdout.flush()
         verb, *arguments = step.command
         module = importlib.import_module(f"interloq.cli.{verb}")
         parser = argparse.ArgumentParser(prog=f"interloq {verb}")

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.output import BadLines, add_common, number, print_json, print_table
+from interloq.cli.output import BadLines, add_common, number, print_json, print_table, say
+from interloq.cli.paths import InputPath
 
 if TYPE_CHECKING:
     from interloq.metrics.explain import Explanation, Order
@@ -25,7 +26,9 @@ ONLY = "only bleu and delta_bleu (mode 'sentence') can be taken apart: here are 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="SAMPLE_ID", help="the sample's id")
-    parser.add_argument("samples", metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
+    parser.add_argument(
+        "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
+    )
     parser.add_argument("-m", "--metric", default=METRIC, metavar="SPEC", help=f"the metric (default {METRIC})")
     add_common(parser)
 
@@ -51,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(sample, facts, explained, reason)
         if not is_explained(inner):
-            print(ONLY)
+            say(ONLY)
     return 0
 
 
@@ -129,13 +132,13 @@ def _references(sample: Sample, explained: Explanation | None) -> list[dict[str,
 
 def _print(sample: Sample, facts: dict[str, Any], explained: Explanation | None, reason: str) -> None:
     said = f"unscored: {reason}" if reason else f"{number(facts['score'], 4)}"
-    print(f"{sample.id}{f' ({sample.system})' if sample.system else ''}: {facts['metric']} = {said}\n")
+    say(f"{sample.id}{f' ({sample.system})' if sample.system else ''}: {facts['metric']} = {said}\n")
     earlier = len(sample.context) - TURNS
     if earlier > 0:
-        print(f"         ({earlier} earlier turns)")
+        say(f"         ({earlier} earlier turns)")
     for turn in sample.context[-TURNS:]:
-        print(f"context  {f'{turn.speaker}: ' if turn.speaker else ''}{turn.text}")
-    print(f"reply    {sample.response}\n")
+        say(f"context  {f'{turn.speaker}: ' if turn.speaker else ''}{turn.text}")
+    say(f"reply    {sample.response}\n")
     _print_references(facts["references"])
     if explained:
         for order in explained.orders:
@@ -168,12 +171,12 @@ def _print_order(order: Order, explained: Explanation) -> None:
         columns = [f"{order.n}-gram", "in reply", "counted", "reference"]
         print_table("", columns + (["weight", "credit"] if explained.weighted else []), rows)
     if order.missed:
-        print(f"no credit: {'; '.join(order.missed)}")
+        say(f"no credit: {'; '.join(order.missed)}")
     plain = order.credit / order.denominator if order.denominator else 0.0
     smooth = f", smoothed {number(order.precision, 4)}" if abs(plain - order.precision) > 1e-12 else ""
     above = f"credit {number(order.credit)}" if explained.weighted else f"{order.credit:g} counted"
     below = f"({order.ngrams} n-grams × largest weight {number(explained.largest_weight)})"
-    print(
+    say(
         f"p{order.n} = {above} / {below if explained.weighted else order.ngrams}"
         f" = {number(plain, 4)}{smooth}{'' if order.used else ', left out: longer than the reply'}\n"
     )
@@ -184,13 +187,13 @@ def _print_sum(explained: Explanation) -> None:
     which = f"the closest reference ({places}) {explained.reference_length:g}" if places else (
         f"the references' mean {explained.reference_length:g}"
     )  # fmt: skip
-    print(f"length: reply {explained.length}, {which} → brevity penalty {number(explained.brevity_penalty, 4)}")
+    say(f"length: reply {explained.length}, {which} → brevity penalty {number(explained.brevity_penalty, 4)}")
     used = [order.precision for order in explained.orders if order.used]
     product = " × ".join(number(precision, 4) for precision in used)
     root = f"({product})^(1/{len(used)})" if len(used) > 1 else product
-    print(f"score = {number(explained.brevity_penalty, 4)} × {root or '0'} = {number(explained.score, 4)}")
+    say(f"score = {number(explained.brevity_penalty, 4)} × {root or '0'} = {number(explained.score, 4)}")
     if not any(order.matches for order in explained.orders):
-        print("no n-gram of the reply stands in a reference that can earn it something: the score is 0")
+        say("no n-gram of the reply stands in a reference that can earn it something: the score is 0")
 
 
 def _print_distrusted(explained: Explanation) -> None:
@@ -200,5 +203,5 @@ def _print_distrusted(explained: Explanation) -> None:
         [f"{r.place}  {r.text}", number(r.weight), "; ".join(gram for grams in r.shared for gram in grams)]
         for r in explained.distrusted
     ]
-    print("\nshared with references that have no weight above 0, which earns nothing:")
+    say("\nshared with references that have no weight above 0, which earns nothing:")
     print_table("", ["reference", "weight", "n-grams"], rows)

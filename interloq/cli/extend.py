@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.output import BadLines, add_common, print_json, print_table, progress
+from interloq.cli.output import BadLines, add_common, print_json, print_table, say
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
 
 EXAMPLES = """\
   interloq extend samples.jsonl --index index -o extended.jsonl
@@ -26,9 +28,15 @@ REASONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("samples", metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the extended samples; - for a pipe")
-    parser.add_argument("--index", required=True, metavar="INDEX", help="where to look (see: interloq index)")
+    parser.add_argument(
+        "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
+    )
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the extended samples; - for a pipe"
+    )
+    parser.add_argument(
+        "--index", required=True, type=InputPath, metavar="INDEX", help="where to look (see: interloq index)"
+    )
     parser.add_argument("-k", type=int, default=15, metavar="N", help="replies to retrieve (default 15)")
     parser.add_argument("--turns", type=int, default=1, metavar="N", help="last turns that are looked for (default 1)")
     parser.add_argument("--no-parrot", action="store_true", help="do not add the utterance itself")
@@ -42,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--near-duplicates", type=float, default=0.0, metavar="J", help="drop replies this similar to a gold reply"
     )
-    parser.add_argument("--exclude", metavar="FILE", help="ids of pairs, posts or threads to leave out, one a line")
+    parser.add_argument(
+        "--exclude", type=InputPath, metavar="FILE", help="ids of pairs, posts or threads to leave out, one a line"
+    )
     parser.add_argument("--drop-own-replies", action="store_true", help="drop replies equal to the one that is judged")
     add_common(parser)
 
@@ -123,7 +133,7 @@ def _signature(args: argparse.Namespace, index: Any) -> str:
 
 
 def _print(output: str, counts: dict[str, Any], k: int) -> None:
-    print(f"{output}: {counts['samples']} samples with {counts['retrieved']} retrieved replies")
+    say(f"{output}: {counts['samples']} samples with {counts['retrieved']} retrieved replies")
     for name, what in (
         ("fewer", f"have fewer than {k}: the index holds no more that can be used"),
         ("without_context", "have no utterance to look for: nothing was added to them"),
@@ -131,7 +141,7 @@ def _print(output: str, counts: dict[str, Any], k: int) -> None:
         ("own", "have the very reply that is judged among them (--drop-own-replies drops it)"),
     ):
         if counts[name]:
-            print(f"{counts[name]} samples {what}")
+            say(f"{counts[name]} samples {what}")
     rows = [[REASONS[r], str(n["pairs"]), str(n["samples"])] for r, n in counts["dropped"].items()]
     if rows:
         print_table("", ["dropped", "pairs", "samples"], rows)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.output import BadLines, add_common, number, print_json, print_table, progress
+from interloq.cli.output import BadLines, add_common, number, print_json, print_table, say
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
 
 EXAMPLES = """\
   interloq index build pairs.jsonl.gz -o index --retriever bm25
@@ -22,8 +23,10 @@ SEGMENT, ENCODER_SEGMENT = 1_000_000, 50_000  # a transformer takes minutes for 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     building = actions.add_parser("build", help="make an index of pairs, or go on where it was cut off")
-    building.add_argument("pairs", nargs="+", metavar="PAIRS", help="JSONL of pairs, also .gz .xz .zst")
-    building.add_argument("-o", "--output", required=True, metavar="INDEX", help="its folder, or a server's address")
+    building.add_argument("pairs", nargs="+", type=InputPath, metavar="PAIRS", help="JSONL of pairs, also .gz .xz .zst")
+    building.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="INDEX", help="its folder, or a server's address"
+    )
     building.add_argument("--retriever", required=True, metavar="SPEC", help="bm25, dense(vectors='FOLDER'), …")
     building.add_argument("--expected", type=int, default=0, metavar="N", help="pairs it will hold in the end")
     building.add_argument(
@@ -32,21 +35,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     building.add_argument("--recall", type=float, default=0.95, metavar="R", help="wanted recall@15 beyond (.95)")
 
     adding = actions.add_parser("add", help="add further pairs")
-    adding.add_argument("index", metavar="INDEX", help="the index's folder, or a server's address")
-    adding.add_argument("pairs", nargs="+", metavar="PAIRS", help="JSONL of pairs, also .gz .xz .zst")
+    adding.add_argument("index", type=InputPath, metavar="INDEX", help="the index's folder, or a server's address")
+    adding.add_argument("pairs", nargs="+", type=InputPath, metavar="PAIRS", help="JSONL of pairs, also .gz .xz .zst")
     for action in (building, adding):
         action.add_argument(
             "--segment", type=int, metavar="N", help="pairs stored at a time; a cut loses at most these"
         )
         action.add_argument(
-            "--without", action="append", default=[], metavar="SAMPLES", help="leave out what is shared with test items"
+            "--without",
+            action="append",
+            default=[],
+            type=InputPath,
+            metavar="SAMPLES",
+            help="leave out what is shared with test items",
         )
         add_common(action)
 
     info = actions.add_parser("info", help="say what an index holds")
     searching = actions.add_parser("search", help="find the pairs nearest to a text")
     for action in (info, searching):
-        action.add_argument("index", metavar="INDEX", help="the index's folder, or a server's address")
+        action.add_argument("index", type=InputPath, metavar="INDEX", help="the index's folder, or a server's address")
         action.add_argument("--json", action="store_true", help="print JSON instead of a table")
     searching.add_argument("text", metavar="TEXT", help="the utterance to look for")
     searching.add_argument("--response", default="", metavar="TEXT", help="its response, where both sides count")
@@ -96,8 +104,8 @@ def _add_all(index: Any, args: argparse.Namespace) -> int:
         print_json({"index": index.home.where, "pairs": len(index.home), "files": files})
         return 0
     for facts in files:
-        print(_said(facts))
-    print(f"{index.home.where}: {len(index.home):,} pairs")
+        say(_said(facts))
+    say(f"{index.home.where}: {len(index.home):,} pairs")
     return 0
 
 
@@ -188,10 +196,10 @@ def _has_ids(path: str) -> bool:
 
 
 def _total(path: str, quiet: bool) -> int | None:
-    """Lines, for the time that is left; counted only where somebody looks."""
+    """Lines, for the time that is left."""
     from interloq.data.files import lines
 
-    return sum(1 for _ in lines(path)) if sys.stderr.isatty() and not quiet else None
+    return None if quiet else sum(1 for _ in lines(path))
 
 
 def _segment(index: Any) -> int:
@@ -222,9 +230,9 @@ def _info(args: argparse.Namespace) -> int:
         print_json(facts)
         return 0
     recall, wanted, size = facts["recall"], facts["wanted_recall"], facts["bytes"]
-    print(f"{index.home.where}: {facts['pairs']:,} pairs" + (f", {size / 1e6:,.1f} MB" if size else ""))
-    print(f"retriever: {facts['retriever']} ({facts['built_with']})")
-    print(
+    say(f"{index.home.where}: {facts['pairs']:,} pairs" + (f", {size / 1e6:,.1f} MB" if size else ""))
+    say(f"retriever: {facts['retriever']} ({facts['built_with']})")
+    say(
         "search: exact"
         if recall is None
         else f"search: approximate, recall@15 {recall:.3f} as measured, {wanted} wanted"
@@ -249,7 +257,7 @@ def _search(args: argparse.Namespace) -> int:
         return 0
     for place, hit in enumerate(hits, start=1):
         utterance, response = (" ".join(text.split()) for text in (hit.pair.utterance, hit.pair.response))
-        print(f"{place:>3}. {number(hit.score)}  {utterance}\n     → {response}  [{hit.pair.id}]")
+        say(f"{place:>3}. {number(hit.score)}  {utterance}\n     → {response}  [{hit.pair.id}]")
     if not hits:
-        print("nothing found: the text shares nothing with the index")
+        say("nothing found: the text shares nothing with the index")
     return 0

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
-from interloq.cli.output import number, print_json
+from interloq.cli.output import number, print_json, say
 
 Options = dict[str, tuple[type, str, str]]  # option → (kind, metavar, what it does)
 # of scorers that tell true replies from random ones
@@ -30,8 +30,8 @@ def show_scorer(args: argparse.Namespace, facts: dict[str, Any]) -> None:
         print_json({"model": args.output, **facts})
         return
     best = facts["best"]
-    print(f"{args.output}: {facts['signature']}")
-    print(
+    say(f"{args.output}: {facts['signature']}")
+    say(
         f"best dev loss {number(best['dev_loss'], 4)} after epoch {best['epoch']}; "
         f"{facts['wins']:.1%} of {facts['pairs']['dev']:,} true replies beat a random one"
     )

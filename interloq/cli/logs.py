@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.output import BadLines
+from interloq.cli.output import BadLines, tell
 from interloq.errors import InputError
 
 
@@ -69,4 +68,4 @@ class TrainingLog:
         for path, bad in self.bad.items():
             bad.close(path)
         if left_out := sum(counts.total() for counts in self.dropped.values()):
-            print(f"interloq: {left_out:,} pairs left out that test items share", file=sys.stderr)
+            tell(f"interloq: {left_out:,} pairs left out that test items share")

@@ -1,5 +1,8 @@
 """`interloq VERB …`: finds the verb, and turns what goes wrong into one line and an exit code.
 
+Exit codes: 0 all of the input was used; 1 the verb finished, but something was left out or failed (lines set aside,
+dialogues without an answer, nothing to score); 2 it could not start (usage, missing file, missing extra).
+
 A verb's module has EXAMPLES, `add_arguments(parser)` and `run(args) -> int`; only the verb asked for is imported.
 """
 
@@ -12,7 +15,9 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from interloq.errors import InterloqError, nearest
+from interloq.cli.output import exit_code, left_out, say, tell
+from interloq.cli.paths import refuse_overwriting
+from interloq.errors import InterloqError, RejectedWarning, nearest
 from interloq.version import __version__
 
 VERBS = {
@@ -37,21 +42,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the console command; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(_overview())
+        say(_overview())
         return 0
     if arguments[0] == "--version":
-        print(f"interloq {__version__}")
+        say(f"interloq {__version__}")
         return 0
     verb, *rest = arguments
     if verb not in VERBS:
         return _fail(f"unknown verb {verb!r}{nearest(verb, VERBS)}")
     warnings.showwarning = _show_warning
     try:
-        return _run(verb, rest)
+        return exit_code(lambda: _run(verb, rest))
     except InterloqError as error:
         return _fail(str(error))
     except KeyboardInterrupt:
-        print("\ninterrupted; files already written are whole", file=sys.stderr)
+        tell("\ninterrupted; files already written are whole")
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -67,7 +72,9 @@ def _run(verb: str, arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
-    code: int = module.run(parser.parse_args(arguments))
+    args = parser.parse_args(arguments)
+    refuse_overwriting(args)
+    code: int = module.run(args)
     sys.stdout.flush()
     return code
 
@@ -85,9 +92,10 @@ def _overview() -> str:
 
 
 def _fail(message: str) -> int:
-    print(f"interloq: {message}", file=sys.stderr)
+    tell(f"interloq: {message}")
     return 2
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"interloq: warning: {message}", file=sys.stderr)
+    left_out(isinstance(message, RejectedWarning))
+    tell(f"interloq: warning: {message}")

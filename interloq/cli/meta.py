@@ -7,7 +7,19 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from interloq.cli.output import BadLines, add_common, interval, number, p_value, print_json, print_table, progress
+from interloq.cli.output import (
+    BadLines,
+    add_common,
+    interval,
+    number,
+    p_value,
+    print_json,
+    print_table,
+    say,
+    say_signatures,
+)
+from interloq.cli.paths import InputPath
+from interloq.cli.progress import progress
 from interloq.meta.table import COEFFICIENTS, Comparison, Estimate, HumanRow, MetaTable, Spread
 from interloq.records import Sample, Score
 
@@ -19,8 +31,10 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("scores", nargs="*", metavar="SCORES", help="score files; - for a pipe")
-    parser.add_argument("--samples", required=True, metavar="SAMPLES", help="the rated samples: JSONL, CSV or TSV")
+    parser.add_argument("scores", nargs="*", type=InputPath, metavar="SCORES", help="score files; - for a pipe")
+    parser.add_argument(
+        "--samples", required=True, type=InputPath, metavar="SAMPLES", help="the rated samples: JSONL, CSV or TSV"
+    )
     parser.add_argument("--aspect", default="overall", help="what was rated (default overall)")
     parser.add_argument("--role", default="", help="only ratings by people of this role, e.g. interlocutor")
     parser.add_argument(
@@ -157,15 +171,15 @@ def _print_comparisons(comparisons: Sequence[Comparison], adjust: str) -> None:
 def _print_facts(table: MetaTable) -> None:
     counted = table.counted
     partial = f" ({counted.partial_annotators} of them on some samples only)" if counted.partial_annotators else ""
-    print(
+    say(
         f"{counted.samples} samples, {counted.rated} rated, {counted.unrated} unrated; {counted.judgments} judgments, "
         f"{counted.not_applicable} not applicable; {counted.annotators} annotators{partial}"
     )
     if table.human:
-        print(_alphas(table.human))
+        say(_alphas(table.human))
     for note in [*_reasons(table), *table.notes]:
-        print(f"note: {note}")
-    print(f"signature: {table.signature}")
+        say(f"note: {note}")
+    say_signatures(table.signature)
 
 
 def _alphas(human: HumanRow) -> str:
@@ -213,5 +227,5 @@ def _list_aspects(args: argparse.Namespace) -> int:
         rows = [[name, *map(str, counts)] for name, counts in found.items()]
         print_table("", ["aspect", "samples", "judgments", "not applicable"], rows)
     else:
-        print("no ratings")
+        say("no ratings")
     return 0

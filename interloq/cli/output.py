@@ -1,18 +1,24 @@
-"""What verbs print: tables for people, JSON for machines, progress on standard error."""
+"""All that verbs print, and the exit code that says whether all of the input was used.
+
+Texts from data reach the screen through `say`, `tell`, `print_table` and `print_json` alone, which spell out what would
+steer a terminal.
+"""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from interloq.data.jsonl import SHOWN, Rejected, to_json
 
 MISSING = "n/a"
+PIPED = 10_000  # columns of a table that no terminal shows
+SHORTEST = 16  # columns that a name gets in the narrowest table
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -23,28 +29,76 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
+def say(text: str = "") -> None:
+    """A line on standard output."""
+    sys.stdout.write(plain(text) + "\n")
+
+
+def tell(text: str) -> None:
+    """A line on standard error."""
+    sys.stderr.write(plain(text) + "\n")
+    sys.stderr.flush()
+
+
 def print_json(value: Any) -> None:
     import orjson
 
-    sys.stdout.write(orjson.dumps(to_json(value), option=orjson.OPT_INDENT_2).decode() + "\n")
+    text = orjson.dumps(to_json(value), option=orjson.OPT_INDENT_2).decode()
+    # within JSON such characters stand in strings only, where \\u spells them for any reader
+    sys.stdout.write(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = "") -> None:
-    """A table; the first column is text, the others are numbers. Plain and uncut when piped."""
+    """A table; the first column is text, the others are numbers. Plain and uncut when piped.
+
+    Where a terminal is too narrow for it, long names in the first column are numbered and spelled out below.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
 
-    terminal = sys.stdout.isatty()
-    console = Console(highlight=False, width=None if terminal else 10_000)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED)
+    names: list[str] = []
+    if _width(columns, rows) > console.width:
+        rest = _width(columns[1:], [row[1:] for row in rows])
+        rows, names = _numbered(rows, max(SHORTEST, console.width - rest - 3))
     table = Table(title=_escaped(title) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i else "left", overflow="fold")
     for row in rows:
         table.add_row(*[_escaped(cell) for cell in row])
     console.print(table)
-    if note:
-        console.print(_escaped(note))
+    for line in [*names, *([note] if note else [])]:
+        console.print(_escaped(line))
+
+
+def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    from rich.cells import cell_len
+
+    return sum(max(cell_len(cell) for cell in cells) + 3 for cells in zip(columns, *rows, strict=True))
+
+
+def _numbered(rows: Sequence[Sequence[str]], limit: int) -> tuple[list[list[str]], list[str]]:
+    """Rows whose first cells fit: `vbleu(…) [1]` for each long one, and the lines that say what the numbers mean."""
+    numbers: dict[str, int] = {}
+    short = []
+    for first, *rest in rows:
+        if len(first) > limit:
+            number = numbers.setdefault(first, len(numbers) + 1)
+            name, bracket, _ = first.partition("(")
+            first = (
+                f"{name}(…) [{number}]" if bracket and len(name) + 8 <= limit else f"{first[: limit - 6]}… [{number}]"
+            )
+        short.append([first, *rest])
+    return short, [f"[{number}] {name}" for name, number in numbers.items()]
+
+
+def say_signatures(*signatures: str) -> None:
+    """The short form: the whole stands in files and in JSON."""
+    from interloq.signature import short
+
+    names = ", ".join(dict.fromkeys(map(short, signatures)))
+    say(f"signature{'s' if len(set(signatures)) > 1 else ''}: {names} (in full with --json)")
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -61,34 +115,6 @@ def p_value(p: float | None) -> str:
     return "<.001" if p < 0.001 else f"{p:.3f}".lstrip("0") if p < 1 else "1"
 
 
-@contextlib.contextmanager
-def progress(label: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """A bar with an estimate on standard error; silent where that is no terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda steps: bar.advance(task, steps)
-
-
 class BadLines:
     """Names the first bad lines on standard error and counts the rest: pass it to `read` as `on_reject`."""
 
@@ -97,14 +123,34 @@ class BadLines:
 
     def __call__(self, rejected: Rejected) -> None:
         self.count += 1
+        left_out()
         if self.count <= SHOWN:
-            print(f"interloq: set aside: {rejected}", file=sys.stderr)
+            tell(f"interloq: set aside: {rejected}")
 
     def close(self, path: str) -> None:
         from interloq.data.jsonl import rejected_path
 
         if self.count:
-            print(f"interloq: {self.count} bad lines of {path} are in {rejected_path(path)}", file=sys.stderr)
+            lines = "1 bad line" if self.count == 1 else f"{self.count:,} bad lines"
+            tell(f"interloq: {lines} of {path} set aside in {rejected_path(path)}")
+
+
+_left_out: ContextVar[bool] = ContextVar("_left_out", default=False)
+
+
+def left_out(anything: object = True) -> None:
+    """Some of the input was not used, or something failed: the verb finishes with exit code 1."""
+    if anything:
+        _left_out.set(True)
+
+
+def exit_code(run: Callable[[], int]) -> int:
+    """What `run` returns; where that is 0 although something was left out, 1."""
+    token = _left_out.set(False)
+    try:
+        return run() or int(_left_out.get())
+    finally:
+        _left_out.reset(token)
 
 
 def plain(text: str) -> str:

@@ -8,7 +8,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from interloq.cli import play_audit, play_settle
-from interloq.cli.output import BadLines, add_common, print_json
+from interloq.cli.output import BadLines, add_common, print_json, say, tell
+from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.play_view import print_bots
 from interloq.errors import InputError
 from interloq.play.schedule import EXCHANGES, SCHEMES
@@ -32,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scheme", choices=SCHEMES, default="bipartite", help="who talks with whom (default bipartite)"
     )
     _add_bots(running, "target", "a system to be judged")
-    running.add_argument("--partners", metavar="FILE", help="the partner set, made by `interloq play partners`")
+    running.add_argument(
+        "--partners", type=InputPath, metavar="FILE", help="the partner set, made by `interloq play partners`"
+    )
     running.add_argument("--partner", action="append", default=[], metavar="NAME=SPEC", help="or a partner; repeatable")
     running.add_argument("--repeats", type=int, default=1, metavar="N", help="dialogues of a pair from one opening")
     running.add_argument("--limit", type=int, metavar="N", help="use only so many openings, drawn by the seed")
@@ -50,15 +53,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     making = actions.add_parser("partners", help="write a partner set that runs can share")
     _add_bots(making, "partner", "a partner")
     for action in (running, making):
-        action.add_argument("--openings", metavar="FILE", help=f"dialogues, lines or {DEFAULT} (the default), :ja, :zh")
+        action.add_argument(
+            "--openings", type=InputPath, metavar="FILE", help=f"dialogues, lines or {DEFAULT} (the default), :ja, :zh"
+        )
         action.add_argument("--given", type=int, default=2, metavar="N", help="utterances of an opening (default 2)")
         action.add_argument("--exchanges", type=int, metavar="N", help=f"utterances of each bot (default {EXCHANGES})")
 
     sampling = actions.add_parser("samples", help="write the target's utterances as samples to be scored")
-    sampling.add_argument("dialogues", metavar="DIALOGUES", help="what `interloq play run` wrote")
+    sampling.add_argument("dialogues", type=InputPath, metavar="DIALOGUES", help="what `interloq play run` wrote")
     sampling.add_argument("--target", action="append", default=[], metavar="NAME", help="judge these systems instead")
     for action in (running, making, sampling):
-        action.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write")
+        action.add_argument("-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the file to write")
     add_common(sampling)
     for action in (running, making):
         action.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -75,7 +80,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _add_bots(parser: argparse.ArgumentParser, what: str, said: str) -> None:
     parser.add_argument(f"--{what}", action="append", default=[], metavar="NAME=SPEC", help=f"{said}; repeat for more")
-    parser.add_argument("--bots", metavar="FILE", help=f"TOML or JSON that maps {what}s' names to specs")
+    parser.add_argument(
+        "--bots", type=InputPath, metavar="FILE", help=f"TOML or JSON that maps {what}s' names to specs"
+    )
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -114,7 +121,7 @@ def _run(args: argparse.Namespace) -> int:
                     hear=running.hear if running else None,
                 )
     except KeyboardInterrupt:
-        print(f"\n{tally.dialogues:,} dialogues are kept; the same command goes on", file=sys.stderr)
+        tell(f"\n{tally.dialogues:,} dialogues are kept; the same command goes on")
         raise
     finally:
         close_all(plan.bots.values())
@@ -200,9 +207,7 @@ def _partners(args: argparse.Namespace) -> int:
     if args.json:
         print_json({**facts, "exchanges": found.exchanges})
     elif args.output != "-":
-        print(
-            f"{args.output}: {len(bots)} partners, {len(openings)} openings, {found.exchanges} exchanges: {found.hash}"
-        )
+        say(f"{args.output}: {len(bots)} partners, {len(openings)} openings, {found.exchanges} exchanges: {found.hash}")
     return 0
 
 
@@ -218,9 +223,9 @@ def _samples(args: argparse.Namespace) -> int:
     if args.json:
         print_json({name: getattr(tally, name) for name in ("dialogues", "samples", "troubled", "silent")})
     elif args.output != "-":
-        print(f"{tally.samples:,} samples from {tally.dialogues:,} dialogues, {tally.troubled:,} of these in trouble")
+        say(f"{tally.samples:,} samples from {tally.dialogues:,} dialogues, {tally.troubled:,} of these in trouble")
         if tally.silent:
-            print(f"{tally.silent:,} dialogues without any utterance to judge")
+            say(f"{tally.silent:,} dialogues without any utterance to judge")
     return 0
 
 
@@ -231,5 +236,5 @@ def _show(args: argparse.Namespace, plan: Any, tally: Any) -> None:
         return
     print_bots(facts["bots"])
     resumed = f", {tally.resumed:,} of them from before" if tally.resumed else ""
-    print(f"{args.output}: {tally.dialogues:,} dialogues{resumed}; {tally.short:,} ended too early")
-    print(f"partner set: {plan.run['partners']}")
+    say(f"{args.output}: {tally.dialogues:,} dialogues{resumed}; {tally.short:,} ended too early")
+    say(f"partner set: {plan.run['partners']}")

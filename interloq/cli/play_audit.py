@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from interloq.cli.output import add_common, number, plain, print_json, print_table
+from interloq.cli.output import add_common, number, print_json, print_table, say
 from interloq.cli.rank import add_direction, add_scored, read_scored
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def _print_cheating(tried: Cheating) -> None:
     wins, loses = tried.table
     rows = [["favoured wins", *map(str, wins)], ["favoured loses", *map(str, loses)]]
     print_table("", ["fair set \\ unfair set", "favoured wins", "favoured loses"], rows)
-    print(f"the choice of systems overturned {sum(t.overturned for t in tried.trials)} of {len(tried.trials)} rankings")
+    say(f"the choice of systems overturned {sum(t.overturned for t in tried.trials)} of {len(tried.trials)} rankings")
     if tried.untold:
-        print(plain(f"note: without a score in one of the sets, so not in the table: {', '.join(tried.untold)}"))
+        say(f"note: without a score in one of the sets, so not in the table: {', '.join(tried.untold)}")
 
 
 def _print_influence(found: Influence) -> None:
@@ -84,7 +84,7 @@ def _print_influence(found: Influence) -> None:
     shown = [_row(change) for change in found.changes[:SHOWN]]
     print_table("changes that move ranks most", ["change", "places moved", "Kendall", "who moved"], shown)
     still = sum(change.moved == 0 for change in found.changes)
-    print(f"{still} of {len(found.changes)} changes move no rank")
+    say(f"{still} of {len(found.changes)} changes move no rank")
 
 
 def _row(change: Change) -> list[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from interloq.cli.output import interval, number, print_json, print_table
+from interloq.cli.output import interval, number, print_json, print_table, say, tell
+from interloq.cli.paths import OutputPath
 from interloq.cli.play_view import print_bots
 from interloq.cli.rank import add_direction
 
@@ -27,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", type=float, default=0.05, help="error allowed over all looks (default 0.05)")
     parser.add_argument("--margin", type=float, default=0.0, help="differences that do not matter (default 0: none)")
     add_direction(parser)
-    parser.add_argument("--scores", metavar="FILE", help="write the scores of all utterances judged here")
+    parser.add_argument(
+        "--scores", type=OutputPath, metavar="FILE", help="write the scores of all utterances judged here"
+    )
 
 
 class Settling:
@@ -64,7 +66,7 @@ class Settling:
         if not self.args.quiet:
             left = sum(not (gap.apart or gap.alike) for gap in look.gaps)
             done = f"{look.rounds} rounds, {look.dialogues} dialogues"
-            print(f"{done}: {_order(look)}; {left} of {len(look.gaps)} neighbours not yet apart", file=sys.stderr)
+            tell(f"{done}: {_order(look)}; {left} of {len(look.gaps)} neighbours not yet apart")
 
 
 def show(args: argparse.Namespace, found: Played, plan: Plan, tally: Tally) -> None:
@@ -79,8 +81,8 @@ def show(args: argparse.Namespace, found: Played, plan: Plan, tally: Tally) -> N
     print_bots(tally.facts()["bots"])
     _print(found.settled)
     if unranked:
-        print(f"note: no dialogue has a score, so no rank: {', '.join(unranked)}")
-    print(f"{args.output}: rank them with `interloq rank`")
+        say(f"note: no dialogue has a score, so no rank: {', '.join(unranked)}")
+    say(f"{args.output}: rank them with `interloq rank`")
 
 
 def _write(path: str, found: Played, plan: Plan) -> None:
@@ -106,6 +108,6 @@ def _print(settled: Settled) -> None:
     sure = f"{100 * (1 - settled.level):.2f} %"
     print_table("neighbours in the ranking", ["better > worse", "difference", f"{sure} interval", "rounds", ""], rows)
     ended = "settled" if settled.settled else "not settled, and the schedule is played"
-    print(f"{ended} after {settled.dialogues:,} dialogues in {settled.rounds} of {settled.budget} rounds")
+    say(f"{ended} after {settled.dialogues:,} dialogues in {settled.rounds} of {settled.budget} rounds")
     if settled.unscored:
-        print(f"note: {settled.unscored:,} dialogues without a score")
+        say(f"note: {settled.unscored:,} dialogues without a score")

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.output import print_table
+from interloq.cli.output import plain, print_table, tell
 
 if TYPE_CHECKING:
     from interloq.play.talk import Tally
@@ -41,7 +41,7 @@ def watching(
         with _live() as live:
             yield lambda heard: live.update(view.table(heard))
         for line in view.standings(last=True):
-            print(line, file=sys.stderr)
+            tell(line)
     else:
         yield view.line
         view.say(last=True)
@@ -72,7 +72,7 @@ class _View:
 
     def say(self, *, last: bool = False) -> None:
         self.said = time.monotonic()
-        print("; ".join([self.counts(), *self.standings(last=last), *self.troubles()]), file=sys.stderr, flush=True)
+        tell("; ".join([self.counts(), *self.standings(last=last), *self.troubles()]))
 
     def counts(self) -> str:
         parts = [f"{self.tally.dialogues:,} of {'at most ' if self.at_most else ''}{self.dialogues:,} dialogues"]
@@ -122,9 +122,9 @@ class _View:
         table.add_row(ProgressBar(total=1.0, completed=self.share(), width=60))
         table.add_row(Text(self.counts()))
         for line in self.standings():
-            table.add_row(Text(line))
+            table.add_row(Text(plain(line)))
         for line in self.troubles():
-            table.add_row(Text(f"  {line}", style="yellow"))
+            table.add_row(Text(f"  {plain(line)}", style="yellow"))
         return table
 
 

@@ -13,11 +13,13 @@ from interloq.cli.output import (
     interval,
     number,
     p_value,
-    plain,
     print_json,
     print_table,
-    progress,
+    say,
+    say_signatures,
 )
+from interloq.cli.paths import InputPath
+from interloq.cli.progress import progress
 from interloq.records import Dialogue, Score
 
 if TYPE_CHECKING:
@@ -32,11 +34,14 @@ EXAMPLES = """\
 
 def add_scored(parser: argparse.ArgumentParser) -> None:
     """What `read_scored` reads."""
-    parser.add_argument("scores", nargs="+", metavar="SCORES", help="what `interloq score -o` wrote of `play samples`")
+    parser.add_argument(
+        "scores", nargs="+", type=InputPath, metavar="SCORES", help="what `interloq score -o` wrote of `play samples`"
+    )
     parser.add_argument(
         "--dialogues",
         action="append",
         required=True,
+        type=InputPath,
         metavar="FILE",
         help="the dialogues that were scored; repeat for more",
     )
@@ -68,7 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what resamples draw: dialogues, or partners with all their dialogues (default dialogue)",
     )
     add_direction(parser)
-    parser.add_argument("--human", metavar="FILE", help="people's score of each system, JSON or CSV: how far we agree")
+    parser.add_argument(
+        "--human", type=InputPath, metavar="FILE", help="people's score of each system, JSON or CSV: how far we agree"
+    )
     parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals and ranges (default 1000)"
     )
@@ -155,8 +162,8 @@ def print_ranking(ranking: Ranking) -> None:
         columns = ["coefficient", "value", "95 % interval", "p"]
         print_table(f"agreement with people over {max(sizes)} systems", columns, rows)
     for note in [*_reasons(ranking.standings), *ranking.notes]:
-        print(plain(f"note: {note}"))
-    print(plain(f"signature: {ranking.signature}"))
+        say(f"note: {note}")
+    say_signatures(ranking.signature)
 
 
 def _row(standing: Standing) -> list[str]:

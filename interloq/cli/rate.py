@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.output import MISSING, BadLines, add_common, number, print_json, print_table, progress
+from interloq.cli.output import MISSING, BadLines, add_common, number, print_json, print_table, say, say_signatures
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
 from interloq.rate.rater import BATCH
 
 EXAMPLES = """\
@@ -18,9 +20,13 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("samples", metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
+    parser.add_argument(
+        "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
+    )
     parser.add_argument("--rater", required=True, metavar="SPEC", help="who rates: gru(…), bert(…) or human(…)")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the rated samples; - for a pipe")
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the rated samples; - for a pipe"
+    )
     parser.add_argument(
         "--batch", type=int, default=BATCH, metavar="N", help=f"samples rated and kept at a time (default {BATCH})"
     )
@@ -29,11 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.errors import InputError
     from interloq.registry import create
 
-    if args.output != "-" and args.samples != "-" and Path(args.output).resolve() == Path(args.samples).resolve():
-        raise InputError(f"the output would replace its own input {args.output}", cure="choose another output")
     rater = create(args.rater, kind="rater")
     with tempfile.TemporaryDirectory() as folder:
         facts = _write(args, rater, Path(folder))
@@ -116,7 +119,7 @@ def _print(output: str, facts: dict[str, Any]) -> None:
     rated = f"{total:,} rated references"
     if judged < total:
         rated = f"{total:,} references: {judged:,} judged, {total - judged:,} with a default weight"
-    print(f"{output}: {counts['samples']:,} samples with {rated}{again}")
+    say(f"{output}: {counts['samples']:,} samples with {rated}{again}")
     rows = [
         [source, f"{row['references']:,}", f"{row['judged']:,}", number(row["mean"]), _share(row["positive"])]
         for source, row in counts["sources"].items()
@@ -124,12 +127,12 @@ def _print(output: str, facts: dict[str, Any]) -> None:
     print_table("", ["source", "references", "judged", "mean weight", "above 0"], rows)
     for name, what in NOTES.items():
         if counts.get(name):
-            print(f"{counts[name]:,} {what}")
+            say(f"{counts[name]:,} {what}")
     if replaced["signature"]:
-        print(f"replaced: the weights of {replaced['signature']}")
+        say(f"replaced: the weights of {replaced['signature']}")
     elif replaced["weights"]:
-        print(f"replaced: {replaced['weights']:,} weights other than 1 that stood in the file")
-    print(f"signature: {facts['signature']}")
+        say(f"replaced: {replaced['weights']:,} weights other than 1 that stood in the file")
+    say_signatures(facts["signature"])
 
 
 def _share(value: float | None) -> str:

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.output import BadLines, add_common, print_json, progress
+from interloq.cli.output import BadLines, add_common, print_json, say
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
 from interloq.cli.rank import add_direction
 
 if TYPE_CHECKING:
@@ -31,12 +33,22 @@ TITLE = "Interloq report"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "scores", nargs="+", metavar="SCORES", help="what `interloq score -o` wrote, one file or several"
+        "scores",
+        nargs="+",
+        type=InputPath,
+        metavar="SCORES",
+        help="what `interloq score -o` wrote, one file or several",
     )
     parser.add_argument(
-        "--samples", required=True, metavar="FILE", help="the samples that were scored, with their ratings"
+        "--samples",
+        required=True,
+        type=InputPath,
+        metavar="FILE",
+        help="the samples that were scored, with their ratings",
     )
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the HTML file to write; - for a pipe")
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the HTML file to write; - for a pipe"
+    )
     parser.add_argument("--aspect", default="overall", help="the aspect people rated (default overall)")
     parser.add_argument("--title", default=TITLE, help=f"heading of the report (default {TITLE!r})")
     parser.add_argument(
@@ -54,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model",
         action="append",
         default=[],
+        type=InputPath,
         metavar="FOLDER",
         help="show how this model was trained; repeat for more",
     )
@@ -61,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dialogues",
         action="append",
         default=[],
+        type=InputPath,
         metavar="FILE",
         help="the dialogues the samples were made from: adds the ranking and dialogues to read; repeat for more",
     )
@@ -101,8 +115,6 @@ def _check(args: argparse.Namespace) -> None:
     for name in ("bootstrap", "worst", "read"):
         if getattr(args, name) < 0:
             raise InputError(f"--{name} must not be negative, got {getattr(args, name)}")
-    if args.output in (args.samples, *args.scores, *args.dialogues):
-        raise InputError(f"the report would replace its own input {args.output}", cure="choose another output")
 
 
 def _evidence(args: argparse.Namespace) -> Evidence:
@@ -262,4 +274,4 @@ def _say(args: argparse.Namespace, evidence: Evidence, page: Page) -> None:
         print_json({"report": args.output, **counts, "warnings": [notice.text for notice in page.notices]})
     elif args.output != "-":
         facts = ", ".join(f"{fact.count} {fact.label}" for fact in page.facts)
-        print(f"{args.output}: {facts}; {count(len(page.notices), 'warning')}")
+        say(f"{args.output}: {facts}; {count(len(page.notices), 'warning')}")

@@ -7,7 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from interloq.cli.output import BadLines, add_common, interval, number, print_json, print_table, progress
+from interloq.cli.output import (
+    BadLines,
+    add_common,
+    interval,
+    left_out,
+    number,
+    print_json,
+    print_table,
+    say,
+    say_signatures,
+)
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
 from interloq.records import Result, Score
 
 EXAMPLES = """\
@@ -19,10 +31,16 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "samples", nargs="?", metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
+        "samples",
+        nargs="?",
+        type=InputPath,
+        metavar="SAMPLES",
+        help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe",
     )
     parser.add_argument("-m", "--metric", action="append", default=[], metavar="SPEC", help="a metric; repeat for more")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write a score a sample and metric here")
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, metavar="FILE", help="write a score a sample and metric here"
+    )
     parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
     )
@@ -52,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
     origin = _origin(args.samples)
     results = [{system: _of_partners(r, origin) for system, r in by_system.items()} for by_system in results]
     facts = [summary(system, result) for by_system in results for system, result in by_system.items()]
+    left_out(any(not by_system[""].n for by_system in results))
     if args.output:
         write(args.output, _scores(results), kind="scores", results=facts, **origin)
     if args.json:
@@ -120,9 +139,8 @@ def _print(results: Sequence[dict[str, Result]]) -> None:
             key = f"{by_system[''].metric}: {reason}"
             reasons[key] = reasons.get(key, 0) + 1
     for reason, count in sorted(reasons.items()):
-        print(f"unscored: {reason} ({count} samples)")
-    for by_system in results:
-        print(f"signature: {by_system[''].signature}")
+        say(f"unscored: {reason} ({count} samples)")
+    say_signatures(*(by_system[""].signature for by_system in results))
 
 
 def _row(result: Result, system: str) -> list[str]:
@@ -133,5 +151,5 @@ def _list() -> int:
     from interloq.registry import names
 
     for kind in ("metric", "tokenizer"):
-        print(f"{kind}s: {', '.join(names(kind))}")
+        say(f"{kind}s: {', '.join(names(kind))}")
     return 0

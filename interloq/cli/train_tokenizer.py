@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from interloq.cli.output import BadLines, add_common, print_json
+from interloq.cli.output import BadLines, add_common, print_json, say
+from interloq.cli.paths import InputPath, OutputPath
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "samples",
+        type=InputPath,
         metavar="FILE",
         help="samples, dialogues, pairs or text (a text a line), also compressed; - for samples",
     )
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the model file to write")
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the model file to write"
+    )
     parser.add_argument("--vocabulary", type=int, default=16_000, help="number of pieces (default 16000)")
     parser.add_argument("--coverage", type=float, default=0.9995, help="share of characters kept (default .9995)")
     parser.add_argument("--algorithm", choices=("unigram", "bpe"), default="unigram")
@@ -37,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"model": str(path), "signature": signature})
     else:
-        print(f"{path}: {signature}")
+        say(f"{path}: {signature}")
     return 0
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.output import BadLines, add_common, number, print_json, progress
+from interloq.cli.output import BadLines, add_common, number, print_json, say, tell
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
 from interloq.data.texts import KINDS
 from interloq.errors import InputError
 
@@ -35,11 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files",
         nargs="*",
+        type=InputPath,
         metavar="FILE",
         help="pairs, dialogues, samples, posts, or text with a text a line; - for a pipe",
     )
-    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to go on in")
-    parser.add_argument("--from", dest="source", metavar="FILE", help="convert GloVe, word2vec or .vec vectors instead")
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to go on in"
+    )
+    parser.add_argument(
+        "--from", dest="source", type=InputPath, metavar="FILE", help="convert GloVe, word2vec or .vec vectors instead"
+    )
     parser.add_argument("--kind", choices=KINDS, help="what the files hold (default: seen from each file)")
     parser.add_argument(
         "--tokenizer",
@@ -57,7 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", choices=("cpu", "cuda", "torch"), default="cpu", help="cuda and torch (on the CPU) need torch"
     )
-    parser.add_argument("--text", metavar="FILE", help="also write GloVe's text form; .gz .xz .zst compress it")
+    parser.add_argument(
+        "--text", type=OutputPath, metavar="FILE", help="also write GloVe's text form; .gz .xz .zst compress it"
+    )
     parser.add_argument("--neighbours", nargs="+", metavar="WORD", help="show the words nearest to these")
     add_common(parser)
 
@@ -83,9 +91,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"vectors": args.output, **vectors.facts, "neighbours": neighbours})
         return 0
-    print(f"{args.output}: {vectors.signature()}")
+    say(f"{args.output}: {vectors.signature()}")
     for word, near in neighbours.items():
-        print(f"{word}: " + ", ".join(f"{other} {number(cosine, 2)}" for other, cosine in near))
+        say(f"{word}: " + ", ".join(f"{other} {number(cosine, 2)}" for other, cosine in near))
     return 0
 
 
@@ -122,10 +130,10 @@ def _trained(args: argparse.Namespace) -> WordVectors:
             threads=args.threads,
             memory=args.memory,
             progress=lambda label, total: _bar(label, total, args.quiet),
-            say=lambda line: None if args.quiet else print(line, file=sys.stderr),
+            say=lambda line: None if args.quiet else tell(line),
         )
     except KeyboardInterrupt:
-        print(f"\nthe same command goes on in {args.output}", file=sys.stderr)
+        tell(f"\nthe same command goes on in {args.output}")
         raise
 
 

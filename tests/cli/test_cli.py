@@ -99,7 +99,7 @@ def test_user_errors_are_one_line_and_exit_2(
 def test_bad_lines_are_named_and_counted_and_strict_stops(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = '{"id": "1", "response": "a b", "references": ["a b"]}\n'
     Path("mixed.jsonl").write_text(good + "oops\n" * 7)
-    assert main(["score", "mixed.jsonl", "-m", "bleu"]) == 0
+    assert main(["score", "mixed.jsonl", "-m", "bleu"]) == 1
     err = capsys.readouterr().err
     assert err.count("set aside: mixed.jsonl:") == 5
     assert "7 bad lines of mixed.jsonl are in mixed.rejected.jsonl" in err

@@ -46,8 +46,8 @@ def pool(folder: Path) -> Path:
     return folder
 
 
-def printed(capsys: Captured, *arguments: str) -> dict[str, Any]:
-    assert main([*arguments, "--json"]) == 0
+def printed(capsys: Captured, *arguments: str, code: int = 0) -> dict[str, Any]:
+    assert main([*arguments, "--json"]) == code
     facts: dict[str, Any] = json.loads(capsys.readouterr().out)
     return facts
 
@@ -107,7 +107,7 @@ def test_raw_lines_without_ids_are_named_by_file_and_line(folder: Path, capsys: 
     lines.append({"utterance": "good tea", "response": "yes"})
     with lzma.open("raw_pairs.jsonl.xz", "wt") as file:
         file.write("\n".join(map(json.dumps, lines)))
-    facts = printed(capsys, "index", "build", "raw_pairs.jsonl.xz", "-o", "index", "--retriever", "bm25")
+    facts = printed(capsys, "index", "build", "raw_pairs.jsonl.xz", "-o", "index", "--retriever", "bm25", code=1)
     assert (facts["pairs"], facts["files"][0]["bad_lines"]) == (2, 1)
     (hit,) = printed(capsys, "index", "search", "index", "tea")["hits"]
     assert hit["id"] == "raw_pairs:3"

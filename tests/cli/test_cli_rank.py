@@ -156,7 +156,7 @@ def test_the_hash_is_found_in_a_signature_too(folder: Path, capsys: pytest.Captu
     lines = Path(paths[1]).read_text().splitlines()
     lines[0] = json.dumps({"kind": "dialogues", "schema": 1, "signature": "play|partners:beef|version:0"})
     Path(paths[1]).write_text("\n".join(lines))
-    assert main(["rank", paths[0], "--dialogues", paths[1]]) == 0
+    assert main(["rank", paths[0], "--dialogues", paths[1], "--json"]) == 0
     assert "|partners:beef|" in capsys.readouterr().out
 
 

@@ -109,7 +109,7 @@ def test_the_page_can_go_to_a_pipe(scored: Path) -> None:
         (["absent.jsonl", "--samples", "samples.jsonl", "-o", "r.html"], "cannot read absent.jsonl"),
         (["samples.jsonl", "--samples", "samples.jsonl", "-o", "r.html"], "the file holds samples, expected scores"),
         (["-", "--samples", "samples.jsonl", "-o", "r.html"], "a report cannot be made from a pipe"),
-        (["scores.jsonl", "--samples", "samples.jsonl", "-o", "samples.jsonl"], "would replace its own input"),
+        (["scores.jsonl", "--samples", "samples.jsonl", "-o", "samples.jsonl"], "is also an input"),
         (
             ["scores.jsonl", "--samples", "samples.jsonl", "-o", "r.html", "--worst", "-1"],
             "--worst must not be negative",
@@ -132,6 +132,6 @@ def test_mistakes_are_one_line_and_leave_no_file(
 def test_a_bad_line_is_set_aside_and_named(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (scored / "scores.jsonl").open("a") as file:
         file.write('{"id": "1"\n')
-    assert _report() == 0
+    assert _report() == 1
     assert "set aside: scores.jsonl:8" in capsys.readouterr().err
     assert _report("--strict") == 2

@@ -19,6 +19,7 @@ from interloq.cli.main import main
 from interloq.data.jsonl import header
 from interloq.rate.human import Human
 from interloq.rate.spool import Spool, rate_into
+from interloq.signature import short
 
 Captured = pytest.CaptureFixture[str]
 HUMAN = "human(ratings='ratings.jsonl')"
@@ -63,8 +64,8 @@ def extended(folder: Path) -> Path:
     return folder
 
 
-def printed(capsys: Captured, *arguments: str) -> dict[str, Any]:
-    assert main([*arguments, "--json"]) == 0
+def printed(capsys: Captured, *arguments: str, code: int = 0) -> dict[str, Any]:
+    assert main([*arguments, "--json"]) == code
     facts: dict[str, Any] = json.loads(capsys.readouterr().out)
     return facts
 
@@ -107,7 +108,7 @@ def test_the_summary_for_people(extended: Path, capsys: Captured) -> None:
     assert "1 samples have no gold reply" in said
     assert "26 references nobody rated: weight 0" in said
     assert "1 rated items are not references of these samples" in said
-    assert f"signature: {Human('ratings.jsonl').signature()}" in said
+    assert f"signature: {short(Human('ratings.jsonl').signature())}" in said
 
 
 def test_ratings_that_belong_to_no_reference_are_refused(extended: Path, capsys: Captured) -> None:
@@ -225,7 +226,7 @@ def test_bad_lines_do_not_shift_a_resumed_run(extended: Path, capsys: Captured) 
     lines = Path("extended.jsonl").read_text().splitlines()
     Path("extended.jsonl").write_text("\n".join([*lines[:5], "{", *lines[5:]]) + "\n")
     killed()
-    facts = printed(capsys, *RATE)
+    facts = printed(capsys, *RATE, code=1)
     assert (facts["resumed"], facts["counts"]["samples"]) == (14, 50)
     assert [s.id for s in load("rated.jsonl")] == [f"c{i}/bot" for i in range(50)]
     assert Path("extended.rejected.jsonl").exists()
@@ -234,7 +235,7 @@ def test_bad_lines_do_not_shift_a_resumed_run(extended: Path, capsys: Captured) 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["extended.jsonl", "--rater", HUMAN, "-o", "extended.jsonl"], "would replace its own input"),
+        (["extended.jsonl", "--rater", HUMAN, "-o", "extended.jsonl"], "is also an input"),
         (["none.jsonl", "--rater", HUMAN, "-o", "rated.jsonl"], "cannot read none.jsonl"),
         (["extended.jsonl", "--rater", "humans", "-o", "rated.jsonl"], "did you mean 'human'?"),
         (["extended.jsonl", "--rater", "human(ratings='no.jsonl')", "-o", "rated.jsonl"], "cannot read no.jsonl"),

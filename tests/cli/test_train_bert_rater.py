@@ -12,6 +12,7 @@ from test_train_rater import TRAINING, Captured, killed, losses, printed, weight
 
 from interloq import Sample, load, write
 from interloq.cli.main import main
+from interloq.data.jsonl import header
 from interloq.rate.bert_model import BertRaterModel
 from interloq.rate.settings import BERT_BATCHING, BERT_LONGEST, BERT_TRAINING
 
@@ -35,7 +36,8 @@ def test_train_rate_and_report(log: Path, capsys: Captured) -> None:
     assert "rater is trained already" in capsys.readouterr().err
     write("samples.jsonl", [Sample("1", ["tea ?"], "yes tea", ["i like tea"])], kind="samples")
     assert main(["rate", "samples.jsonl", "--rater", "bert(model='rater',gold='rated')", "-o", "rated.jsonl"]) == 0
-    assert BertRaterModel.load("rater").fingerprint in capsys.readouterr().out
+    assert BertRaterModel.load("rater").fingerprint in header("rated.jsonl")["rated"][0]["signature"]
+    capsys.readouterr()
     expected = 2 * BertRaterModel.load("rater").chances([("tea ?", "i like tea", "i like tea")])[0] - 1
     (rated,) = load("rated.jsonl")
     assert rated.references[0].weight == pytest.approx(expected, abs=1e-6)

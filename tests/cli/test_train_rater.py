@@ -16,6 +16,7 @@ from made_rater import topic_log, write_log
 
 from interloq import Sample, write
 from interloq.cli.main import main
+from interloq.data.jsonl import header
 from interloq.models.learning_curve import read_curve
 from interloq.models.pieces import Pieces, train_pieces
 from interloq.models.training import Training
@@ -34,6 +35,7 @@ FILES = [*KEPT, "training_times.json"]
 KILLED = """
 import os, signal, sys
 from interloq.cli.main import main
+from interloq.data.jsonl import header
 from interloq.rate import stream
 from {module} import {owner}
 stream.BATCH = 50
@@ -101,7 +103,8 @@ def test_train_then_rate(log: Path, capsys: Captured) -> None:
     assert Pieces("rater/pieces.model").size == 50
     write("samples.jsonl", [Sample("1", ["tea ?"], "yes tea", ["i like tea"])], kind="samples")
     assert main(["rate", "samples.jsonl", "--rater", "gru(model='rater',gold='rated')", "-o", "rated.jsonl"]) == 0
-    assert RaterModel.load("rater").fingerprint in capsys.readouterr().out
+    assert RaterModel.load("rater").fingerprint in header("rated.jsonl")["rated"][0]["signature"]
+    capsys.readouterr()
     assert main([*TRAIN, *VOCABULARY, "--epochs", "2", "-o", "rater"]) == 0
     assert "rater is trained already" in capsys.readouterr().err
     Path("other.jsonl").write_text(Path(TRAIN[2]).read_text() + '{"utterance": "and", "response": "more"}\n')
@@ -155,7 +158,7 @@ def test_dialogues_and_bad_lines(folder: Path, capsys: Captured) -> None:
     ]
     lines = [*map(json.dumps, talks), '{"turns": 3}']
     Path("talks.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    assert main(["train", "rater", "talks.jsonl", *SMALL, "--epochs", "1", "-o", "rater", "--json"]) == 0
+    assert main(["train", "rater", "talks.jsonl", *SMALL, "--epochs", "1", "-o", "rater", "--json"]) == 1
     out, err = capsys.readouterr()
     assert json.loads(out)["examples"]["read"] == 90
     assert err.count("set aside: talks.jsonl:91") == 1  # the file is read twice

@@ -104,7 +104,7 @@ def test_pairs_of_test_items_are_left_out(folder: Path, capsys: pytest.CaptureFi
 def test_bad_lines_are_named_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_pairs(folder / "pairs.jsonl", 100)
     path.write_text(path.read_text() + '{"utterance": "tea ?"}\n')
-    assert main(["train", "ruber", "pairs.jsonl", "-o", "ruber", "--epochs", "1", *SMALL]) == 0
+    assert main(["train", "ruber", "pairs.jsonl", "-o", "ruber", "--epochs", "1", *SMALL]) == 1
     assert capsys.readouterr().err.count("set aside: pairs.jsonl:101") == 1
 
 

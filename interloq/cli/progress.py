@@ -1,0 +1,85 @@
+"""How far long work is, on standard error: a bar with an estimate, or now and then a line where that is no terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from interloq.cli.output import plain, tell
+
+EVERY = 30.0  # seconds between two lines
+
+
+@contextmanager
+def progress(label: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """Call what is yielded with each number of steps done."""
+    if quiet:
+        yield lambda _: None
+    elif not sys.stderr.isatty():
+        yield _Lines(label, total).advance
+    else:
+        from rich.progress import MofNCompleteColumn
+
+        with _bars(MofNCompleteColumn()) as bar:
+            task = bar.add_task(plain(label), total=total)
+            yield lambda steps: bar.advance(task, steps)
+
+
+@contextmanager
+def phases(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
+    """Call what is yielded with the name of a phase and the share of it that is done."""
+    if quiet:
+        yield lambda _, __: None
+    elif not sys.stderr.isatty():
+        lines = cache(_Lines)
+        yield lambda label, share: lines(label).reach(share)
+    else:
+        from rich.progress import TaskProgressColumn
+
+        with _bars(TaskProgressColumn()) as bar:
+            tasks: dict[str, Any] = {}
+
+            def reach(label: str, share: float) -> None:
+                if label not in tasks:
+                    tasks[label] = bar.add_task(plain(label), total=1.0)
+                bar.update(tasks[label], completed=share)
+
+            yield reach
+
+
+class _Lines:
+    """Counts, and says how far it is every half minute."""
+
+    def __init__(self, label: str, total: int | None = None) -> None:
+        self.label, self.total, self.done = label, total, 0
+        self.begun = self.last = time.monotonic()
+
+    def advance(self, steps: int) -> None:
+        self.done += steps
+        of = f" of {self.total:,}" if self.total else ""
+        self._tell(f"{self.done:,}{of}", self.done / self.total if self.total else 0.0)
+
+    def reach(self, share: float) -> None:
+        self._tell(f"{share:.0%}", share)
+
+    def _tell(self, reached: str, share: float) -> None:
+        from interloq.models.progress import said
+
+        now = time.monotonic()
+        if now - self.last < EVERY:
+            return
+        self.last = now
+        left = f", about {said((now - self.begun) * (1 - share) / share)} left" if 0 < share <= 1 else ""
+        tell(f"interloq: {self.label}: {reached}{left}")
+
+
+def _bars(counter: Any) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), counter, TimeElapsedColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)
