@@ -69,7 +69,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         table.add_row(*[_escaped(cell) for cell in row])
     console.print(table)
     for line in [*names, *([note] if note else [])]:
-        console.print(_escaped(line))
+        console.print(_escaped(line), soft_wrap=True)
 
 
 def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
