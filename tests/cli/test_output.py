@@ -66,9 +66,7 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
 
 
-def test_long_names_are_numbered_where_a_terminal_is_narrow(
-    capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_names_are_numbered_where_a_terminal_is_narrow(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     _narrow(monkeypatch)
     long = "vbleu(index='a-folder-with-a-long-name',rater=gru(model='another-folder'),k=10)"
     rows = [[long, "good", "0.1234", "[0.1000, 0.2000]", "120"], ["chrf", "good", "0.5", "", "120"]]
