@@ -15,6 +15,7 @@ import httpx
 import numpy as np
 import orjson
 
+from interloq.data.http_body import Body, BodyError
 from interloq.play.bot import Reply, one_line
 from interloq.signature import fingerprint
 
@@ -99,12 +100,13 @@ class Line:
 
 
 async def _read(answer: httpx.Response) -> bytes:
-    data = bytearray()
-    async for part in answer.aiter_bytes(1 << 16):
-        data += part
-        if len(data) > LARGEST:
-            raise Failed(f"the answer is larger than {LARGEST >> 20} MiB", again=False)
-    return bytes(data)
+    try:
+        body = Body(answer.headers.get("content-encoding", ""), LARGEST)
+        async for part in answer.aiter_raw(1 << 16):
+            body.add(part)
+        return body.whole()
+    except BodyError as error:
+        raise Failed(str(error), again=False) from None
 
 
 def _text(data: bytes) -> str:

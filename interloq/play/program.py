@@ -6,12 +6,14 @@ import contextlib
 import json
 import os
 import selectors
-import signal
+import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from interloq.play.bot import Reply, one_line
 from interloq.records import Turn
@@ -19,6 +21,7 @@ from interloq.records import Turn
 LARGEST = 1 << 20  # bytes of a line
 TAIL = 2_000  # bytes of stderr that are kept
 CHUNK = 1 << 16
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
 PATIENCE = 5.0  # seconds until a thread must have seen that its program was killed
 
 
@@ -37,6 +40,7 @@ class Program:
         self.ended = False  # for good: a dialogue that still waits for it gets none
         self._busy = threading.Lock()
         self._running: subprocess.Popen[bytes] | None = None
+        self._lifeline: IO[bytes] | None = None  # the supervisor ends the program when this is closed
         self._read, self._stderr = b"", b""
 
     def reply(self, turns: Sequence[Turn], seed: int) -> Reply:
@@ -75,17 +79,19 @@ class Program:
 
     def _kill(self) -> None:
         """With all that it started."""
-        running = self._running
-        if running is not None and running.returncode is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(running.pid, signal.SIGKILL)
+        if self._lifeline is not None:
+            self._lifeline.close()
 
     def _stop(self) -> None:
         self._kill()
         running, self._running = self._running, None
         if running is None:
             return
-        running.wait()
+        try:
+            running.wait(PATIENCE)
+        except subprocess.TimeoutExpired:  # somebody has stopped the supervisor
+            running.kill()
+            running.wait()
         for pipe in (running.stdin, running.stdout, running.stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError):
@@ -98,7 +104,7 @@ class Program:
             "turns": [{"speaker": turn.speaker, "text": turn.text} for turn in turns],
             "seed": seed,
         }
-        deadline = time.monotonic() + self.timeout
+        deadline, passed_over = time.monotonic() + self.timeout, 0
         waiting = json.dumps(request).encode() + b"\n"  # escaped: halves of characters can be sent too
         running = self._started()
         while True:
@@ -106,26 +112,45 @@ class Program:
                 line, _, self._read = self._read.partition(b"\n")
                 if (reply := self._answer(line)) is not None:
                     return reply
+                passed_over += len(line)
+            if passed_over > LARGEST:
+                raise Ended(f"wrote more than {LARGEST >> 20} MiB with other ids than the one asked for")
             waiting = self._exchange(running, waiting, deadline)
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._running is not None and self._running.poll() is None:
             return self._running
         self._stop()
-        pipe = subprocess.PIPE
-        try:
-            # a session of its own: it can be killed with all that it started
-            self._running = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
-                self.command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
-            )
-        except OSError as error:
-            raise Ended(f"cannot be started: {error}", crashed=True) from error
+        if shutil.which(self.command[0]) is None:
+            raise Ended(f"cannot be started: no program {self.command[0]!r}", crashed=True)
+        self._running = self._supervised()
         self._read = self._stderr = b""
         for end in (self._running.stdin, self._running.stdout, self._running.stderr):
             os.set_blocking(end.fileno(), False)  # type: ignore[union-attr]
         if self.ended:  # by another thread, which may have come too early to kill this one
             raise Ended("closed")
         return self._running
+
+    def _supervised(self) -> subprocess.Popen[bytes]:
+        """The command under a supervisor that ends it when this process ends, however that happens."""
+        watched, lifeline = os.pipe()
+        self._lifeline = os.fdopen(lifeline, "wb", buffering=0)
+        command = [sys.executable, "-I", "-S", str(SUPERVISOR), str(watched), *self.command]
+        pipe = subprocess.PIPE
+        try:
+            return subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
+                command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                bufsize=0,
+                start_new_session=True,  # Ctrl-C is for us
+                pass_fds=(watched,),
+            )
+        except OSError as error:
+            raise Ended(f"cannot be started: {error}", crashed=True) from error
+        finally:
+            os.close(watched)
 
     def _exchange(self, running: subprocess.Popen[bytes], waiting: bytes, deadline: float) -> bytes:
         """Send and receive what can be now; what is still to be sent."""
@@ -136,7 +161,7 @@ class Program:
             if waiting and running.stdin:
                 ready.register(running.stdin, selectors.EVENT_WRITE)
             events = ready.select(max(0.0, deadline - time.monotonic()))
-        if not events and time.monotonic() >= deadline:
+        if time.monotonic() >= deadline:  # also where it writes without end
             raise Ended(f"timed out after {self.timeout:g} s{self._tail(': ')}")
         for key, _ in events:
             if key.fileobj is running.stdin:

@@ -20,11 +20,13 @@ from urllib.parse import urlsplit
 import httpx
 import orjson
 
+from interloq.data.http_body import Body, BodyError
 from interloq.errors import InputError
 
 KEY = "INTERLOQ_QDRANT_API_KEY"
 PORT = 6333
 TIMEOUT = 60.0  # seconds for one request
+LARGEST = 256 << 20  # bytes of an answer: the longest lists of results that are asked for have 240 MiB
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # between attempts, doubling
 REST = 10.0  # seconds for which a node that did not answer is passed over while others do
 AGAIN = (408, 429)  # refusals that may pass, beside those from 500 on
@@ -89,16 +91,16 @@ class Nodes:
             node = self._next()
             wait = pause
             try:
-                answer = node.client.request(method, path, content=content)
+                answer, data = self._request(node.client, method, path, content)
             except httpx.TransportError as error:
                 node.rests_until = time.monotonic() + REST
                 reason = reason or str(error) or type(error).__name__  # what a live node said tells more
             else:
                 if answer.is_success:
-                    return self._result(answer)
+                    return self._result(data)
                 if answer.status_code < 500 and answer.status_code not in AGAIN:
-                    raise self._refused(answer)
-                reason, wait = f"{answer.status_code}: {_said(answer)}", max(pause, _retry_after(answer))
+                    raise self._refused(answer, data)
+                reason, wait = f"{answer.status_code}: {_said(answer, data)}", max(pause, _retry_after(answer))
             if time.monotonic() + wait > stop:
                 raise InputError(
                     f"no answer for {self.patience:g} s ({reason})", cure="start the server", where=self.where
@@ -117,20 +119,36 @@ class Nodes:
         now = time.monotonic()
         return next((node for node in turned if node.rests_until <= now), turned[0])
 
-    def _result(self, answer: httpx.Response) -> Any:
+    def _request(
+        self, client: httpx.Client, method: str, path: str, content: bytes | None
+    ) -> tuple[httpx.Response, bytes]:
+        """One answer and its body, which may neither be too large nor take too long."""
+        stop = time.monotonic() + TIMEOUT
+        with client.stream(method, path, content=content) as answer:
+            try:
+                body = Body(answer.headers.get("content-encoding", ""), LARGEST)
+                for part in answer.iter_raw(1 << 16):
+                    body.add(part)
+                    if time.monotonic() > stop:  # the client's own limit is for each part
+                        raise httpx.ReadTimeout(f"the answer took more than {TIMEOUT:g} s")
+                return answer, body.whole()
+            except BodyError as error:
+                raise InputError(str(error), cure="check host and port", where=self.where) from None
+
+    def _result(self, data: bytes) -> Any:
         try:
-            return orjson.loads(answer.content)["result"]
+            return orjson.loads(data)["result"]
         except (orjson.JSONDecodeError, KeyError, TypeError):
             raise InputError("what answers is no Qdrant server", cure="check host and port", where=self.where) from None
 
-    def _refused(self, answer: httpx.Response) -> InputError:
+    def _refused(self, answer: httpx.Response, data: bytes) -> InputError:
         if answer.status_code in (401, 403):
             return InputError(
                 f"the server refused the request ({answer.status_code})",
                 cure=f"put an API key that may read and write in {KEY}",
                 where=self.where,
             )
-        return InputError(f"the server said ({answer.status_code}): {_said(answer)}", where=self.where)
+        return InputError(f"the server said ({answer.status_code}): {_said(answer, data)}", where=self.where)
 
 
 def _host(text: str) -> str:
@@ -157,9 +175,9 @@ def _on_this_machine(url: str) -> bool:
         return host == "localhost"
 
 
-def _said(answer: httpx.Response) -> str:
+def _said(answer: httpx.Response, data: bytes) -> str:
     try:
-        return str(orjson.loads(answer.content)["status"]["error"])
+        return str(orjson.loads(data)["status"]["error"])
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return answer.reason_phrase or "no reason"
 

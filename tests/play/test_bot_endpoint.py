@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import gzip
 import json
 import threading
 import time
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -72,6 +74,8 @@ class Handler(BaseHTTPRequestHandler):
             self._send(*REFUSALS[kind])
         elif kind in ODD:
             self._send(200, ODD[kind])
+        elif kind in PACKED:
+            self._send(200, PACKED[kind][1], encoding=PACKED[kind][0])
         elif kind == "date":
             self._send(429, b"", email.utils.formatdate(time.time() + 2, usegmt=True))
         elif kind == "hang":
@@ -86,8 +90,10 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(0.02 if kind == "slow" else 0)
             self._send(200, answer(f"re {word} {body.get('seed')}"))
 
-    def _send(self, status: int, data: bytes, after: str = "", length: int = 0) -> None:
+    def _send(self, status: int, data: bytes, after: str = "", length: int = 0, encoding: str = "") -> None:
         self.send_response(status)
+        if encoding:
+            self.send_header("Content-Encoding", encoding)
         if after:
             self.send_header("Retry-After", after)
         if status == 302:
@@ -137,6 +143,15 @@ ODD: dict[str, bytes] = {
     "half": b'{"choices": [{"message": {"content": "a\\ud800\\u0000b"}}]}',
     "parts": answer([{"type": "text", "text": "in "}, {"type": "image"}, {"type": "text", "text": "parts"}]),
     "long": answer("y" * 5_000),
+}
+ZEROS = gzip.compress(bytes(50_000_000))
+PACKED: dict[str, tuple[str, bytes]] = {
+    "packed": ("gzip", gzip.compress(answer("from a small parcel"))),
+    "bomb": ("gzip", ZEROS),
+    "twice": ("gzip, gzip", gzip.compress(ZEROS)),
+    "brotli": ("br", b"\x0b\x02\x80hello\x03"),
+    "torn": ("gzip", gzip.compress(answer("x"))[:-4]),
+    "no gzip": ("gzip", answer("x")),
 }
 
 
@@ -224,11 +239,30 @@ def test_the_server_says_how_long_to_wait(server: Server, word: str, rest: float
         ("refusal", "refused: I will not", 1),
         ("blank", "empty", 1),
         ("large", "the answer is larger than 1 MiB", 1),
+        ("bomb", "the answer is larger than 1 MiB", 1),
+        ("twice", "the answer is packed as 'gzip, gzip', which was not asked for", 1),
+        ("brotli", "the answer is packed as 'br', which was not asked for", 1),
+        ("torn", "the answer's gzip is cut off", 1),
+        ("no gzip", "the answer says it is gzip, and is not", 1),
     ],
 )
 def test_failures_are_troubles_of_one_dialogue(server: Server, word: str, trouble: str, attempts: int) -> None:
     assert ask(endpoint(server), "a", word, "b") == [Reply("re a 0"), Reply("", trouble.strip()), Reply("re b 2")]
     assert server.asked[word] == attempts
+
+
+def test_one_layer_of_gzip_is_unpacked(server: Server) -> None:
+    assert ask(endpoint(server), "packed") == [Reply("from a small parcel")]
+    assert server.seen[0][2]["Accept-Encoding"] == "identity"
+
+
+def test_what_is_packed_is_never_unpacked_beyond_the_limit(server: Server) -> None:
+    tracemalloc.start()
+    try:
+        ask(endpoint(server), "bomb", "twice")
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_odd_texts_are_mended(server: Server) -> None:

@@ -20,7 +20,7 @@ from interloq.play.process import Process
 from interloq.records import Turn
 
 PROGRAM = r"""
-import json, os, sys, time
+import json, os, subprocess, sys, time
 asked = 0
 for line in sys.stdin:
     request = json.loads(line)
@@ -50,6 +50,15 @@ for line in sys.stdin:
     if word == "flood":
         sys.stdout.write("x" * 3_000_000)
         sys.stdout.flush()
+    if word == "wrong":
+        while True:
+            print(json.dumps({"id": -1, "text": "x" * 10}), flush=True)
+            time.sleep(0.01)
+    if word == "flood wrong":
+        while True:
+            sys.stdout.write('{"id": -1, "text": "x"}\n' * 1000)
+    if word == "family":
+        answer["text"] = f"{os.getpid()} {subprocess.Popen(['sleep', '600']).pid}"
     if word == "noise":
         sys.stderr.write("e" * 3_000_000)
         sys.stderr.flush()
@@ -136,6 +145,19 @@ def test_a_program_that_hangs_is_killed(program: Path) -> None:
     bot.close()
 
 
+@pytest.mark.parametrize(
+    ("word", "trouble"),
+    [
+        ("wrong", "timed out after 2 s"),
+        ("flood wrong", "wrote more than 1 MiB with other ids than the one asked for"),
+    ],
+)
+def test_a_program_that_writes_without_end_is_killed(program: Path, word: str, trouble: str) -> None:
+    bot = process(program, timeout=2.0)
+    assert ask(bot, word, "b") == [Reply("", trouble), Reply("b 1 2")]
+    bot.close()
+
+
 def test_a_program_that_never_reads(program: Path) -> None:
     program.write_text("import time; time.sleep(600)")
     bot = process(program, timeout=1.0)
@@ -207,6 +229,44 @@ def test_programs_end_with_the_bot_and_with_python(program: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert not alive(int(done.stdout))
+
+
+def gone(pid: int, within: float = 10.0) -> bool:
+    """Ended, or a zombie that waits for whoever runs this machine to fetch it."""
+    stop = time.monotonic() + within
+    while time.monotonic() < stop:
+        if not alive(pid) or "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_programs_end_with_whoever_started_them(program: Path, how: signal.Signals) -> None:
+    """Also what the programs have started themselves."""
+    script = (
+        "import sys, time; from interloq.play.process import Process; from interloq.records import Turn\n"
+        f"bot = Process((sys.executable, {str(program)!r}))\n"
+        "print(bot.replies([[Turn('family')]], [0])[0].text, flush=True)\n"
+        "time.sleep(600)"
+    )
+    running = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    family = [int(pid) for pid in running.stdout.readline().split()]
+    assert len(family) == 2
+    assert all(alive(pid) for pid in family)
+    running.send_signal(how)
+    running.communicate(timeout=20)
+    assert all(gone(pid) for pid in family)
+
+
+def test_what_a_program_started_ends_with_it(program: Path) -> None:
+    bot = process(program)
+    _, started = ask(bot, "family")[0].text.split()
+    assert alive(int(started))
+    assert ask(bot, "crash")[0].trouble.startswith("crashed: exit status 3")
+    assert gone(int(started))
+    bot.close()
 
 
 def test_closing_ends_what_another_thread_waits_for(program: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import math
 import signal
 import subprocess
@@ -29,7 +30,7 @@ import httpx
 
 from interloq import InputError, create, write
 from interloq.records import Pair
-from interloq.retrieve import qdrant
+from interloq.retrieve import qdrant, qdrant_nodes
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.qdrant import Qdrant
 from interloq.retrieve.qdrant_collection import Collection, Made, Manner
@@ -78,7 +79,7 @@ def assert_whole(address: str, pairs: list[Pair]) -> None:
 PROGRAM = """
 import sys, time
 from interloq.data.jsonl import read
-from interloq.retrieve import qdrant
+from interloq.retrieve import qdrant, qdrant_nodes
 from interloq.retrieve.index import create_index
 from interloq.retrieve.qdrant_collection import Collection
 qdrant.COMMIT_EVERY, qdrant.WATCHED = 0.02, 0.5
@@ -275,9 +276,11 @@ def scripted(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str,
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"127.0.0.1:{server.server_port}", asked
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"127.0.0.1:{server.server_port}", asked
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def collection(hosts: str, *, patience: int = 20) -> Collection:
@@ -308,6 +311,41 @@ def test_refusals_are_not_repeated() -> None:
         assert len(asked) == 1
     with scripted((200, {}, b"<html>")) as (host, _), pytest.raises(InputError, match="no Qdrant server"):
         collection(host).exists()
+
+
+def test_an_answer_is_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qdrant_nodes, "LARGEST", 1 << 20)
+    good, zeros = b'{"result": {"exists": true}}', gzip.compress(bytes(50_000_000))
+    with scripted((200, {"content-encoding": "gzip"}, gzip.compress(good))) as (host, _):
+        assert collection(host).exists()
+    for encoding, body, trouble in (
+        ("gzip", zeros, "the answer is larger than 1 MiB"),
+        ("identity", bytes(2_000_000), "the answer is larger than 1 MiB"),
+        ("gzip, gzip", gzip.compress(zeros), "the answer is packed as 'gzip, gzip'"),
+    ):
+        with (
+            scripted((200, {"content-encoding": encoding}, body)) as (host, _),
+            pytest.raises(InputError, match=trouble),
+        ):
+            collection(host).exists()
+
+
+def test_an_answer_that_takes_too_long_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with scripted() as (host, _):
+        asking = collection(host, patience=0)
+        monkeypatch.setattr(qdrant_nodes, "TIMEOUT", 0.0)
+        with pytest.raises(InputError, match=r"no answer for 0 s \(the answer took more than 0 s\)"):
+            asking.exists()
+
+
+def test_redirects_are_not_followed() -> None:
+    with (
+        scripted() as (elsewhere, asked),
+        scripted((302, {"location": f"http://{elsewhere}/"}, b"")) as (host, _),
+        pytest.raises(InputError, match=r"the server said \(302\)"),
+    ):
+        collection(host).exists()
+    assert not asked
 
 
 def test_a_dead_node_is_passed_over() -> None:
