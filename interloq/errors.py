@@ -6,6 +6,7 @@ InterloqError                 anything Interloq raises on purpose; the command l
 └── MissingDependencyError    a part that needs an extra which is not installed
 
 RejectedWarning               some lines of a file were set aside; the rest went on
+ReadWarning                   a file was not read as it stands: a field under another name, messages left out
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ class MissingDependencyError(InterloqError):
 
 class RejectedWarning(UserWarning):
     """Lines were set aside while reading a file."""
+
+
+class ReadWarning(UserWarning):
+    """A file was not read as it stands: a field had another name, or messages were left out."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ def test_public_names() -> None:
 
 def test_evaluate_signature() -> None:
     assert str(inspect.signature(interloq.evaluate)) == (
-        "(metric: 'Metric | str', samples: 'Iterable[Sample]', *, n_bootstrap: 'int' = 0, seed: 'int' = 0) -> 'Result'"
+        "(metric: 'Metric | str', samples: 'Rows', *, n_bootstrap: 'int' = 0, seed: 'int' = 0) -> 'Result'"
     )
 
 

@@ -1,45 +1,152 @@
-"""Samples from parallel lists: one reply, one context and one list of references a position."""
+"""Samples from what notebooks hold: parallel columns, lists of dicts, data frames.
+
+Columns are taken by position, never by label: after `df.sample(frac=1)` or a filter the labels of a pandas Series are
+not positions. Data frames are known by their shape, so no library of them is imported.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Protocol
 
-from interloq.errors import InputError
+from interloq.data.layouts import Layout
+from interloq.data.tables import columns_of
+from interloq.errors import InputError, ReadWarning
 from interloq.records import Reference, Sample, Turn
 
+_MISSING_TYPES = ("NAType", "NaTType")  # pandas' own marks for missing values
+
+
+class DataFrame(Protocol):
+    """A table of pandas, polars or the like."""
+
+    @property
+    def columns(self) -> Any: ...
+
+
+Rows = Iterable[Sample] | Iterable[Mapping[str, Any]] | DataFrame
 References = str | Iterable[str | Reference]
 
 
 def from_columns(
-    responses: Sequence[str],
-    references: Sequence[References],
+    responses: Iterable[str] | Rows,
+    references: Iterable[References] | DataFrame | None = None,
     *,
-    contexts: Sequence[str | Iterable[str | Turn]] | None = None,
-    systems: Sequence[str] | None = None,
-    ids: Sequence[str] | None = None,
+    contexts: Iterable[str | Iterable[str | Turn]] | None = None,
+    systems: Iterable[str] | None = None,
+    ids: Iterable[str] | None = None,
 ) -> list[Sample]:
-    """Samples from columns; `references[i]` holds the references to `responses[i]`."""
-    n = len(responses)
+    """Samples from columns; the i-th entry of `references` holds the references to the i-th of `responses`.
+
+    Alone, the first argument may be a whole table: a data frame or a list of dicts.
+    """
+    given = {"references": references, "contexts": contexts, "systems": systems, "ids": ids}
+    replies = _column(responses, "responses")
+    if _is_frame(responses) or (replies and isinstance(replies[0], Mapping | Sample)):
+        if extra := [name for name, column in given.items() if column is not None]:
+            raise InputError(f"a whole table and {extra[0]} beside it", cure="pass the table alone, or columns alone")
+        return list(as_samples(responses))
+    columns = {name: _column(column, name) for name, column in given.items() if column is not None}
+    _check(columns, len(replies))
+    return [_sample(i, reply, {name: column[i] for name, column in columns.items()}) for i, reply in enumerate(replies)]
+
+
+def as_samples(rows: Any) -> Iterable[Sample]:
+    """Samples from samples, from dicts with the fields of a JSONL record, or from the rows of a data frame."""
+    if isinstance(rows, str | bytes | Mapping):
+        cure = "read a file with load(path); pass a list of samples or dicts, or a data frame"
+        raise InputError(f"samples must be a list, got {type(rows).__name__} {rows!r:.60}", cure=cure)
+    return rows if isinstance(rows, list) and all(isinstance(row, Sample) for row in rows) else _stream(rows)
+
+
+def _stream(rows: Any) -> Iterator[Sample]:
+    frame = _is_frame(rows)
+    layout = Layout("samples", table=frame)
+    names = columns_of(list(rows.columns), "samples", layout.names, where="the data frame") if frame else []
+    for number, row in enumerate(_frame_rows(rows) if frame else rows, start=1):
+        if isinstance(row, Sample):
+            yield row
+            continue
+        if not (frame or isinstance(row, Mapping)):
+            raise InputError(f"row {number} must be a sample or a dict, got {type(row).__name__} {row!r:.60}")
+        value = {name: cell for name, cell in zip(names, row, strict=True) if name} if frame else row
+        try:
+            yield layout.record({name: plain(cell) for name, cell in value.items()}, str(number))
+        except InputError as error:
+            raise InputError(error.what, cure=error.cure, where=f"row {number}") from error
+    if notes := layout.notes():
+        warnings.warn(notes, ReadWarning, stacklevel=2)
+
+
+def plain(value: Any) -> Any:
+    """A cell as JSON has it: no numpy types, no tuples; missing is None, never NaN and never the text 'nan'."""
+    if isinstance(value, str):
+        return str(value)
+    if value is None or type(value).__name__ in _MISSING_TYPES:
+        return None
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    for method in ("tolist", "to_list"):  # numpy and pandas, polars
+        if hasattr(value, method):
+            return plain(getattr(value, method)())
+    return None if isinstance(value, float) and value != value else value
+
+
+def _column(values: Any, name: str) -> list[Any]:
+    """A column's entries in their order; the rows of a data frame are entries too."""
+    if _is_frame(values):
+        return [tuple(row) for row in _frame_rows(values)]
+    if isinstance(values, str | bytes | Mapping | AbstractSet) or not isinstance(values, Iterable):
+        what = f"{name} must be a list with one entry per response, got {type(values).__name__} {values!r:.60}"
+        raise InputError(what, cure=f"pass a list, an array or a Series of {name}")
+    return list(values)
+
+
+def _is_frame(values: Any) -> bool:
+    return hasattr(values, "columns") and (hasattr(values, "itertuples") or hasattr(values, "iter_rows"))
+
+
+def _frame_rows(frame: Any) -> Iterator[Sequence[Any]]:
+    if hasattr(frame, "iter_rows"):  # polars
+        return iter(frame.iter_rows())
+    return iter(frame.itertuples(index=False, name=None))
+
+
+def _check(columns: Mapping[str, list[Any]], n: int) -> None:
+    references = columns.get("references", [])
     if len(references) != n and references and all(_size(column) == n for column in references):
         raise InputError(
             f"references look transposed: {len(references)} lists of {n} texts for {n} responses",
-            cure="pass one list a response: [list(r) for r in zip(*references)]",
+            cure="pass one list per response: [list(r) for r in zip(*references)]",
         )
-    columns = {"references": references, "contexts": contexts, "systems": systems, "ids": ids}
     for name, column in columns.items():
-        if column is not None and len(column) != n:
-            raise InputError(f"{len(column)} {name} for {n} responses", cure=f"give one entry of {name} a response")
-    return [
-        Sample(
-            id=ids[i] if ids else str(i + 1),
-            context=contexts[i] if contexts else (),
-            response=responses[i],
-            references=references[i],
-            system=systems[i] if systems else "",
-        )
-        for i in range(n)
-    ]
+        if len(column) != n:
+            raise InputError(f"{len(column)} {name} for {n} responses", cure=f"give one entry of {name} per response")
 
 
-def _size(column: References) -> int:
-    return 1 if isinstance(column, str) or not isinstance(column, Sequence) else len(column)
+def _sample(i: int, reply: Any, row: Mapping[str, Any]) -> Sample:
+    response, id = plain(reply), plain(row.get("ids"))
+    if response is None:
+        cure = "leave the row out, or fill in '' where the reply is empty"
+        raise InputError(f"responses[{i}] is missing ({reply!r})", cure=cure)
+    return Sample(
+        id=str(i + 1) if id is None else str(id) if isinstance(id, int) else id,
+        context=_texts(row.get("contexts")),
+        response=response,
+        references=_texts(row.get("references")),
+        system=plain(row.get("systems")) or "",
+    )
+
+
+def _texts(cell: Any) -> Any:
+    """Turns or references of one sample; missing ones are left out."""
+    found = plain(cell)
+    return [text for text in found if text is not None] if isinstance(found, list) else () if found is None else found
+
+
+def _size(column: Any) -> int:
+    return 1 if isinstance(column, str) or not hasattr(column, "__len__") else len(column)

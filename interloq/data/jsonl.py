@@ -1,7 +1,7 @@
 """The one on-disk form of records: a JSON object a line, the first line a header that says what they are.
 
-`read` streams and `load` lists. Files without a header, CSV and TSV (`tables.py`) are read too, plain or compressed.
-A bad line is set aside in `*.rejected.jsonl` and the rest goes on; with `strict` it stops everything instead.
+`read` streams and `load` lists. Files without a header, JSON arrays, CSV and TSV (`tables.py`) are read too, plain or
+compressed. A bad line is set aside in `*.rejected.jsonl` and the rest is read; with `strict` it stops everything.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any
 import orjson
 
 from interloq.data.files import MAX_LINE, lines, plain_suffix, replacing
-from interloq.data.parsers import PARSERS
-from interloq.errors import InputError, RejectedWarning, nearest
+from interloq.data.layouts import Layout
+from interloq.data.tables import is_table, rows
+from interloq.errors import InputError, ReadWarning, RejectedWarning
 
 SCHEMA = 1
 SHOWN = 5  # bad lines named one by one; the others are counted
@@ -37,9 +38,11 @@ class Rejected:
         return str(InputError(self.what, cure=self.cure, where=self.where))
 
 
-def load(path: str | Path, *, kind: str = "samples", strict: bool = False) -> list[Any]:
+def load(
+    path: str | Path, *, kind: str = "samples", strict: bool = False, columns: Mapping[str, str] | None = None
+) -> list[Any]:
     """All records of a file."""
-    return list(read(path, kind=kind, strict=strict))
+    return list(read(path, kind=kind, strict=strict, columns=columns))
 
 
 def read(
@@ -48,18 +51,20 @@ def read(
     kind: str = "samples",
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Iterator[Any]:
-    """The records of a file, one by one. Bad lines go to `on_reject` too, or end in one RejectedWarning."""
-    parse = PARSERS.get(kind)
-    if parse is None:
-        raise InputError(f"unknown kind of record {kind!r}{nearest(kind, PARSERS)}")
+    """The records of a file, one by one. Bad lines go to `on_reject` too, or end in one RejectedWarning.
+
+    `columns` says under which names the file has its fields: `{"response": "reply", "system": "model"}`.
+    """
+    layout = Layout(kind, columns, table=is_table(path))
     rejects = _Rejects(path, on_reject, strict)
     seen = _Seen(kind)
     try:
         good = 0
-        for number, line, value in _objects(path, kind, rejects):
+        for number, line, value in _objects(path, layout, rejects):
             try:
-                record = parse(value, str(number))
+                record = layout.record(value, str(number))
                 seen.check(record, number)
             except InputError as error:
                 rejects.add(number, line, error)
@@ -71,7 +76,10 @@ def read(
     if not good:
         cure = rejects.first or "write a record on each line"
         raise InputError(f"no usable record among {rejects.count} lines", cure=cure, where=str(path))
+    layout.names.check()
     rejects.warn(good)
+    if notes := layout.notes():
+        warnings.warn(f"{path}: {notes}", ReadWarning, stacklevel=2)
 
 
 def header(path: str | Path) -> dict[str, Any]:
@@ -108,24 +116,49 @@ def to_json(record: Any) -> Any:
 # ---- reading lines ---------------------------------------------------------------------------------------------------
 
 
-def _objects(path: str | Path, kind: str, rejects: _Rejects) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
-    if plain_suffix(path) in (".csv", ".tsv"):
-        from interloq.data.tables import rows
-
-        yield from rows(path, kind, rejects.add)
+def _objects(path: str | Path, layout: Layout, rejects: _Rejects) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
+    if layout.table:
+        yield from rows(path, layout.kind, layout.names, rejects.add)
         return
-    for number, line in lines(path):
-        if not line.strip():
-            continue
+    for number, line in _records(path):
         try:
             value = _object(line)
         except InputError as error:
             rejects.add(number, line, error)
             continue
         if _is_header(value):
-            _check_header(value, kind, f"{path}:{number}")
+            _check_header(value, layout.kind, f"{path}:{number}")
         else:
             yield number, line, value
+
+
+def _records(path: str | Path) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines that are not blank; of a JSON array its items, numbered from 1."""
+    found = ((number, line) for number, line in lines(path) if line.strip())
+    for i, (number, line) in enumerate(found):
+        if i == 0 and line.lstrip().startswith(b"["):
+            yield from _items(line, found, path)
+        else:
+            yield number, line
+
+
+def _items(first: bytes, rest: Iterable[tuple[int, bytes]], path: str | Path) -> Iterator[tuple[int, bytes]]:
+    """The items of an array, one line each. It is read whole, so it may not be larger than MAX_LINE."""
+    parts, size = [first], len(first)
+    for _, line in rest:
+        size += len(line) + 1
+        if size > MAX_LINE:
+            break
+        parts.append(line)
+    if size > MAX_LINE:
+        what = f"the file is one JSON array larger than {MAX_LINE >> 20} MiB"
+        raise InputError(what, cure="write one record per line: jq -c '.[]'", where=str(path))
+    try:
+        values = _decoded(b"\n".join(parts))
+    except InputError as error:
+        raise InputError(error.what, cure="close the array, or write one record per line", where=str(path)) from error
+    for number, value in enumerate(values, start=1):
+        yield number, orjson.dumps(value)
 
 
 def _object(line: bytes) -> dict[str, Any]:

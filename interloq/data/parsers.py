@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any
 
-from interloq.errors import InputError, nearest
+from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Post, Rating, Reference, Sample, Score, Turn
+
+SHOWN_NAMES = 8
 
 
 def _sample(value: Mapping[str, Any], number: str) -> Sample:
+    rater = _get(value, "rater", str, "")
     return Sample(
         id=_id(value, number),
         context=[_turn(turn, f"context[{i}]") for i, turn in enumerate(_list(value, "context"))],
         response=_get(value, "response", str, required=True),
         references=[_reference(r, f"references[{i}]") for i, r in enumerate(_list(value, "references"))],
         system=_get(value, "system", str, ""),
-        ratings=[_rating(r, f"ratings[{i}]", i) for i, r in enumerate(_list(value, "ratings"))],
+        ratings=[_rating(r, f"ratings[{i}]", i, rater) for i, r in enumerate(_list(value, "ratings"))],
     )
 
 
 def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
+    turns = [_turn(turn, f"turns[{i}]") for i, turn in enumerate(_list(value, "turns"))]
+    if not (turns or value.get("trouble")):  # one that failed at its first turn says so
+        raise InputError(f"the dialogue has no turns{_has(value)}", cure='add "turns": ["…", "…"]')
     return Dialogue(
         id=_id(value, number),
-        turns=[_turn(turn, f"turns[{i}]") for i, turn in enumerate(_list(value, "turns"))],
+        turns=turns,
         systems=_get(value, "systems", dict, {}),
         ratings=[_rating(r, f"ratings[{i}]", i) for i, r in enumerate(_list(value, "ratings"))],
         given=0 if value.get("given") is None else value["given"],
@@ -94,13 +101,14 @@ def _reference(value: Any, name: str) -> Reference:
     )
 
 
-def _rating(value: Any, name: str, index: int) -> Rating:
+def _rating(value: Any, name: str, index: int, rater: str = "") -> Rating:
     if value is None or isinstance(value, int | float):
-        return Rating(_number(value, name), rater=str(index + 1))
+        return Rating(_number(value, name), rater=rater or str(index + 1))
     entry = _entry(value, name)
     if "value" not in entry:
         raise InputError(f"{name} has no value", cure="write null for 'not applicable'")
     texts = {key: _get(entry, key, str, default, of=name) for key, default in _RATING_TEXTS.items()}
+    texts["rater"] = texts["rater"] or rater
     return Rating(_number(entry["value"], f"{name}.value"), **texts)
 
 
@@ -115,11 +123,11 @@ def _entry(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def _list(value: Mapping[str, Any], name: str) -> list[Any]:
-    """A list field; one text alone is a list of one."""
+    """A list field; one text or number alone is a list of one."""
     given = value.get(name)
     if given is None:
         return []
-    if isinstance(given, str):
+    if isinstance(given, str | int | float):
         return [given]
     if not isinstance(given, list):
         raise InputError(f"{name} must be a list, got {_kind(given)}", cure=f'write "{name}": [ … ]')
@@ -140,12 +148,22 @@ def _get(
     if given is None:
         if not required:
             return default
-        close = "" if name in value else nearest(name, value)
-        raise InputError(f"{full} is missing{close}", cure=f'add "{name}"')
+        raise InputError(f"{full} is missing{_has(value)}", cure=f'add "{name}"{_mapping(name, value, of)}')
     if not isinstance(given, kind):
         wanted = "text" if kind is str else "an object"
-        raise InputError(f"{full} must be {wanted}, got {_kind(given)} {given!r:.60}", cure="mend its type")
+        raise InputError(f"{full} must be {wanted}, got {_kind(given)} {given!r:.60}", cure="fix its type")
     return given
+
+
+def _has(value: Mapping[str, Any]) -> str:
+    """The names a record does have: one of them may be what was meant."""
+    shown = ", ".join(repr(name) for name in list(value)[:SHOWN_NAMES])
+    return f"; the record has {shown}{', …' if len(value) > SHOWN_NAMES else ''}" if shown else ""
+
+
+def _mapping(name: str, value: Mapping[str, Any], of: str) -> str:
+    close = difflib.get_close_matches(name, value, n=1, cutoff=0.5)
+    return f" or map it: --map {name}={close[0] if close else 'NAME'}" if value and not of else ""
 
 
 def _number(value: Any, name: str) -> float | None:

@@ -1,34 +1,48 @@
-"""Records from CSV and TSV: one row a sample.
+"""Rows of CSV and TSV files and of data frames: one row per sample, or per rating.
 
-Columns: `id`, `context` and `references` (several joined by `|||`), `reference`, `reference_2`, …, `response`,
-`system`, `rating`, `rating:<aspect>` or `rating:<aspect>:<rater>`. An empty rating is "not applicable" (null).
+Columns of samples: `id`, `context` and `references` (several joined by `|||`), `reference`, `reference_2`, …,
+`response`, `system`, `rating`, `rating:<aspect>`, `rating:<aspect>:<rater>`, and `rater`, who gave the ratings of a row
+whose columns name nobody. Columns of ratings: their fields. An empty rating is "not applicable" (null).
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from interloq.data.files import MAX_LINE, lines, plain_suffix
-from interloq.errors import InputError, nearest
+from interloq.data.synonyms import Names
+from interloq.errors import InputError
 
 SEPARATOR = "|||"
-COLUMNS = ("id", "context", "response", "reference", "references", "system", "rating")
+COLUMNS = {
+    "samples": ("id", "context", "response", "reference", "references", "system", "rater", "rating"),
+    "ratings": ("item", "rater", "aspect", "role", "value", "system"),
+}
+REQUIRED = {"samples": "response", "ratings": "value"}
+DELIMITERS = (",", ";", "\t")
 Reject = Callable[[int, bytes, InputError], None]
 
 
-def rows(path: str | Path, kind: str, reject: Reject) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
-    """Each row as (line number, the line again, JSON-like values)."""
-    if kind != "samples":
+def is_table(path: str | Path) -> bool:
+    return plain_suffix(path) in (".csv", ".tsv")
+
+
+def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
+    """Each row as (line number, the line again, cells by column)."""
+    if kind not in COLUMNS:
         raise InputError(f"{kind} cannot be read from a table", cure="give a .jsonl file", where=str(path))
     csv.field_size_limit(MAX_LINE)
-    delimiter = "\t" if plain_suffix(path) == ".tsv" else ","
-    reader = csv.reader(_texts(path, reject), delimiter=delimiter, strict=True)
-    columns = _columns(next(reader, []), path)
+    texts = _texts(path, reject)
+    first = next(texts, "")
+    delimiter = _delimiter(first, "\t" if plain_suffix(path) == ".tsv" else ",")
+    columns = columns_of(_header(first, delimiter, path), kind, names, where=f"{path}:1")
+    reader = csv.reader(texts, delimiter=delimiter, strict=True)
     while True:
-        start = reader.line_num + 1
+        start = reader.line_num + 2
         try:
             cells = next(reader, None)
         except csv.Error as error:
@@ -37,14 +51,60 @@ def rows(path: str | Path, kind: str, reject: Reject) -> Iterator[tuple[int, byt
         if cells is None:
             return
         line = delimiter.join(cells).encode()
+        if not any(cells):
+            continue
         if len(cells) != len(columns):
             what = f"{len(cells)} cells for {len(columns)} columns"
             reject(start, line, InputError(what, cure="quote cells that hold the separator"))
-        elif any(cells):
-            try:
-                yield start, line, _values(dict(zip(columns, cells, strict=True)))
-            except InputError as error:
-                reject(start, line, error)
+        else:
+            yield start, line, {name: cell for name, cell in zip(columns, cells, strict=True) if name}
+
+
+def columns_of(given: Sequence[Any], kind: str, names: Names, *, where: str) -> list[str]:
+    """The columns' names in lower case; unknown ones are refused, because a misspelt one would be lost.
+
+    A column without a name (the index that pandas writes) stays without one.
+    """
+    columns = [str(name).strip().lower() for name in given]
+    columns = ["" if name.startswith("unnamed:") else name for name in columns]
+    named = [name for name in columns if name]
+    if twice := [name for name in named if named.count(name) > 1]:
+        raise InputError(f"two columns are named {twice[0]!r}", cure="rename one", where=where)
+    try:
+        fields = names.renamed(dict.fromkeys(named))
+        names.check()
+    except InputError as error:
+        raise InputError(error.what, cure=error.cure, where=where) from error
+    for name in fields:
+        stem = name.split(":")[0]
+        if stem not in COLUMNS[kind] and not (stem.startswith("reference_") and stem[10:].isdigit()):
+            close = difflib.get_close_matches(stem, COLUMNS[kind], n=1, cutoff=0.5)
+            cure = f"rename or delete it, or say what it holds: --map {close[0] if close else 'FIELD'}={name}"
+            raise InputError(f"unknown column {name!r}", cure=cure, where=where)
+    if REQUIRED[kind] not in fields:
+        what = f"no column {REQUIRED[kind]!r}; the file has {', '.join(map(repr, named)) or 'none'}"
+        raise InputError(what, cure=f"name it in the first row or map it: --map {REQUIRED[kind]}=NAME", where=where)
+    return columns
+
+
+def cells(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """A row, its columns under their own names, as the JSON values of its record. Cells may be lists already."""
+    return _rating_cells(row) if kind == "ratings" else _sample_cells(row)
+
+
+def _rating_cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    texts = {name: _text(cell) for name, cell in row.items() if name != "value" and cell != ""}
+    return {**texts, "value": _number("value", row["value"])}
+
+
+def _sample_cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    value: dict[str, Any] = {"response": row["response"]}
+    value |= {name: _text(row[name]) for name in ("id", "system", "rater") if row.get(name, "") not in ("", None)}
+    value |= {name: _list(row[name]) for name in ("context", "references") if name in row}
+    single = [cell for name, cell in row.items() if name == "reference" or name.startswith("reference_")]
+    value["references"] = value.get("references", []) + [text for cell in single for text in _list(cell, whole=True)]
+    value["ratings"] = [_rating(name, cell) for name, cell in row.items() if name.split(":")[0] == "rating"]
+    return value
 
 
 def _texts(path: str | Path, reject: Reject) -> Iterator[str]:
@@ -54,38 +114,47 @@ def _texts(path: str | Path, reject: Reject) -> Iterator[str]:
         except UnicodeDecodeError as error:
             what = f"byte {error.start + 1} is not valid UTF-8"
             reject(number, line, InputError(what, cure="save the file as UTF-8"))
+            yield "\n"  # keeps the count of lines
 
 
-def _columns(names: list[str], path: str | Path) -> list[str]:
-    names = [name.strip().lower() for name in names]
-    for name in names:
-        stem = name.split(":")[0]
-        known = stem in COLUMNS or (stem.startswith("reference_") and stem[10:].isdigit())
-        if not known:
-            raise InputError(f"unknown column {name!r}{nearest(stem, COLUMNS)}", where=f"{path}:1")
-    if "response" not in names:
-        raise InputError("no column 'response'", cure="name the columns in the first row", where=f"{path}:1")
-    return names
+def _delimiter(first: str, usual: str) -> str:
+    """What separates the names in the first row: exports differ, whatever the file is called."""
+    counts = {mark: first.count(mark) for mark in DELIMITERS}
+    best = max(DELIMITERS, key=lambda mark: (counts[mark], mark == usual))
+    return best if counts[best] else usual
 
 
-def _values(row: Mapping[str, str]) -> dict[str, Any]:
-    value: dict[str, Any] = {"response": row["response"], "references": [], "ratings": []}
-    for name, cell in row.items():
-        if name in ("id", "system") and cell:
-            value[name] = cell
-        elif name in ("context", "references"):
-            value[name] = value.get(name, []) + [part.strip() for part in cell.split(SEPARATOR) if part.strip()]
-        elif name.startswith("reference") and cell:
-            value["references"].append(cell)
-        elif name.startswith("rating"):
-            value["ratings"].append(_rating(name, cell))
-    return value
-
-
-def _rating(name: str, cell: str) -> dict[str, Any]:
-    _, aspect, rater = [*name.split(":", 2), "", ""][:3]
+def _header(first: str, delimiter: str, path: str | Path) -> list[str]:
     try:
-        value = float(cell) if cell.strip() else None
+        return next(csv.reader([first], delimiter=delimiter, strict=True), [])
+    except csv.Error as error:
+        cure = "close every quote and end lines with a line feed"
+        raise InputError(f"not a row of column names: {error}", cure=cure, where=f"{path}:1") from error
+
+
+def _list(cell: Any, *, whole: bool = False) -> list[Any]:
+    """The texts of a cell: none where it is empty or missing, several where it is split or a list already."""
+    if isinstance(cell, str):
+        return [part.strip() for part in cell.split(SEPARATOR) if part.strip()] if not whole else [cell] if cell else []
+    return cell if isinstance(cell, list) else [] if cell is None else [cell]
+
+
+def _text(cell: Any) -> Any:
+    """Numbers that name something: a table cannot tell `7` from `"7"`."""
+    whole = isinstance(cell, float) and cell.is_integer()
+    return str(int(cell) if whole else cell) if isinstance(cell, int | float) else cell
+
+
+def _rating(name: str, cell: Any) -> dict[str, Any]:
+    _, aspect, rater = [*name.split(":", 2), "", ""][:3]
+    return {"value": _number(name, cell), "aspect": aspect or "overall", "rater": rater}
+
+
+def _number(name: str, cell: Any) -> Any:
+    if not isinstance(cell, str):
+        return cell
+    try:
+        return float(cell) if cell.strip() else None
     except ValueError:
-        raise InputError(f"{name} must be a number, got {cell!r:.60}", cure="leave it empty for 'n/a'") from None
-    return {"value": value, "aspect": aspect or "overall", "rater": rater}
+        cure = "write numbers as 4.5 and leave the cell empty for 'n/a'"
+        raise InputError(f"{name} must be a number, got {cell!r:.60}", cure=cure) from None

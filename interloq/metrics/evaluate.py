@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.data.columns import Rows, as_samples
 from interloq.errors import InputError
 from interloq.metrics.layout import LayoutCheck
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric
@@ -20,14 +21,14 @@ CHUNK = 4096  # samples scored at a time: bounds memory, never changes a number
 TAIL = 2.5  # percent outside the 95 % interval on either side
 
 
-def evaluate(metric: Metric | str, samples: Iterable[Sample], *, n_bootstrap: int = 0, seed: int = 0) -> Result:
-    """One metric's verdict on samples; `n_bootstrap` resamples give the 95 % interval."""
+def evaluate(metric: Metric | str, samples: Rows, *, n_bootstrap: int = 0, seed: int = 0) -> Result:
+    """One metric's verdict on samples, dicts or a data frame; `n_bootstrap` resamples give the 95 % interval."""
     return evaluate_all([metric], samples, n_bootstrap=n_bootstrap, seed=seed)[0][""]
 
 
 def evaluate_all(
     metrics: Sequence[Metric | str],
-    samples: Iterable[Sample],
+    samples: Rows,
     *,
     n_bootstrap: int = 0,
     seed: int = 0,
@@ -38,6 +39,7 @@ def evaluate_all(
     if n_bootstrap < 0:
         raise InputError(f"n_bootstrap must not be negative, got {n_bootstrap}")
     built: list[Any] = [create(m, kind="metric") if isinstance(m, str) else m for m in metrics]
+    samples = as_samples(samples)
     if any(isinstance(m, FittedMetric | SetMetric) for m in built):
         samples = list(samples)
         built = [m.fit(samples) if isinstance(m, FittedMetric) else m for m in built]

@@ -22,6 +22,7 @@ from interloq import InputError, Rating, Reference, RejectedWarning, Sample, Sco
 from interloq.data import files
 from interloq.data.jsonl import header, rejected_path, to_json
 from interloq.data.parsers import PARSERS
+from interloq.errors import ReadWarning
 
 GOOD = b'{"id": "good", "context": ["hi"], "response": "hey", "references": ["hello"]}'
 
@@ -89,7 +90,7 @@ BAD_LINES: list[tuple[bytes, str]] = [
     (b'{"id": "x", "response": "cut', "not valid JSON"),
     (b"[1, 2]", "expected a JSON object, got list"),
     (b'{"id": "x"}', "response is missing"),
-    (b'{"id": "x", "respons": "y"}', "did you mean 'respons'?"),
+    (b'{"id": "x", "respons": "y"}', "response is missing; the record has 'id', 'respons'"),
     (b'{"id": "x", "response": 5}', "response must be text, got a number 5"),
     (b'{"id": ["x"], "response": "r"}', "id must be text"),
     (b'{"id": "x", "response": "r", "context": {"a": 1}}', "context must be a list"),
@@ -248,3 +249,60 @@ def test_a_clean_file_gives_no_warning_and_no_rejects(tmp_path: Path) -> None:
 )
 def test_where_rejected_lines_go(name: str, expected: str) -> None:
     assert rejected_path(Path("folder") / name) == Path("folder") / expected
+
+
+ARRAY = [{"id": "a", "response": "x"}, {"id": "b", "respons": "y"}, {"id": "c", "response": "z"}]
+
+
+@pytest.mark.parametrize("text", [json.dumps(ARRAY), "\n" + json.dumps(ARRAY, indent=2) + "\n"])
+def test_a_json_array_is_read_item_by_item(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.warns(RejectedWarning, match=r"a\.json:2: response is missing"):
+        assert [sample.id for sample in load(path)] == ["a", "c"]
+    assert header(path) == {}
+
+
+def test_an_array_that_is_broken_or_too_large_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(ARRAY, indent=2)[:-1])
+    with pytest.raises(InputError, match=r"a\.json: not valid JSON"):
+        load(path)
+    monkeypatch.setattr("interloq.data.jsonl.MAX_LINE", 50)
+    path.write_text(json.dumps(ARRAY, indent=2))
+    with pytest.raises(InputError, match="one JSON array larger than"):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["reply", "answer", "output", "hypothesis"])
+def test_a_field_under_another_name_is_read_and_said(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({name: "fine", "reference": "good", "model": "bot"}) + "\n")
+    with pytest.warns(ReadWarning, match=f"'{name}' is read as 'response'; 'reference' is read as 'references'"):
+        assert load(path) == [Sample("1", (), "fine", ["good"], "bot")]
+
+
+def test_between_two_names_nobody_guesses(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"reply": "a", "answer": "b"}\n')
+    said = "'reply' and 'answer' could both be the response; say which: --map response=reply"
+    with pytest.raises(InputError, match=said):
+        load(path)
+    assert load(path, columns={"response": "answer"}) == [Sample("1", (), "b")]
+
+
+def test_a_mapping_is_taken_at_its_word(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"response": "a", "reference": "b"}\n')
+    assert load(path, columns={"response": "reference", "references": "response"}) == [Sample("1", (), "b", ["a"])]
+    with pytest.raises(InputError, match=r"cannot map 'respons' of samples; did you mean 'response'\?"):
+        load(path, columns={"respons": "reference"})
+    with pytest.raises(InputError, match="no record has 'bott', named by --map"):
+        load(path, columns={"system": "bott"})
+
+
+def test_the_annotator_of_a_rating(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"response": "a", "ratings": [{"annotator": "ann", "score": 4, "dimension": "fluent"}]}\n')
+    with pytest.warns(ReadWarning):
+        assert load(path)[0].ratings == (Rating(4.0, "ann", "fluent"),)

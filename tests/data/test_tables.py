@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from interloq import InputError, Rating, Reference, RejectedWarning, Turn, load
+from interloq import InputError, Rating, Reference, RejectedWarning, Sample, Turn, load
+from interloq.errors import ReadWarning
 
 TABLE = """id,context,response,reference,reference_2,system,rating:overall:ann,rating:fluent:ann,rating
 1,hi ||| how are you?,"fine, thanks",good,very well,bot,4,,5
@@ -54,7 +55,7 @@ def test_a_bad_row_is_named_by_its_line(tmp_path: Path, row: str, said: str) -> 
 @pytest.mark.parametrize(
     ("head", "said"),
     [
-        ("id,respons\n1,x\n", "unknown column 'respons'; did you mean 'response'?"),
+        ("id,respons\n1,x\n", "unknown column 'respons'; rename or delete it, or say what it holds: --map response="),
         ("id,system\n1,x\n", "no column 'response'"),
     ],
 )
@@ -74,3 +75,76 @@ def test_an_open_quote_and_bad_bytes_are_set_aside(tmp_path: Path) -> None:
     assert "2 of 4 lines" in str(caught[0].message)
     with pytest.raises(InputError, match="cannot be read from a table"):
         load(path, kind="scores")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", 'id;response;reference\r\n1;"fine; thanks";good, really\r\n'),
+        ("a.csv", "id\tresponse\treference\n1\tfine; thanks\tgood, really\n"),
+        ("a.tsv", 'id,response,reference\n1,fine; thanks,"good, really"\n'),
+    ],
+)
+def test_the_separator_is_seen_from_the_first_row(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    assert load(path) == [Sample("1", (), "fine; thanks", ["good, really"])]
+
+
+@pytest.mark.parametrize("content", [b"id,response\r1,x\r", b"id,res\0ponse\n1,x\n", b'id,"response\n1,x\n'])
+def test_a_first_row_that_is_none_is_named(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"a\.csv:1: (not a row of column names|unknown column)"):
+        load(path)
+
+
+def test_a_lone_carriage_return_in_a_row_is_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"id,response\n1,fi\rne\n\n2,fine\n")
+    with pytest.warns(RejectedWarning, match=r"a\.csv:2: not a valid row"):
+        assert [sample.id for sample in load(path)] == ["2"]
+
+
+def test_lines_are_counted_past_bad_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"id,response\n1,\xff\n2,fine\n3,a,b\n")
+    with pytest.warns(RejectedWarning):
+        load(path)
+    assert [line.split('"')[3] for line in (tmp_path / "a.rejected.jsonl").read_text().splitlines()] == [
+        f"{path}:2",
+        f"{path}:4",
+    ]
+
+
+def test_columns_under_other_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(",Reply,model,annotator,rating\n0,fine,bot,ann,4\n")  # as pandas writes its index
+    with pytest.warns(ReadWarning, match=r"a\.csv: 'reply' is read as 'response'; 'model' is read as 'system'; 'annot"):
+        (sample,) = load(path)
+    assert sample == Sample("2", (), "fine", (), "bot", [Rating(4.0, "ann")])
+
+
+def test_columns_are_mapped(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("Reply,answer,Bot A\nfine,42,bot\n")
+    with pytest.raises(InputError, match="'reply' and 'answer' could both be the response; say which: --map response="):
+        load(path)
+    path.write_text("Utterance,Bot A\nfine,bot\n")
+    assert load(path, columns={"response": "Utterance", "system": "bot a"}) == [Sample("2", (), "fine", (), "bot")]
+    with pytest.raises(InputError, match="no record has 'modle', named by --map"):
+        load(path, columns={"response": "Utterance", "system": "modle"})
+
+
+def test_two_columns_of_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("response,Response\na,b\n")
+    with pytest.raises(InputError, match="two columns are named 'response'"):
+        load(path)
+
+
+def test_ratings_come_as_a_table_too(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("item;annotator;aspect;rating\n7;ann;fluent;4\n8;;;\n")
+    with pytest.warns(ReadWarning):
+        assert load(path, kind="ratings") == [Rating(4.0, "ann", "fluent", item="7"), Rating(None, item="8")]

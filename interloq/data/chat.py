@@ -1,0 +1,85 @@
+"""Chat exports as turns: OpenAI's `{"role", "content"}` and ShareGPT's `{"from", "value"}` messages.
+
+Instructions to the model, calls of tools and what these return are not turns of the dialogue; neither are pictures.
+They are left out and counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from interloq.errors import InputError
+
+_LEFT_OUT = {
+    "system": "system prompt",
+    "developer": "system prompt",
+    "tool": "tool message",
+    "function": "tool message",
+    "function_call": "tool message",
+    "function_response": "tool message",
+    "observation": "tool message",
+    "ipython": "tool message",
+}
+_BOTS = ("assistant", "gpt", "chatgpt", "bot", "model", "bard", "claude")
+
+
+def is_chat(values: Any) -> bool:
+    """Whether a list holds messages of a chat export: entries with a role instead of a speaker."""
+    return isinstance(values, list) and any(map(_is_message, values))
+
+
+def turns(values: list[Any], left_out: Counter[str]) -> list[Any]:
+    """Messages as turns; `left_out` counts those that are none."""
+    found = []
+    for i, value in enumerate(values):
+        if not _is_message(value):
+            found.append(value)
+            continue
+        speaker = _speaker(value, i)
+        text = _text(value, i, left_out)
+        if why := _LEFT_OUT.get(speaker.lower()):
+            left_out[why] += 1
+        elif not text and (value.get("tool_calls") or value.get("function_call")):
+            left_out["tool message"] += 1
+        else:
+            found.append({"text": text, "speaker": speaker})
+    return found
+
+
+def systems(turns: list[Any], model: Any) -> dict[str, str]:
+    """The model named beside the messages stands behind the assistant."""
+    speakers = {turn["speaker"] for turn in turns if isinstance(turn, dict) and isinstance(turn.get("speaker"), str)}
+    return {name: model for name in sorted(speakers) if name.lower() in _BOTS} if isinstance(model, str) else {}
+
+
+def _is_message(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and "text" not in value
+        and ("role" in value or "from" in value)
+        and any(name in value for name in ("content", "value", "tool_calls", "function_call"))
+    )
+
+
+def _speaker(value: Mapping[str, Any], i: int) -> str:
+    speaker = value.get("role", value.get("from"))
+    if not isinstance(speaker, str):
+        raise InputError(f"the role of message {i + 1} must be text, got {speaker!r:.60}", cure='write "role": "user"')
+    return speaker
+
+
+def _text(value: Mapping[str, Any], i: int, left_out: Counter[str]) -> str:
+    """The text of a message; of a list of parts those that are text, one below the other."""
+    content = value.get("content", value.get("value"))
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        what = f"the content of message {i + 1} must be text or a list of parts, got {content!r:.60}"
+        raise InputError(what, cure='write "content": "…"')
+    texts = [part.get("text") if isinstance(part, dict) else part for part in content]
+    left_out["non-text part"] += sum(not isinstance(text, str) for text in texts)
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,0 +1,55 @@
+"""Records from the layouts that people have: fields under other names, chat exports, rows of a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from interloq.data import chat, tables
+from interloq.data.parsers import PARSERS
+from interloq.data.synonyms import Names
+from interloq.errors import InputError, nearest
+
+_TURNS = {"samples": "context", "dialogues": "turns"}
+
+
+class Layout:
+    """Makes records of one kind, and remembers what of the layout a user should know."""
+
+    def __init__(self, kind: str, columns: Mapping[str, str] | None = None, *, table: bool = False) -> None:
+        if kind not in PARSERS:
+            raise InputError(f"unknown kind of record {kind!r}{nearest(kind, PARSERS)}")
+        if table:  # whose columns are compared in lower case
+            columns = {field: name.lower() for field, name in (columns or {}).items()}
+        self.kind, self.table = kind, table
+        self.names = Names(kind, columns, keep=tables.COLUMNS.get(kind, ()) if table else ())
+        self._parse = PARSERS[kind]
+        self._ratings = Names("ratings")
+        self._left_out: Counter[str] = Counter()
+
+    def record(self, value: Mapping[str, Any], number: str) -> Any:
+        """The record of one object; `number` names it where it has no id."""
+        value = self.names.renamed(value)
+        if self.table:
+            value = tables.cells(value, self.kind)
+        field = _TURNS.get(self.kind)
+        if field and chat.is_chat(value.get(field)):
+            value = self._of_chat(value, field)
+        if field and isinstance(ratings := value.get("ratings"), list):
+            value = {**value, "ratings": [self._ratings.renamed(r) if isinstance(r, dict) else r for r in ratings]}
+        return self._parse(value, number)
+
+    def notes(self) -> str:
+        """What was not read as it stands, in one line; empty where all was."""
+        used = [*self.names.used.items(), *self._ratings.used.items()]
+        found = [f"{name!r} is read as {field!r}" for field, name in used]
+        counts = [f"{n} {what}{'s' if n > 1 else ''}" for what, n in sorted(self._left_out.items()) if n]
+        return "; ".join(found + ([f"left out as not part of the dialogue: {', '.join(counts)}"] if counts else []))
+
+    def _of_chat(self, value: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+        turns = chat.turns(value[field], self._left_out)
+        found = {**value, field: turns}
+        if field == "turns" and not value.get("systems"):
+            found["systems"] = chat.systems(turns, value.get("model"))
+        return found

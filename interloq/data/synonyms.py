@@ -1,0 +1,105 @@
+"""Fields under other names: `reply` for `response`, `model` for `system`, `annotator` for `rater`.
+
+A name that can only mean one field is accepted, and said; between two candidates nobody guesses. `columns` (on the
+command line `--map response=reply`) settles it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from interloq.errors import InputError, nearest
+
+_IDS = ("sample_id", "item_id", "example_id", "uid", "uuid")
+_DIALOGUE_IDS = ("dialogue_id", "dialog_id", "conversation_id", "chat_id", "session_id")
+FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "samples": {
+        "id": _IDS,
+        "context": ("history", "dialogue_history", "contexts", "prompt", "question", "query", "messages"),
+        "response": (
+            "reply", "answer", "output", "hypothesis", "prediction", "generation", "generated", "generated_text",
+            "completion", "model_output", "bot_response", "responses", "candidate",
+        ),
+        "references": ("reference", "gold", "target", "targets", "ground_truth", "ideal", "expected"),
+        "system": ("model", "bot", "model_name", "system_name", "model_id"),
+        "ratings": ("rating", "human_ratings", "judgments", "judgements"),
+        "rater": ("annotator", "worker", "judge", "annotator_id", "rater_id", "worker_id"),
+    },
+    "dialogues": {
+        "id": _DIALOGUE_IDS,
+        "turns": ("messages", "conversations", "conversation", "dialogue", "dialog", "utterances"),
+        "systems": (),
+        "ratings": ("rating", "human_ratings", "judgments", "judgements"),
+    },
+    "ratings": {
+        "item": _IDS,
+        "rater": ("annotator", "worker", "judge", "annotator_id", "rater_id", "worker_id"),
+        "aspect": ("dimension", "criterion", "quality"),
+        "value": ("rating", "score"),
+        "role": (),
+        "system": ("model", "bot", "model_name", "system_name", "model_id"),
+    },
+}  # fmt: skip
+
+
+class Names:
+    """Renames the fields of records of one kind, and remembers what was taken for what."""
+
+    def __init__(self, kind: str, columns: Mapping[str, str] | None = None, *, keep: Collection[str] = ()) -> None:
+        self.fields, self.columns = FIELDS.get(kind, {}), dict(columns or {})
+        if unknown := [field for field in self.columns if field not in self.fields]:
+            known = self.fields or ("none for this kind of file",)
+            raise InputError(f"cannot map {unknown[0]!r} of {kind}{nearest(unknown[0], known)}")
+        self._synonyms = {
+            field: [name for name in names if name not in keep]
+            for field, names in self.fields.items()
+            if field not in self.columns
+        }
+        self._others = {name for names in self._synonyms.values() for name in names}
+        self.used: dict[str, str] = {}  # field → the synonym it was read from
+        self._absent = set(self.columns.values())
+
+    def renamed(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The record with its fields under their own names."""
+        found = self._mapped(value) if self.columns else value
+        if self._others.isdisjoint(found):
+            return found
+        taken = {
+            field: name for field in self._synonyms if field not in found and (name := self._synonym(field, found))
+        }
+        self.used |= taken
+        left = {name: item for name, item in found.items() if name not in taken.values()}
+        return left | {field: found[name] for field, name in taken.items()}
+
+    def check(self) -> None:
+        """Refuse a mapping to a column that was in no record: a typing mistake would lose the field silently."""
+        if self._absent:
+            names = ", ".join(map(repr, sorted(self._absent)))
+            raise InputError(f"no record has {names}, named by --map", cure="map fields to names that the file has")
+
+    def _mapped(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        self._absent -= value.keys()
+        spoken_for = {*self.columns, *self.columns.values()}
+        left = {name: item for name, item in value.items() if name not in spoken_for}
+        return left | {field: value[name] for field, name in self.columns.items() if name in value}
+
+    def _synonym(self, field: str, value: Mapping[str, Any]) -> str:
+        names = [name for name in self._synonyms[field] if name in value]
+        if len(names) > 1:
+            shown = " and ".join(map(repr, names[:2]))
+            raise InputError(f"{shown} could both be the {field}", cure=f"say which: --map {field}={names[0]}")
+        return names[0] if names else ""
+
+
+def read_columns(text: str) -> dict[str, str]:
+    """`response=reply,system=model` as {"response": "reply", "system": "model"}."""
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        field, equals, column = (piece.strip() for piece in part.partition("="))
+        if not (field and equals and column):
+            raise InputError(f"cannot read {part.strip()!r} in {text!r}", cure="write response=reply,system=model")
+        if field in found or column in found.values():
+            raise InputError(f"{part.strip()!r} in {text!r} maps a name twice", cure="map each name once")
+        found[field] = column
+    return found
