@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "file", type=InputPath, metavar="FILE", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
         )
         action.add_argument(
-            "--kind", choices=KINDS, help="kind of record (default: what its header says, else samples)"
+            "--kind", choices=KINDS, help="kind of record (default: what its header says, else what its fields show)"
         )
         add_common(action)
 
@@ -92,7 +92,7 @@ def _import(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    kind = args.kind or _header(args.file).get("kind", "samples")
+    kind = args.kind or _kind(args.file)
     bad, summary = BadLines(), Summary()
     for _ in summary.watch(_records(args, kind, bad)):
         pass
@@ -109,13 +109,21 @@ def _convert(args: argparse.Namespace) -> int:
     if plain_suffix(args.output) in (".csv", ".tsv"):
         raise InputError(f"cannot write {args.output}: records are written as JSONL", cure="name a .jsonl file")
     facts = _header(args.file)
-    kind = args.kind or facts.get("kind", "samples")
+    kind = args.kind or _kind(args.file)
     kept = {name: value for name, value in facts.items() if name not in ("kind", "schema")}
     bad, summary = BadLines(), Summary()
     write(args.output, summary.watch(_records(args, kind, bad)), kind=kind, **kept)
     bad.close(args.file)
     _show({"kind": kind, **summary.facts(), "bad_lines": bad.count}, args, f"of {args.file}")
     return 0
+
+
+def _kind(path: str) -> str:
+    """What the file says, or shows, that it holds."""
+    from interloq.data.texts import kind_of
+
+    kind = kind_of(path)
+    return kind if kind in KINDS else "samples"
 
 
 def _header(path: str) -> dict[str, Any]:

@@ -90,6 +90,15 @@ def header(path: str | Path) -> dict[str, Any]:
     return {}
 
 
+def first_object(path: str | Path) -> dict[str, Any] | None:
+    """The first object of a file, its header or a record; None where the file begins otherwise."""
+    next(lines(path), None)  # a file that cannot be read is an error
+    try:
+        return next((_object(line) for _, line in _records(path)), None)
+    except InputError:
+        return None
+
+
 def write(path: str | Path, records: Iterable[Any], *, kind: str, **facts: object) -> int:
     """Write records of one kind, atomically; `facts` (signature, source, …) go into the header."""
     count = 0

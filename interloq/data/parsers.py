@@ -29,7 +29,8 @@ def _sample(value: Mapping[str, Any], number: str) -> Sample:
 def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
     turns = [_turn(turn, f"turns[{i}]") for i, turn in enumerate(_list(value, "turns"))]
     if not (turns or value.get("trouble")):  # one that failed at its first turn says so
-        raise InputError(f"the dialogue has no turns{_has(value)}", cure='add "turns": ["…", "…"]')
+        has = "" if "turns" in value else _has(value)
+        raise InputError(f"the dialogue has no turns{has}", cure='add "turns": ["…", "…"] or leave the record out')
     return Dialogue(
         id=_id(value, number),
         turns=turns,

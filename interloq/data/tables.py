@@ -46,7 +46,7 @@ def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            reject(start, b"", InputError(f"not a valid row: {error}", cure="close every quote"))
+            reject(start, b"", InputError(f"not a valid row: {_said(error)}", cure="close every quote"))
             continue
         if cells is None:
             return
@@ -129,7 +129,12 @@ def _header(first: str, delimiter: str, path: str | Path) -> list[str]:
         return next(csv.reader([first], delimiter=delimiter, strict=True), [])
     except csv.Error as error:
         cure = "close every quote and end lines with a line feed"
-        raise InputError(f"not a row of column names: {error}", cure=cure, where=f"{path}:1") from error
+        raise InputError(f"not a row of column names: {_said(error)}", cure=cure, where=f"{path}:1") from error
+
+
+def _said(error: csv.Error) -> str:
+    """What csv says, without its advice to programmers."""
+    return str(error).split(" - ")[0]
 
 
 def _list(cell: Any, *, whole: bool = False) -> list[Any]:

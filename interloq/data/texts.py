@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import orjson
-
-from interloq.data.files import lines, plain_suffix
-from interloq.data.jsonl import Rejected, read
+from interloq.data.files import lines
+from interloq.data.jsonl import Rejected, first_object, read
+from interloq.data.synonyms import FIELDS
+from interloq.data.tables import is_table
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Post, Sample
 
 TEXT = "text"
 KINDS = (TEXT, "pairs", "dialogues", "samples", "posts")
-_TELLING = {"utterance": "pairs", "turns": "dialogues", "response": "samples", "text": "posts"}
+_TELLING = {
+    "utterance": "pairs",
+    "turns": "dialogues",
+    "response": "samples",
+    **dict.fromkeys(FIELDS["samples"]["response"], "samples"),
+    **dict.fromkeys(FIELDS["dialogues"]["turns"], "dialogues"),
+    "text": "posts",
+}
 
 
 def file_texts(
@@ -37,22 +43,12 @@ def file_texts(
 
 def kind_of(path: str | Path) -> str:
     """What a file holds: its header says it, or the fields of its first record; a pipe is taken for plain text."""
-    if plain_suffix(path) in (".csv", ".tsv"):
+    if is_table(path):
         return "samples"
-    for _, line in () if str(path) == "-" else lines(path):
-        value = _first(line)
-        if isinstance(value, dict):
-            return str(value.get("kind") or next((k for field, k in _TELLING.items() if field in value), "samples"))
-        if line.strip():
-            break
-    return TEXT
-
-
-def _first(line: bytes) -> Any:
-    try:
-        return orjson.loads(line) if line.lstrip().startswith(b"{") else None
-    except orjson.JSONDecodeError:
-        return None
+    value = None if str(path) == "-" else first_object(path)
+    if value is None:
+        return TEXT
+    return str(value.get("kind") or next((kind for field, kind in _TELLING.items() if field in value), "samples"))
 
 
 def texts_of(record: Sample | Dialogue | Pair | Post) -> Iterator[str]:

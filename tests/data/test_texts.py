@@ -42,3 +42,17 @@ def test_text_that_is_not_utf8_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_bytes(b"fine\nna\xefve\n")
     with pytest.raises(InputError, match=r"t.txt:2: byte 3 is not valid UTF-8; save the file as UTF-8"):
         list(file_texts(tmp_path / "t.txt"))
+
+
+def test_the_first_record_shows_what_a_file_holds(tmp_path: Path) -> None:
+    shown = {
+        '{"messages": []}': "dialogues",
+        '[{"conversations": []}]': "dialogues",
+        '[\n {"reply": "a", "messages": []}\n]': "samples",
+        "[laughs] no JSON": "text",
+    }
+    for text, kind in shown.items():
+        (tmp_path / "a.json").write_text(text)
+        assert kind_of(tmp_path / "a.json") == kind
+    with pytest.raises(InputError, match="cannot read"):
+        kind_of(tmp_path / "absent.json")
