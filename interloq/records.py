@@ -13,6 +13,9 @@ from typing import Any
 
 from interloq.errors import InputError
 
+Key = tuple[str, str]  # what identifies a sample: its id and its system
+NO_SYSTEM = "(none)"  # how samples without a system are called where others have one
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -45,6 +48,7 @@ class Rating:
     aspect: str = "overall"
     role: str = ""  # e.g. "interlocutor" or "outsider"
     item: str = ""  # what was rated, where the rating is stored alone
+    system: str = ""  # whose item it was, where several systems have one of this name
 
     def __post_init__(self) -> None:
         if self.value is not None and not math.isfinite(self.value):
@@ -83,6 +87,10 @@ class Sample:
         object.__setattr__(self, "references", tuple(_each(references, Reference, "references")))
         object.__setattr__(self, "system", system)
         object.__setattr__(self, "ratings", tuple(_ratings(ratings)))
+
+    @property
+    def key(self) -> Key:
+        return self.id, self.system
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +162,10 @@ class Score:
     reason: str = ""
     system: str = ""
 
+    @property
+    def key(self) -> Key:
+        return self.id, self.system
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -169,32 +181,65 @@ class Result:
     n: int
     unscored: int
     signature: str
-    by_sample: Mapping[str, float]
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    by_sample: Mapping[Key, float]  # (id, system) → score, NaN where there is none
+    reasons: Mapping[Key, str] = field(default_factory=dict)
+
+    def scores(self, metric: str = "") -> Iterator[Score]:
+        """One record per sample, under the metric's spec or another name."""
+        for key, value in self.by_sample.items():
+            known = None if math.isnan(value) else value
+            yield Score(key[0], metric or self.metric, known, self.reasons.get(key, ""), key[1])
 
 
-class ById(Mapping[str, float]):
-    """A read-only mapping id → float over one array: eight bytes a value, not a hundred."""
+class BySample(Mapping[Key, float]):
+    """A read-only mapping (id, system) → float over one array: eight bytes per value, not a hundred."""
 
-    __slots__ = ("_ids", "_index", "_values")
+    __slots__ = ("_ids", "_index", "_systems", "_values")
 
-    def __init__(self, ids: Sequence[str], values: Any) -> None:
-        self._ids, self._values = ids, values
-        self._index: dict[str, int] | None = None
+    def __init__(self, ids: Sequence[str], systems: Sequence[str], values: Any) -> None:
+        self._ids, self._systems, self._values = ids, systems, values
+        self._index: dict[Key, int] | None = None
 
-    def __getitem__(self, key: str) -> float:
+    def __getitem__(self, key: Key) -> float:
         if self._index is None:
-            self._index = {id: i for i, id in enumerate(self._ids)}
+            self._index = {known: i for i, known in enumerate(self)}
         return float(self._values[self._index[key]])
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._ids)
+    def __iter__(self) -> Iterator[Key]:
+        return zip(self._ids, self._systems, strict=True)
 
     def __len__(self) -> int:
         return len(self._ids)
 
     def __repr__(self) -> str:
-        return f"ById({len(self)} values)"
+        return f"BySample({len(self)} values)"
+
+
+class Known:
+    """The samples there are. Who names no system means the only sample with that id; an ambiguous id is refused."""
+
+    def __init__(self, keys: Iterable[Key]) -> None:
+        self._systems: dict[str, list[str]] = {}
+        for id, system in keys:
+            self._systems.setdefault(id, []).append(system)
+
+    def find(self, id: str, system: str = "") -> Key | None:
+        if system in self._systems.get(id, []):
+            return id, system
+        return None if system else self.only(id)
+
+    def only(self, id: str) -> Key | None:
+        """The one sample with this id."""
+        systems = self._systems.get(id, [])
+        if len(systems) > 1:
+            named = ", ".join(repr(system or NO_SYSTEM) for system in sorted(systems))
+            raise InputError(f"{id!r} is a sample of {len(systems)} systems: {named}", cure="name one of the systems")
+        return (id, systems[0]) if systems else None
+
+
+def shown_key(key: Key) -> str:
+    """`'c1' of 'bot'`, for messages."""
+    return f"{key[0]!r} of {key[1]!r}" if key[1] else repr(key[0])
 
 
 def _each(values: Any, kind: type[Any], name: str) -> Iterator[Any]:

@@ -44,7 +44,10 @@ def file_fingerprint(path: Path) -> str:
 
 
 class SampleFingerprint:
-    """One name for a set of samples, whatever their order: the sum of what each sample hashes to."""
+    """One name for a set of samples, whatever their order: the sum of what each sample hashes to.
+
+    A system counts where there is one: who said what is part of the set, and values by system depend on it.
+    """
 
     def __init__(self) -> None:
         self._sum, self._fewest, self._most = 0, None, 0
@@ -54,7 +57,8 @@ class SampleFingerprint:
     def add(self, samples: Iterable[Sample]) -> None:
         for sample in samples:
             references = [f"{r.text}\0{r.weight!r}" for r in sample.references]
-            self._sum += int(fingerprint("\0".join([sample.id, sample.response, *references])), 16)
+            told = ["\0".join([sample.id, sample.response, *references]), sample.system]
+            self._sum += int(fingerprint(*filter(None, told)), 16)
             count = len(sample.references)
             self._most = max(self._most, count)
             self._fewest = count if self._fewest is None else min(self._fewest, count)

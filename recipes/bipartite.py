@@ -168,13 +168,9 @@ def scored(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> dict[str, li
     if todo:
         say(f"{scheme}: scoring by {', '.join(todo)}")
         judged = list(samples(dialogues))
-        system_of = {sample.id: sample.system for sample in judged}
         for name, results in zip(todo, evaluate_all(list(todo.values()), judged), strict=True):
             result = results[""]
-            found[name] = [
-                Score(id, name, None if value != value else value, result.reasons.get(id, ""), system_of[id])
-                for id, value in result.by_sample.items()
-            ]
+            found[name] = list(result.scores(name))
             paths[name].parent.mkdir(exist_ok=True)
             write(paths[name], found[name], kind="scores", signature=result.signature, **facts[name])
     return {name: found[name] for name in paths}

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from interloq import InterloqError, Sample, Score, evaluate_all
+from interloq import InterloqError, Sample, evaluate_all
 from interloq.data.datasets import locate, read_dataset
 from interloq.data.jsonl import to_json
 from interloq.data.usr import GROUND_TRUTH
@@ -114,11 +114,7 @@ def agree(ours: float, published: float) -> bool:
 def _tables(samples: Sequence[Sample], specs: Sequence[str]) -> dict[str, dict[str, Mapping[str, Estimate]]]:
     """Level → spec → coefficient → our figure."""
     results = [by_system[""] for by_system in evaluate_all(specs, samples)]
-    scores = [
-        Score(id, spec, value)
-        for spec, result in zip(specs, results, strict=True)
-        for id, value in result.by_sample.items()
-    ]
+    scores = [score for spec, result in zip(specs, results, strict=True) for score in result.scores(spec)]
     levels: dict[str, By] = {"turn": "none", "system": "system"}
     tables = {
         level: meta_evaluate(scores, samples, aspect="overall", by=by, n_bootstrap=0, compare=False)

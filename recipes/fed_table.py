@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from interloq import InterloqError, Sample, Score, evaluate_all
+from interloq import InterloqError, Sample, evaluate_all
 from interloq.cli.output import print_json
 from interloq.data.datasets import locate, read_dataset
 from interloq.data.follow_ups import Dimension, read_follow_ups
@@ -102,7 +102,7 @@ def figures(level: str, samples: Sequence[Sample], options: str, resamples: int)
             rows["length"] = "length"
     specs = list(dict.fromkeys(spec(create(text)) for rows in asked.values() for text in rows.values()))
     found = [by_system[""] for by_system in evaluate_all(specs, samples)]
-    scores = [Score(id, result.metric, value) for result in found for id, value in result.by_sample.items()]
+    scores = [score for result in found for score in result.scores()]
     for dimension, rows in asked.items():
         own = {spec(create(text)): name for name, text in rows.items()}
         table = meta_evaluate(

@@ -169,7 +169,9 @@ def correlations(name: str, samples: Sequence[Sample], found: Mapping[str, Score
     scores: list[Score] = []
     for scorer, score in found.items():
         values = score(contexts, [sample.response for sample in samples])
-        scores += [Score(sample.id, scorer, float(v)) for sample, v in zip(samples, values, strict=True)]
+        scores += [
+            Score(sample.id, scorer, float(v), system=sample.system) for sample, v in zip(samples, values, strict=True)
+        ]
     meta = meta_evaluate(scores, samples, n_bootstrap=resamples, compare=False)
     return [
         Row(

@@ -252,10 +252,11 @@ def forms(samples: Sequence[Sample], indexes: Mapping[str, Index], pairs: Sequen
 def table(
     samples: Sequence[Sample], indexes: Mapping[str, Index], pairs: Sequence[Pair], resamples: int
 ) -> tuple[list[Row], list[Verdict]]:
-    scores, counts = [], {}
+    scores: list[Score] = []
+    counts = {}
     for form, extended, facts in forms(samples, indexes, pairs):
         counts[form] = facts
-        scores += [Score(id, form, value) for id, value in evaluate(METRIC, extended).by_sample.items()]
+        scores += evaluate(METRIC, extended).scores(form)
     meta = meta_evaluate(scores, samples, n_bootstrap=resamples, n_permutations=resamples)
     return [_row(meta, form, facts) for form, facts in counts.items()], list(_verdicts(meta))
 

@@ -91,13 +91,7 @@ def scored(dialogues: Sequence[Dialogue], metrics: Sequence[str]) -> list[Score]
     """Every utterance of every system, by every metric."""
     systems = {name for dialogue in dialogues for name in dialogue.systems.values()}
     judged = list(samples(dialogues, targets=systems))
-    system_of = {sample.id: sample.system for sample in judged}
-    found = []
-    for result in (by_system[""] for by_system in evaluate_all(metrics, judged)):
-        for id, value in result.by_sample.items():
-            reason = result.reasons.get(id, "")
-            found.append(Score(id, result.metric, value if value == value else None, reason, system_of[id]))
-    return found
+    return [score for by_system in evaluate_all(metrics, judged) for score in by_system[""].scores()]
 
 
 def rankings(

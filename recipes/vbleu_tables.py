@@ -212,13 +212,13 @@ def metric_table(samples: Sequence[Sample], models: Models, resamples: int) -> M
     scores: list[Score] = []
     for name, text in specs(models).items():
         print(f"  {name}", file=sys.stderr)
-        scores += [Score(id, name, value) for id, value in evaluate(text, samples).by_sample.items()]
+        scores += evaluate(text, samples).scores(name)
     extended = {MULTI: (METRIC, VBLEU)}
     if models.bert:
         extended[BERTSCORE_MULTI] = (f"bertscore(model={models.bert.encoder!r})", VBERTSCORE)
     for name, (metric, rated) in extended.items():
         found = evaluate(metric, _extended(samples, specs(models)[rated]))
-        scores += [Score(id, name, value) for id, value in found.by_sample.items()]
+        scores += found.scores(name)
     return meta_evaluate(scores, samples, aspect=aspect, n_bootstrap=resamples, n_permutations=resamples)
 
 

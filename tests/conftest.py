@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from interloq import Rating, Reference, Sample
+from interloq.records import Key
 
 pytest_plugins = ["server_fixtures"]
 # a shell starts jobs in the background deaf to Ctrl-C, and so their children; tests of interrupts need them to hear it
@@ -23,6 +25,15 @@ def missing(component: str) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(message)
     pytest.skip(message)
+
+
+T = TypeVar("T")
+
+
+def by_id(found: Mapping[Key, T]) -> dict[str, T]:
+    """What a result says of samples whose ids tell them apart."""
+    assert len({id for id, _ in found}) == len(found)
+    return {id: value for (id, _), value in found.items()}
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interloq import Dialogue, InputError, Rating, Reference, Sample, Turn
-from interloq.records import ById
+from interloq.records import BySample
 
 
 def test_plain_strings_do_for_context_references_and_numbers_for_ratings() -> None:
@@ -58,10 +58,10 @@ def test_ratings_and_weights_are_finite(value: float) -> None:
     assert Rating(None).value is None
 
 
-def test_by_id_is_a_mapping() -> None:
-    values = ById(["a", "b"], [1.0, 2.0])
-    assert dict(values) == {"a": 1.0, "b": 2.0}
-    assert values["b"] == 2.0
+def test_by_sample_is_a_mapping() -> None:
+    values = BySample(["a", "a"], ["one", "two"], [1.0, 2.0])
+    assert dict(values) == {("a", "one"): 1.0, ("a", "two"): 2.0}
+    assert values["a", "two"] == 2.0
     assert len(values) == 2
     with pytest.raises(KeyError):
-        values["c"]
+        values["c", ""]

@@ -53,11 +53,7 @@ def score_dialogues(metric: Metric, dialogues: Sequence[Dialogue]) -> list[Score
     judged = list(samples(dialogues))
     if not judged:
         return []
-    result, system_of = evaluate(metric, judged), {sample.id: sample.system for sample in judged}
-    return [
-        Score(id, result.metric, value if value == value else None, result.reasons.get(id, ""), system_of[id])
-        for id, value in result.by_sample.items()
-    ]
+    return list(evaluate(metric, judged).scores())
 
 
 def check_metric(metric: Metric) -> None:

@@ -196,9 +196,9 @@ def _agreement(folder: Path) -> str:
     """Whether υBLEU in one call is υBLEU step by step."""
     from interloq.data.jsonl import load
 
-    steps = {score.id: score.value for score in load(folder / "steps.jsonl", kind="scores")}
+    steps = {score.key: score.value for score in load(folder / "steps.jsonl", kind="scores")}
     whole = [score for score in load(folder / "scores.jsonl", kind="scores") if score.metric.startswith("vbleu")]
-    same = sum(steps[score.id] == score.value for score in whole)
+    same = sum(steps[score.key] == score.value for score in whole)
     return f"υBLEU in one call and step by step: {same} of {len(whole)} replies have the same score"
 
 

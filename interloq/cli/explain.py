@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from interloq.records import Sample
 
 EXAMPLES = """\
-  interloq explain c17/bot rated.jsonl
+  interloq explain c17 rated.jsonl --system mine
   interloq explain c17/bot rated.jsonl -m "delta_bleu(order=2,tokenizer='char')"
   interloq explain c17/bot samples.jsonl -m "bleu(level='sentence')" --json"""
 METRIC = "delta_bleu(order=2)"
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
     )
+    parser.add_argument("--system", metavar="NAME", help="whose sample, where several systems have one with this id")
     parser.add_argument("-m", "--metric", default=METRIC, metavar="SPEC", help=f"the metric (default {METRIC})")
     add_common(parser)
 
@@ -64,14 +65,25 @@ def _inner(metric: Any) -> Any:
 
 
 def _found(samples: Iterable[Sample], args: argparse.Namespace) -> Sample:
+    """The one that is meant; all are read, because the id alone may not tell."""
     from interloq.errors import InputError
+    from interloq.records import NO_SYSTEM, Known
 
-    ids = []
+    ids: dict[str, None] = {}
+    found = {}
     for sample in samples:
+        ids[sample.id] = None
         if sample.id == args.id:
-            return sample
-        ids.append(sample.id)
-    raise InputError(f"no sample {args.id!r} among {len(ids):,}", cure=_near(args.id, ids), where=args.samples)
+            found[sample.key] = sample
+    key = Known(found).only(args.id) if args.system is None else (args.id, args.system)
+    if key in found:
+        return found[key]
+    if found:
+        systems = ", ".join(repr(system or NO_SYSTEM) for _, system in sorted(found))
+        raise InputError(
+            f"{args.id!r} is not a sample of {args.system!r}", cure=f"its systems are: {systems}", where=args.samples
+        )
+    raise InputError(f"no sample {args.id!r} among {len(ids):,}", cure=_near(args.id, list(ids)), where=args.samples)
 
 
 def _near(id: str, ids: list[str]) -> str:
@@ -87,8 +99,8 @@ def _score(metric: Any, sample: Sample, samples: list[Sample]) -> tuple[float | 
     from interloq.metrics.evaluate import evaluate
 
     result = evaluate(metric, samples)
-    reason = result.reasons.get(sample.id, "")
-    return None if reason else result.by_sample[sample.id], reason
+    reason = result.reasons.get(sample.key, "")
+    return None if reason else result.by_sample[sample.key], reason
 
 
 # ---- as JSON ---------------------------------------------------------------------------------------------------------

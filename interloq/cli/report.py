@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from interloq.meta.dialogue_scores import Extremes
     from interloq.meta.rank import Ranking
     from interloq.meta.table import MetaTable
-    from interloq.records import Dialogue, Sample, Score
+    from interloq.records import Dialogue, Key, Sample, Score
     from interloq.report.build import Evidence
     from interloq.report.page import Page, Source
 
@@ -122,13 +122,13 @@ def _evidence(args: argparse.Namespace) -> Evidence:
     from interloq.meta.disagreements import disagreements
     from interloq.meta.matrix import spearman_matrix
     from interloq.metrics import named
-    from interloq.report.build import Evidence, columns
+    from interloq.report.build import Evidence, columns, identified
     from interloq.report.curves import read_model
     from interloq.report.heat_map import PEOPLE
     from interloq.report.scores import read_results
 
     samples: list[Sample] = _read(args, args.samples, "samples")
-    scores: list[Score] = [score for path in args.scores for score in _read(args, path, "scores")]
+    scores = identified([score for path in args.scores for score in _read(args, path, "scores")], samples)
     scored, judged = columns(scores), _judgments(samples, args.aspect)
     people = {PEOPLE: judged} if judged else {}
     dialogues, rankings, chosen = _ranked(args, scores)
@@ -195,14 +195,14 @@ def _read(args: argparse.Namespace, path: str, kind: str) -> list[Any]:
     return records
 
 
-def _judgments(samples: Sequence[Sample], aspect: str) -> dict[str, float]:
+def _judgments(samples: Sequence[Sample], aspect: str) -> dict[Key, float]:
     """People's mean by sample; none where nobody rated this aspect."""
     from interloq.meta.judgments import collect
 
     if not any(r.aspect == aspect and r.value is not None for s in samples for r in s.ratings):
         return {}
     judgments = collect(samples, aspect=aspect)
-    return {id: float(mean) for id, mean in zip(judgments.ids, judgments.mean(), strict=True) if mean == mean}
+    return {key: float(mean) for key, mean in zip(judgments.keys, judgments.mean(), strict=True) if mean == mean}
 
 
 def _table(args: argparse.Namespace, scores: Sequence[Score], samples: Sequence[Sample]) -> MetaTable:

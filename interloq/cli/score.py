@@ -118,11 +118,7 @@ def summary(system: str, result: Result) -> dict[str, Any]:
 def _scores(results: Sequence[dict[str, Result]]) -> Iterator[Score]:
     """Scores metric by metric; each knows its system."""
     for by_system in results:
-        whole = by_system[""]
-        system_of = {id: name for name, result in by_system.items() if name for id in result.by_sample}
-        for id, value in whole.by_sample.items():
-            missing = value != value
-            yield Score(id, whole.metric, None if missing else value, whole.reasons.get(id, ""), system_of.get(id, ""))
+        yield from by_system[""].scores()
 
 
 def _print(results: Sequence[dict[str, Result]]) -> None:

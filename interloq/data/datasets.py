@@ -93,11 +93,12 @@ def read_dataset(name: str, path: str | Path | None = None, *, subset: str = "")
     path = locate(name) if path is None else Path(path)
     function = getattr(import_module(f"interloq.data.{chosen.name}"), kind)
     parts = len(chosen.subsets) > len(set(chosen.subsets.values()))
-    seen: set[str] = set()
+    seen: set[object] = set()
     for record in function(path, subset=subset) if parts else function(path):
-        if kind != "scores" and record.id in seen:
+        key = getattr(record, "key", record.id)
+        if kind != "scores" and key in seen:
             raise InputError(f"{record.id} is there twice", cure="compare it with the published file", where=str(path))
-        seen.add(record.id)
+        seen.add(key)
         yield record
 
 

@@ -20,6 +20,7 @@ from interloq.data.files import MAX_LINE, lines, plain_suffix, replacing
 from interloq.data.layouts import Layout
 from interloq.data.tables import is_table, rows
 from interloq.errors import InputError, ReadWarning, RejectedWarning
+from interloq.records import Sample, shown_key
 
 SCHEMA = 1
 SHOWN = 5  # bad lines named one by one; the others are counted
@@ -267,7 +268,7 @@ def rejected_path(path: str | Path) -> Path:
 
 
 class _Seen:
-    """Refuses a second record with the same id: scores are kept by id, so one would hide the other."""
+    """Refuses a second sample with the same id and system, or dialogue with the same id: one would hide the other."""
 
     def __init__(self, kind: str) -> None:
         self.lines: dict[int, int] | None = {} if kind in ("samples", "dialogues") else None
@@ -275,9 +276,10 @@ class _Seen:
     def check(self, record: Any, number: int) -> None:
         if self.lines is None:
             return
-        first = self.lines.setdefault(hash(record.id), number)  # a 64-bit hash: flat memory, a clash is news
+        key = record.key if isinstance(record, Sample) else (record.id, "")
+        first = self.lines.setdefault(hash(key), number)  # a 64-bit hash: flat memory, a clash is news
         if first != number:
             raise InputError(
-                f"duplicate id {record.id!r}, first seen in line {first}",
-                cure="give every sample its own id, for example <context>/<system>",
+                f"duplicate id {shown_key(key)}, first seen in line {first}",
+                cure="give every sample its own id, or the system that it is of",
             )

@@ -113,7 +113,7 @@ def _rating(value: Any, name: str, index: int, rater: str = "") -> Rating:
     return Rating(_number(entry["value"], f"{name}.value"), **texts)
 
 
-_RATING_TEXTS = {"rater": "", "aspect": "overall", "role": "", "item": ""}
+_RATING_TEXTS = {"rater": "", "aspect": "overall", "role": "", "item": "", "system": ""}
 
 
 def _entry(value: Any, name: str) -> Mapping[str, Any]:

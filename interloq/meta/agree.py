@@ -51,7 +51,7 @@ def _pairs(judgments: Judgments) -> Iterator[tuple[Array, Array]]:
     """Every two annotators who judged at least three samples in common."""
     named = judgments.annotator >= 0
     where = judgments.annotator[named], judgments.sample[named]
-    shape = len(judgments.annotators), len(judgments.ids)
+    shape = len(judgments.annotators), len(judgments.keys)
     judged = coo_array((np.ones(len(where[0])), where), shape=shape).tocsr()
     common = (judged @ judged.T).tocoo()
     for i, j, count in sorted(zip(common.row.tolist(), common.col.tolist(), common.data.tolist(), strict=True)):
@@ -80,7 +80,7 @@ def split_half(judgments: Judgments, level: Level, *, seed: int) -> dict[str, Es
 def _halves(judgments: Judgments, seed: int) -> Iterator[tuple[Array, Array]]:
     """Mean judgments of either half, the smaller one first; samples with one judgment have none."""
     rng = np.random.default_rng(seed)
-    sizes, n = judgments.sizes(), len(judgments.ids)
+    sizes, n = judgments.sizes(), len(judgments.keys)
     place = np.arange(len(judgments.sample)) - (np.cumsum(sizes) - sizes)[judgments.sample]
     first = place < (sizes // 2)[judgments.sample]
     people = _split_unit(judgments) == "annotators"

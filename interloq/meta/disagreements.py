@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from interloq.errors import InputError
+from interloq.records import Key
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """One sample, seen by a metric and by people."""
 
-    id: str
+    key: Key
     score: float
     judgment: float  # people's mean
     rank: float  # of the score, from 1 to n, the best
@@ -49,18 +50,23 @@ class Disagreements:
 
 
 def disagreements(
-    scores: Mapping[str, float], judgments: Mapping[str, float], *, worst: int = 10, lower_is_better: bool = False
+    scores: Mapping[Key, float], judgments: Mapping[Key, float], *, worst: int = 10, lower_is_better: bool = False
 ) -> Disagreements:
     """The `worst` samples, half of them over- and half underrated (one more over- where `worst` is odd)."""
     if worst < 0:
         raise InputError(f"the number of disagreements must not be negative, got {worst}")
-    ids = [id for id in scores.keys() & judgments.keys() if not math.isnan(scores[id] + judgments[id])]
+    keys = [
+        key for key in scores.keys() & judgments.keys() if not (math.isnan(scores[key]) or math.isnan(judgments[key]))
+    ]
     sign = -1 if lower_is_better else 1
-    ranks = zip(ids, _ranks([sign * scores[id] for id in ids]), _ranks([judgments[id] for id in ids]), strict=True)
-    found = [Disagreement(id, scores[id], judgments[id], own, people, len(ids)) for id, own, people in ranks]
-    found.sort(key=lambda d: (-abs(d.difference), d.id))
+    ranks = zip(_ranks([sign * scores[key] for key in keys]), _ranks([judgments[key] for key in keys]), strict=True)
+    found = [
+        Disagreement(key, scores[key], judgments[key], own, people, len(keys))
+        for key, (own, people) in zip(keys, ranks, strict=True)
+    ]
+    found.sort(key=lambda d: (-abs(d.difference), d.key))
     over, under = [d for d in found if d.difference > 0], [d for d in found if d.difference < 0]
-    return Disagreements(tuple(over[: (worst + 1) // 2]), tuple(under[: worst // 2]), len(ids))
+    return Disagreements(tuple(over[: (worst + 1) // 2]), tuple(under[: worst // 2]), len(keys))
 
 
 def _ranks(values: Sequence[float]) -> list[float]:

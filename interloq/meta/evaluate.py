@@ -24,7 +24,7 @@ from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTabl
 from interloq.metrics import named
 from interloq.metrics.evaluate import percentile_interval
 from interloq.metrics.metric import Array
-from interloq.records import Sample, Score
+from interloq.records import Key, Known, Sample, Score, shown_key
 from interloq.signature import fingerprint
 from interloq.version import __version__
 
@@ -90,34 +90,35 @@ def _check(n_bootstrap: int, n_permutations: int | None, adjust: str) -> None:
 
 def _columns(scores: Iterable[Score], judgments: Judgments) -> tuple[dict[str, Array], list[str]]:
     """A score a sample for every metric, in the order of their names; and notes on scores that fit no sample."""
-    place = {id: i for i, id in enumerate(judgments.ids)}
+    place, known = {key: i for i, key in enumerate(judgments.keys)}, Known(judgments.keys)
     columns: dict[str, Array] = {}
     given: dict[str, set[int]] = {}
-    stray: dict[str, list[str]] = {}
+    stray: dict[str, list[Key]] = {}
     for score in scores:
         column = columns.setdefault(score.metric, np.full(len(place), np.nan))
-        i = place.get(score.id)
-        if i is None:
-            stray.setdefault(score.metric, []).append(score.id)
+        key = known.find(score.id, score.system)
+        if key is None:
+            stray.setdefault(score.metric, []).append(score.key)
             continue
+        i = place[key]
         value = _value(score)
         seen = given.setdefault(score.metric, set())
         if i in seen and not _same(column[i], value):
             raise InputError(
-                f"{score.metric} scored sample {score.id!r} twice: {column[i]:g} and {value:g}",
+                f"{score.metric} scored sample {shown_key(key)} twice: {column[i]:g} and {value:g}",
                 cure="give each metric's scores once",
             )
         seen.add(i)
         column[i] = value
     _check_ids(columns, stray, judgments)
-    return dict(sorted(columns.items())), [_stray_note(name, ids) for name, ids in sorted(stray.items())]
+    return dict(sorted(columns.items())), [_stray_note(name, keys) for name, keys in sorted(stray.items())]
 
 
 def _value(score: Score) -> float:
     value = float("nan") if score.value is None else float(score.value)
     if math.isinf(value):
         raise InputError(
-            f"{score.metric} scored sample {score.id!r} {value}", cure="leave such a sample unscored (null)"
+            f"{score.metric} scored sample {shown_key(score.key)} {value}", cure="leave such a sample unscored (null)"
         )
     return value
 
@@ -126,19 +127,19 @@ def _same(first: float, second: float) -> bool:
     return first == second or (math.isnan(first) and math.isnan(second))
 
 
-def _check_ids(columns: Mapping[str, Array], stray: Mapping[str, Sequence[str]], judgments: Judgments) -> None:
+def _check_ids(columns: Mapping[str, Array], stray: Mapping[str, Sequence[Key]], judgments: Judgments) -> None:
     if not columns:
         raise InputError("there are no scores", cure="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
     if stray and all(np.isnan(column).all() for column in columns.values()):
-        seen, known = min(ids[0] for ids in stray.values()), judgments.ids[0]
+        seen, known = min(keys[0] for keys in stray.values()), judgments.keys[0]
         raise InputError(
-            f"no score belongs to a sample: scores have ids like {seen!r}, samples like {known!r}",
+            f"no score belongs to a sample: score 1 is of {shown_key(seen)}, sample 1 is {shown_key(known)}",
             cure="give the samples that were scored",
         )
 
 
-def _stray_note(metric: str, ids: Sequence[str]) -> str:
-    return f"{metric}: scores without a sample, not used: {len(ids)}, for example {min(ids)!r}"
+def _stray_note(metric: str, keys: Sequence[Key]) -> str:
+    return f"{metric}: scores without a sample, not used: {len(keys)}, for example {shown_key(min(keys))}"
 
 
 # ---- one metric, two metrics -----------------------------------------------------------------------------------------

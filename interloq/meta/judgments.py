@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from interloq.errors import InputError
 from interloq.meta.table import Counted
 from interloq.metrics.metric import Array
-from interloq.records import Rating, Sample
+from interloq.records import Key, Rating, Sample, shown_key
 from interloq.signature import fingerprint
 
 Index = NDArray[np.int64]
@@ -28,12 +28,12 @@ NOBODY = -1
 
 @dataclass(frozen=True, slots=True)
 class Judgments:
-    """Samples in the order of their ids, and all usable judgments of them, sample by sample."""
+    """Samples in the order of ids and systems, and all usable judgments of them, sample by sample."""
 
     aspect: str
-    ids: tuple[str, ...]
+    keys: tuple[Key, ...]
     systems: tuple[str, ...]
-    contexts: Index  # equal numbers share their context; an empty context is shared with nobody
+    contexts: Index  # equal numbers share their context; an empty one is shared by samples with one id alone
     annotators: tuple[str, ...]
     sample: Index  # of each judgment
     annotator: Index  # of each judgment, or NOBODY
@@ -44,23 +44,23 @@ class Judgments:
 
     def sizes(self) -> Index:
         """How many judgments each sample has."""
-        return np.bincount(self.sample, minlength=len(self.ids))
+        return np.bincount(self.sample, minlength=len(self.keys))
 
     def mean(self) -> Array:
         """The mean judgment of each sample; NaN where there is none."""
-        return means(self.sample, self.value, len(self.ids))
+        return means(self.sample, self.value, len(self.keys))
 
     def of(self, annotator: int) -> Array:
         """One annotator's judgment of each sample; NaN where there is none."""
         own = self.annotator == annotator
-        row = np.full(len(self.ids), np.nan)
+        row = np.full(len(self.keys), np.nan)
         row[self.sample[own]] = self.value[own]
         return row
 
     def without(self, annotator: int) -> Array:
         """The mean of the others on each sample."""
         others = self.annotator != annotator
-        return means(self.sample[others], self.value[others], len(self.ids))
+        return means(self.sample[others], self.value[others], len(self.keys))
 
 
 def means(sample: Index, value: Array, n: int) -> Array:
@@ -79,7 +79,7 @@ def collect(samples: Iterable[Sample], *, aspect: str = "overall", role: str = "
         fitting = [r for r in sample.ratings if r.aspect == aspect and role in ("", r.role)]
         roles.update(rating.role for rating in fitting)
         rows.append(_row(sample, fitting))
-    rows.sort(key=lambda row: row.id)
+    rows.sort(key=lambda row: row.key)
     _check(rows, aspect, role, seen)
     return _judgments(rows, aspect, _role_note(roles))
 
@@ -98,8 +98,7 @@ def aspects(samples: Iterable[Sample]) -> dict[str, tuple[int, int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    id: str
-    system: str
+    key: Key
     context: str
     votes: tuple[tuple[str, float], ...]  # (rater, value), in a fixed order
     judgments: int
@@ -109,7 +108,7 @@ class _Row:
 def _row(sample: Sample, ratings: Sequence[Rating]) -> _Row:
     context = fingerprint(*[turn.text for turn in sample.context]) if sample.context else ""
     usable = sorted((rating.rater, rating.value) for rating in ratings if rating.value is not None)
-    return _Row(sample.id, sample.system, context, _votes(usable), len(usable), len(ratings) - len(usable))
+    return _Row(sample.key, context, _votes(usable), len(usable), len(ratings) - len(usable))
 
 
 def _votes(usable: Sequence[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
@@ -122,8 +121,10 @@ def _votes(usable: Sequence[tuple[str, float]]) -> tuple[tuple[str, float], ...]
 
 def _check(rows: Sequence[_Row], aspect: str, role: str, seen: Counter[str]) -> None:
     for first, second in pairwise(rows):
-        if first.id == second.id:
-            raise InputError(f"duplicate sample id {first.id!r}", cure="give every sample its own id")
+        if first.key == second.key:
+            raise InputError(
+                f"duplicate sample {shown_key(first.key)}", cure="give every sample of a system its own id"
+            )
     if any(row.votes for row in rows):
         return
     if not seen:
@@ -141,22 +142,24 @@ def _judgments(rows: Sequence[_Row], aspect: str, notes: Sequence[str]) -> Judgm
     number = {rater: i for i, rater in enumerate(annotators)}
     return Judgments(
         aspect=aspect,
-        ids=tuple(row.id for row in rows),
-        systems=tuple(row.system for row in rows),
+        keys=tuple(row.key for row in rows),
+        systems=tuple(row.key[1] for row in rows),
         contexts=_context_numbers(rows),
         annotators=annotators,
         sample=np.array([i for i, row in enumerate(rows) for _ in row.votes], dtype=np.int64),
         annotator=np.array([number.get(rater, NOBODY) for row in rows for rater, _ in row.votes], dtype=np.int64),
         value=np.array([value for row in rows for _, value in row.votes], dtype=np.float64),
         counted=_counted(rows, annotators, raters),
-        fingerprint=fingerprint(*(f"{row.id}\0{row.votes!r}" for row in rows)),
+        fingerprint=fingerprint(*("\0".join([*filter(None, row.key), repr(row.votes)]) for row in rows)),
         notes=(*notes, *_notes(rows, annotators, raters)),
     )
 
 
 def _context_numbers(rows: Sequence[_Row]) -> Index:
     numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(row.context or f"none {row.id}", len(numbers)) for row in rows], dtype=np.int64)
+    return np.array(
+        [numbers.setdefault(row.context or f"none {row.key[0]}", len(numbers)) for row in rows], dtype=np.int64
+    )
 
 
 def _counted(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str]) -> Counted:

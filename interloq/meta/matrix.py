@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.meta.table import Estimate
+from interloq.records import Key
 
 Over = Literal["pairs", "all"]
 FEWEST = 3  # with two samples ρ is 1 or −1 whatever they are
@@ -24,8 +25,8 @@ class Matrix:
     over: Over
 
 
-def spearman_matrix(columns: Mapping[str, Mapping[str, float]], *, over: Over = "pairs") -> Matrix:
-    """Columns are values by sample id; a missing or NaN value is a sample without one.
+def spearman_matrix(columns: Mapping[str, Mapping[Key, float]], *, over: Over = "pairs") -> Matrix:
+    """Columns are values by sample; a missing or NaN value is a sample without one.
 
     `pairs` uses for each cell the samples that both columns have, `all` those that every column has.
     """
@@ -38,11 +39,11 @@ def spearman_matrix(columns: Mapping[str, Mapping[str, float]], *, over: Over = 
     return Matrix(tuple(columns), square, over)
 
 
-def _aligned(columns: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
-    """One row a column over the same, sorted ids."""
-    ids = sorted(set().union(*columns))
-    rows = [[column.get(id, np.nan) for id in ids] for column in columns]
-    return np.array(rows, dtype=np.float64).reshape(len(columns), len(ids))
+def _aligned(columns: Sequence[Mapping[Key, float]]) -> NDArray[np.float64]:
+    """One row per column over the same, sorted samples."""
+    keys = sorted(set().union(*columns))
+    rows = [[column.get(key, np.nan) for key in keys] for column in columns]
+    return np.array(rows, dtype=np.float64).reshape(len(columns), len(keys))
 
 
 def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> Estimate:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from interloq.data.columns import Rows, as_samples
 from interloq.errors import InputError
 from interloq.metrics.layout import LayoutCheck
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric
-from interloq.records import ById, Result, Sample
+from interloq.records import NO_SYSTEM, BySample, Key, Result, Sample, shown_key
 from interloq.registry import create, name_of, spec
 from interloq.signature import SampleFingerprint, signature
 
@@ -35,7 +36,10 @@ def evaluate_all(
     by_system: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[dict[str, Result]]:
-    """Several metrics in one pass: for each, results by system name, `""` being all samples together."""
+    """Several metrics in one pass: for each, results by system name, `""` being all samples together.
+
+    Samples without a system are `(none)` where others have one.
+    """
     if n_bootstrap < 0:
         raise InputError(f"n_bootstrap must not be negative, got {n_bootstrap}")
     built: list[Any] = [create(m, kind="metric") if isinstance(m, str) else m for m in metrics]
@@ -83,7 +87,7 @@ def percentile_interval(values: Array) -> tuple[float, float]:
 
 
 class _Scoring:
-    """All rows of all metrics, in the order of the ids, so that no result depends on the order of the input."""
+    """All rows of all metrics, in the order of ids and systems, so that no result depends on the input's order."""
 
     def __init__(
         self, metrics: Sequence[Any], samples: Iterable[Sample], progress: Callable[[int], None] | None
@@ -92,11 +96,11 @@ class _Scoring:
         self.ids: list[str] = []
         self.system_of: list[str] = []
         self.fingerprint, layout = SampleFingerprint(), LayoutCheck()
-        self.reasons: list[dict[str, str]] = [{} for _ in metrics]
+        self.reasons: list[dict[Key, str]] = [{} for _ in metrics]
         rows: list[list[Array]] = [[] for _ in metrics]
         for chunk in _chunks(samples):
             self.ids += [sample.id for sample in chunk]
-            self.system_of += [sample.system for sample in chunk]
+            self.system_of += [sys.intern(sample.system) for sample in chunk]
             self.fingerprint.add(chunk)
             layout.add(chunk)
             for metric, parts, reasons in zip(metrics, rows, self.reasons, strict=True):
@@ -107,28 +111,37 @@ class _Scoring:
         self._sort([np.concatenate(parts or [m.stats([])]) for m, parts in zip(metrics, rows, strict=True)])
 
     def _sort(self, rows: list[Array]) -> None:
-        order = sorted(range(len(self.ids)), key=self.ids.__getitem__)
+        order = sorted(range(len(self.ids)), key=lambda i: (self.ids[i], self.system_of[i]))
         self.ids = [self.ids[i] for i in order]
-        for first, second in zip(self.ids, self.ids[1:], strict=False):
-            if first == second:
-                raise InputError(f"duplicate sample id {first!r}", cure="give every sample its own id")
         self.system_of = [self.system_of[i] for i in order]
+        for first, second in pairwise(zip(self.ids, self.system_of, strict=True)):
+            if first == second:
+                raise InputError(
+                    f"duplicate sample {shown_key(first)}", cure="give every sample of a system its own id"
+                )
         self.rows = [part[order] for part in rows]
         self.kept = [self.kept[i] for i in order] if self.kept is not None else None
 
     def systems(self) -> list[str]:
-        return sorted(set(self.system_of) - {""})
+        """Those named; samples without one are a group of their own where others have one."""
+        found = set(self.system_of)
+        if "" in found and NO_SYSTEM in found:
+            raise InputError(
+                f"a system is called {NO_SYSTEM!r}, and other samples have no system", cure="rename the system"
+            )
+        return sorted(found - {""}) + ([NO_SYSTEM] if "" in found and len(found) > 1 else [])
 
     def result(self, i: int, system: str, n_bootstrap: int, seed: int) -> Result:
         metric, mask = self.metrics[i], self._mask(system)
         rows = self.rows[i][mask]
-        ids = [self.ids[j] for j in np.flatnonzero(mask)] if system else self.ids
+        ids, systems = ([all[j] for j in np.flatnonzero(mask)] for all in (self.ids, self.system_of))
         scored = ~np.isnan(rows).any(axis=1)
         kept = [self.kept[j] for j in np.flatnonzero(mask)[scored]] if self.kept is not None else []
         values = np.full(len(ids), np.nan)
         values[scored] = metric.value(rows[scored])
         value, ci = _verdict(metric, rows[scored], kept, n_bootstrap, seed)
-        reasons = {id: self.reasons[i][id] for id in ids if id in self.reasons[i]}
+        own = zip(ids, systems, strict=True)
+        reasons = {key: self.reasons[i][key] for key in own if key in self.reasons[i]}
         return Result(
             metric=spec(metric),
             value=value,
@@ -136,14 +149,15 @@ class _Scoring:
             n=int(scored.sum()),
             unscored=len(ids) - int(scored.sum()),
             signature=self._signature(metric, n_bootstrap, seed),
-            by_sample=ById(ids, values),
+            by_sample=BySample(ids, systems, values),
             reasons=reasons,
         )
 
     def _mask(self, system: str) -> NDArray[np.bool_]:
         if not system:
             return np.ones(len(self.ids), dtype=bool)
-        return np.array([name == system for name in self.system_of], dtype=bool)
+        own = "" if system == NO_SYSTEM and NO_SYSTEM not in self.system_of else system
+        return np.array([name == own for name in self.system_of], dtype=bool)
 
     def _signature(self, metric: Any, n_bootstrap: int, seed: int) -> str:
         facts: dict[str, object] = {"references": self.fingerprint.references(), "samples": self.fingerprint}
@@ -160,14 +174,14 @@ def _chunks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
         yield chunk
 
 
-def _scored(metric: Any, chunk: Sequence[Sample], reasons: dict[str, str]) -> Array:
+def _scored(metric: Any, chunk: Sequence[Sample], reasons: dict[Key, str]) -> Array:
     found = {i: why for i, sample in enumerate(chunk) if (why := metric.unscorable(sample))}
-    reasons.update({chunk[i].id: why for i, why in found.items()})
+    reasons.update({chunk[i].key: why for i, why in found.items()})
     good = [sample for i, sample in enumerate(chunk) if i not in found]
     stats = metric.stats(good)
     bad = np.isnan(stats).any(axis=1)
     if bad.any():
-        raise InputError(f"{name_of(metric)} left {good[int(bad.argmax())].id!r} unscored without a reason")
+        raise InputError(f"{name_of(metric)} left {shown_key(good[int(bad.argmax())].key)} unscored without a reason")
     rows = np.full((len(chunk), stats.shape[1]), np.nan)
     rows[[i for i in range(len(chunk)) if i not in found]] = stats
     return rows

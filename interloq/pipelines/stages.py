@@ -48,9 +48,9 @@ def _name(samples: Sequence[Sample], signature: str) -> str:
 
 
 def _whole(sample: Sample) -> str:
-    """All that a stage may look at; ratings and system it may not."""
+    """All that a stage may look at; ratings it may not."""
     references = [f"{r.text}\1{r.weight!r}\1{r.source}" for r in sample.references]
-    return "\0".join([sample.id, *(turn.text for turn in sample.context), "\2", sample.response, "\2", *references])
+    return "\0".join([*sample.key, *(turn.text for turn in sample.context), "\2", sample.response, "\2", *references])
 
 
 def _read(path: Path, samples: Sequence[Sample], signature: str) -> list[Sample] | None:
@@ -60,6 +60,6 @@ def _read(path: Path, samples: Sequence[Sample], signature: str) -> list[Sample]
         fits = bool(found) and header(path).get("signature") == signature
     except (InputError, OSError):
         return None
-    if not fits or [s.id for s in found] != [s.id for s in samples]:
+    if not fits or [s.key for s in found] != [s.key for s in samples]:
         return None
     return [replace(own, references=kept.references) for own, kept in zip(samples, found, strict=True)]

@@ -19,7 +19,7 @@ from statistics import fmean
 
 from interloq.data.jsonl import read
 from interloq.errors import InputError, SpecError
-from interloq.records import Rating, Reference, Sample
+from interloq.records import Key, Rating, Reference, Sample, shown_key
 from interloq.registry import Component
 from interloq.retrieve.leaks import is_original
 from interloq.signature import file_fingerprint, signature
@@ -29,7 +29,7 @@ UNKNOWN, GOLD = 0.0, 1.0  # weights without a vote
 
 @dataclass(frozen=True)
 class Human(Component):
-    ratings: str  # JSONL of ratings; `item` is <sample id>/<place of the reference, from 0>
+    ratings: str  # JSONL of ratings; `item` is <sample id>/<place of the reference, from 0>, `system` the sample's
     low: float = 1  # the worst and the best value of the scale
     high: float = 5
     aspect: str = "overall"
@@ -41,30 +41,33 @@ class Human(Component):
             raise SpecError(f"human: low must be below high, got {self.low} and {self.high}")
 
     def rate(self, samples: Sequence[Sample]) -> list[Sample]:
-        weights = self._weights
         return [
-            replace(sample, references=tuple(self._rated(r, weights.get(item)) for item, r in _items(sample)))
+            replace(sample, references=tuple(self._rated(r, self._weight(key, r)) for key, r in _items(sample)))
             for sample in samples
         ]
 
     def counts(self, samples: Sequence[Sample]) -> dict[str, int]:
         """How many references people have rated, and how many of the others are gold replies."""
-        weights = self._weights
-        unrated = [r for sample in samples for item, r in _items(sample) if item not in weights]
+        unrated = [r for sample in samples for key, r in _items(sample) if self._weight(key, r) is None]
         gold = sum(self._is_gold(r) for r in unrated)
         total = sum(len(sample.references) for sample in samples)
         return {"rated": total - len(unrated), "unrated_gold": gold, "unrated": len(unrated) - gold}
 
     def judged(self, sample: Sample) -> list[bool]:
         """Which references of a sample people have rated."""
-        return [item in self._weights for item, _ in _items(sample)]
+        return [self._weight(key, reference) is not None for key, reference in _items(sample)]
+
+    def used(self, sample: Sample) -> set[Key]:
+        """The rated items, by name and system, that are references of this sample."""
+        keys = {meant for (item, system), _ in _items(sample) for meant in ((item, system), (item, ""))}
+        return keys & self._weights.keys()
 
     def example(self) -> str:
         """One of the rated items, for messages."""
-        return min(self._weights)
+        return shown_key(min(self._weights))
 
     def items(self) -> int:
-        """How many references the file rates; more than `counts` finds means ratings of something else."""
+        """How many items the file rates; more than are `used` means ratings of something else."""
         return len(self._weights)
 
     def signature(self) -> str:
@@ -78,8 +81,27 @@ class Human(Component):
     def _is_gold(self, reference: Reference) -> bool:
         return self.gold and is_original(reference)
 
+    def _weight(self, key: Key, reference: Reference) -> float | None:
+        """What people gave a reference: those who named its system, and those who named none."""
+        weights, everyone = self._weights, (key[0], "")
+        if everyone in weights:
+            meant = self._meant.setdefault(key[0], reference.text)
+            if meant != reference.text:
+                raise InputError(
+                    f"the rating of {key[0]!r} names no system, and systems have different references there: "
+                    f"{meant!r:.60} and {reference.text!r:.60}",
+                    cure='add "system" to the rating',
+                    where=self.ratings,
+                )
+        return weights.get(key, weights.get(everyone))
+
     @cached_property
-    def _weights(self) -> Mapping[str, float]:
+    def _meant(self) -> dict[str, str]:
+        """Which text a rating without a system was of."""
+        return {}
+
+    @cached_property
+    def _weights(self) -> Mapping[Key, float]:
         return _weights(self.ratings, float(self.low), float(self.high), self.aspect)
 
     @cached_property
@@ -92,23 +114,24 @@ class Human(Component):
             ) from error
 
 
-def _items(sample: Sample) -> list[tuple[str, Reference]]:
-    return [(f"{sample.id}/{place}", reference) for place, reference in enumerate(sample.references)]
+def _items(sample: Sample) -> list[tuple[Key, Reference]]:
+    return [((f"{sample.id}/{place}", sample.system), reference) for place, reference in enumerate(sample.references)]
 
 
-def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[str, float]:
-    """Weights by item."""
-    votes: dict[str, list[Rating]] = {}
+def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[Key, float]:
+    """Weights by item and system; a vote that names no system counts for the item of each."""
+    votes: dict[Key, list[Rating]] = {}
     aspects = set()
     for rating in read(path, kind="ratings", strict=True):
         aspects.add(rating.aspect)
         if rating.aspect == aspect and rating.value is not None:
-            votes.setdefault(_item(rating, path, low, high), []).append(rating)
+            votes.setdefault((_item(rating, path, low, high), rating.system), []).append(rating)
     if not votes:
         raise InputError(
             f"no usable rating of aspect {aspect!r}", cure=f"rated aspects: {', '.join(sorted(aspects))}", where=path
         )
-    return {item: 2 * (_mean(given) - low) / (high - low) - 1 for item, given in votes.items()}
+    whole = {key: given + (votes.get((key[0], ""), []) if key[1] else []) for key, given in votes.items()}
+    return {key: 2 * (_mean(given) - low) / (high - low) - 1 for key, given in whole.items()}
 
 
 def _item(rating: Rating, path: str, low: float, high: float) -> str:

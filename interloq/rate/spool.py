@@ -16,7 +16,7 @@ import orjson
 from interloq.data.jsonl import SCHEMA, read, to_json
 from interloq.errors import InputError
 from interloq.rate.rater import BATCH, Rater
-from interloq.records import Sample
+from interloq.records import Sample, shown_key
 
 
 class Spool:
@@ -111,8 +111,10 @@ def _rated(rater: Rater, chunk: Sequence[Sample]) -> list[Sample]:
     """A rater from elsewhere may be wrong, and the next step could not tell."""
     rated = rater.rate(chunk)
     for before, after in zip(chunk, rated, strict=False):
-        if before.id != after.id or len(before.references) != len(after.references):
-            raise InputError(f"the rater gave back {after.id!r} with other references than {before.id!r} has")
+        if before.key != after.key or len(before.references) != len(after.references):
+            raise InputError(
+                f"the rater gave back {shown_key(after.key)} with other references than {shown_key(before.key)} has"
+            )
     if len(rated) != len(chunk):
         raise InputError(f"the rater gave back {len(rated)} of {len(chunk)} samples")
     return rated

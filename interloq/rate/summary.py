@@ -8,7 +8,7 @@ from typing import Any
 
 from interloq.errors import InputError
 from interloq.rate.rater import Rater
-from interloq.records import Sample
+from interloq.records import Key, Sample
 from interloq.retrieve.leaks import is_original
 
 
@@ -29,6 +29,7 @@ class Summary:
         self._means: dict[str, float] = {}  # sums of judged weights, by source
         self._samples: Counter[str] = Counter()
         self._own: Counter[str] = Counter()
+        self._used: set[Key] = set()
         self._example = ""
 
     def add(self, sample: Sample) -> None:
@@ -46,6 +47,7 @@ class Summary:
             self._means[source] = self._means.get(source, 0.0) + (reference.weight if is_judged else 0.0)
         if partial:
             self._own.update(self._rater.counts([sample]))
+            self._used |= self._rater.used(sample)
             self._example = self._example or (f"{sample.id}/0" if weights else "")
 
     def facts(self) -> dict[str, Any]:
@@ -55,7 +57,7 @@ class Summary:
         facts: dict[str, Any] = {**self._samples, "references": references, "sources": sources}
         if self._own:
             self._check()
-            facts |= {**self._own, "unknown_items": self._rater.items() - self._own["rated"]}
+            facts |= {**self._own, "unknown_items": self._rater.items() - len(self._used)}
         return facts
 
     def _source(self, name: str, row: Counter[str]) -> dict[str, Any]:
@@ -67,6 +69,6 @@ class Summary:
         if self._example and not self._own["rated"]:
             raise InputError(
                 f"none of the {self._rater.items():,} rated items is a reference of these samples: "
-                f"{self._rater.example()!r} was rated, {self._example!r} would be right",
+                f"{self._rater.example()} was rated, {self._example!r} would be right",
                 cure="an item is <sample id>/<place of the reference, from 0>",
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import Extremes
@@ -11,7 +11,7 @@ from interloq.meta.disagreements import Disagreements
 from interloq.meta.matrix import Matrix
 from interloq.meta.rank import Ranking
 from interloq.meta.table import MetaTable
-from interloq.records import Dialogue, Sample, Score
+from interloq.records import NO_SYSTEM, Dialogue, Key, Known, Sample, Score, shown_key
 from interloq.report import text
 from interloq.report.agreement import agreement
 from interloq.report.curves import Trained, model
@@ -34,7 +34,7 @@ class Evidence:
     samples: Sequence[Sample]
     scores: Sequence[Score]
     results: Sequence[SystemScore] = ()
-    judgments: Mapping[str, float] = field(default_factory=dict)  # people's mean by sample
+    judgments: Mapping[Key, float] = field(default_factory=dict)  # people's mean by sample
     table: MetaTable | None = None
     matrix: Matrix | None = None
     disagreements: Mapping[str, Disagreements] = field(default_factory=dict)  # by metric
@@ -54,11 +54,11 @@ def build(
     date: str = "",
 ) -> Page:
     """The page, whatever the order of samples and scores."""
-    samples = sorted(evidence.samples, key=lambda s: s.id)
+    samples = sorted(evidence.samples, key=lambda s: s.key)
     names = _names(evidence)
     ranked = {standing.system for ranking in evidence.rankings for standing in ranking.standings}
     marks = _marks({s.system for s in samples} | {r.system for r in evidence.results} | ranked)
-    results = complete(evidence.results, evidence.scores, {s.id: s.system for s in samples})
+    results = complete(evidence.results, evidence.scores)
     who = judges(samples, aspect)
     texts, scatters = _scatters(evidence, samples, names, marks)
     return Page(
@@ -87,20 +87,27 @@ def build(
     )
 
 
-def columns(scores: Iterable[Score]) -> dict[str, dict[str, float]]:
+def identified(scores: Iterable[Score], samples: Iterable[Sample]) -> list[Score]:
+    """Scores with their systems: one that names none is of the only sample with its id, where there is one."""
+    known = Known(sample.key for sample in samples)
+    keys = ((score, known.find(score.id, score.system)) for score in scores)
+    return [score if key in (None, score.key) else replace(score, system=key[1]) for score, key in keys]
+
+
+def columns(scores: Iterable[Score]) -> dict[str, dict[Key, float]]:
     """Scored values by metric and sample. A sample may be scored twice by a metric only with the same value."""
-    table: dict[str, dict[str, float]] = {}
-    seen: dict[tuple[str, str], float | None] = {}
+    table: dict[str, dict[Key, float]] = {}
+    seen: dict[tuple[str, Key], float | None] = {}
     for score in scores:
-        first = seen.setdefault((score.metric, score.id), score.value)
+        first = seen.setdefault((score.metric, score.key), score.value)
         if first != score.value:
             raise InputError(
-                f"{score.metric} gives {score.id!r} two different scores: {first} and {score.value}",
+                f"{score.metric} gives {shown_key(score.key)} two different scores: {first} and {score.value}",
                 cure="report on one run of a metric at a time",
             )
         column = table.setdefault(score.metric, {})
         if score.value is not None:
-            column[score.id] = score.value
+            column[score.key] = score.value
     return table
 
 
@@ -118,10 +125,9 @@ def _in_order(rankings: Sequence[Ranking], names: Mapping[str, Name]) -> list[Ra
 
 def _marks(systems: set[str]) -> dict[str, Mark]:
     """Each system its colour and shape; shapes move on every round, so 64 systems differ."""
-    order = [*sorted(systems - {""}), ""]
-    return {
-        system: Mark(system or "no system", i % COLOURS, (i + i // COLOURS) % SHAPES) for i, system in enumerate(order)
-    }
+    order = [*sorted(systems - {"", NO_SYSTEM}), NO_SYSTEM]
+    marks = {system: Mark(system, i % COLOURS, (i + i // COLOURS) % SHAPES) for i, system in enumerate(order)}
+    return {**marks, "": marks[NO_SYSTEM]}
 
 
 def _facts(
@@ -140,15 +146,13 @@ def _scatters(
     evidence: Evidence, samples: Sequence[Sample], names: Mapping[str, Name], marks: Mapping[str, Mark]
 ) -> tuple[tuple[tuple[str, str, str, str], ...], tuple[Scatter, ...]]:
     """The plots, and the texts of the samples drawn in any of them."""
-    judged = [
-        Drawn(s.id, s.system, s.response, evidence.judgments[s.id]) for s in samples if s.id in evidence.judgments
-    ]
+    judged = [Drawn(s.key, s.response, evidence.judgments[s.key]) for s in samples if s.key in evidence.judgments]
     if not judged:
         return (), ()
     scored = columns(evidence.scores)
-    used = {d.id for column in scored.values() for d in drawn(judged, column)}
-    shown = [s for s in samples if s.id in used]
-    index = {s.id: i for i, s in enumerate(shown)}
+    used = {d.key for column in scored.values() for d in drawn(judged, column)}
+    shown = [s for s in samples if s.key in used]
+    index = {s.key: i for i, s in enumerate(shown)}
     rows = {row.metric: row for row in evidence.table.rows} if evidence.table else {}
     plots = (scatter(n, rows.get(m), judged, scored.get(m, {}), marks, index) for m, n in names.items())
     return tuple(_texts(s) for s in shown), tuple(plots)
@@ -162,6 +166,6 @@ def _texts(sample: Sample) -> tuple[str, str, str, str]:
 def _readings(
     evidence: Evidence, samples: Sequence[Sample], names: Mapping[str, Name], marks: Mapping[str, Mark], aspect: str
 ) -> tuple[Reading, ...]:
-    by_id = {s.id: s for s in samples}
+    by_key = {s.key: s for s in samples}
     found = ((name, evidence.disagreements.get(metric)) for metric, name in names.items())
-    return tuple(reading(name, d, by_id, marks, aspect) for name, d in found if d and (d.over or d.under))
+    return tuple(reading(name, d, by_key, marks, aspect) for name, d in found if d and (d.over or d.under))

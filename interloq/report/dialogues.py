@@ -9,7 +9,7 @@ from typing import Literal
 from interloq.meta.dialogue_scores import DialogueScore, Extremes
 from interloq.meta.rank import Difference, Ranking, Standing
 from interloq.play.talk import troubles
-from interloq.records import Dialogue, Score
+from interloq.records import Dialogue, Key, Score
 from interloq.report import text
 from interloq.report.page import (
     DialogueCard,
@@ -114,23 +114,24 @@ def dialogue_readings(
 
 def _by_turn(
     scores: Iterable[Score], names: Mapping[str, Name], chosen: set[str]
-) -> dict[str, dict[str, tuple[str, str]]]:
+) -> dict[Key, dict[str, tuple[str, str]]]:
     """Sample → metric → what it scored, and why it did not."""
-    table: dict[str, dict[str, tuple[str, str]]] = {}
+    table: dict[Key, dict[str, tuple[str, str]]] = {}
     for score in scores:
         if score.metric in names and score.id.rpartition("#")[0] in chosen:
-            table.setdefault(score.id, {})[score.metric] = text.score(score.value), score.reason
-    return {id: {m: row[m] for m in names if m in row} for id, row in table.items()}
+            table.setdefault(score.key, {})[score.metric] = text.score(score.value), score.reason
+    return {key: {m: row[m] for m in names if m in row} for key, row in table.items()}
 
 
 def _card(
-    row: DialogueScore, dialogue: Dialogue, by_turn: Mapping[str, Mapping[str, tuple[str, str]]], metric: str
+    row: DialogueScore, dialogue: Dialogue, by_turn: Mapping[Key, Mapping[str, tuple[str, str]]], metric: str
 ) -> DialogueCard:
     noted = _noted(dialogue)
     turns = []
     for i, turn in enumerate(dialogue.turns):
-        scored = by_turn.get(f"{dialogue.id}#{i}", {})
-        own = dialogue.systems.get(turn.speaker, turn.speaker) == row.system
+        speaker = dialogue.systems.get(turn.speaker, turn.speaker)
+        scored = by_turn.get((f"{dialogue.id}#{i}", speaker), {})
+        own = speaker == row.system
         mine = own and (row.partner != row.system or turn.speaker == next(iter(dialogue.systems)))
         side: Literal["left", "right"] = "right" if mine else "left"
         turns.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from interloq.records import Sample, Score
+from interloq.records import NO_SYSTEM, Key, Sample, Score
 from interloq.report import text
 from interloq.report.page import Name, Notice
 from interloq.report.scores import SystemScore
@@ -75,7 +75,7 @@ def _few(samples: Sequence[Sample]) -> Iterator[Notice]:
 def _nameless(samples: Sequence[Sample]) -> Iterator[Notice]:
     nameless = sum(not sample.system for sample in samples)
     if 0 < nameless < len(samples):
-        said = f"{text.count(nameless, 'sample')} with no system: in no row of the score table, in everything else."
+        said = f"{text.count(nameless, 'sample')} with no system, shown as {NO_SYSTEM}."
         yield Notice("warning", said)
 
 
@@ -91,17 +91,17 @@ def _unscored(scores: Sequence[Score], names: Mapping[str, Name]) -> Iterator[No
 
 
 def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], names: Mapping[str, Name]) -> Iterator[Notice]:
-    known = {sample.id for sample in samples}
-    seen: dict[str, set[str]] = {metric: set() for metric in names}
+    known = {sample.key for sample in samples}
+    seen: dict[str, set[Key]] = {metric: set() for metric in names}
     for score in scores:
-        seen[score.metric].add(score.id)
+        seen[score.metric].add(score.key)
     strangers = set().union(*seen.values()) - known
     if strangers:
         yield Notice(
             "warning",
-            f"{text.count(len(strangers), 'scored id')} not among the samples; they count in the score table only.",
+            f"{text.count(len(strangers), 'scored sample')} not among the samples; they count in the score table only.",
         )
-    gaps = tuple((metric, text.count(len(known - ids), "sample")) for metric, ids in seen.items() if known - ids)
+    gaps = tuple((metric, text.count(len(known - keys), "sample")) for metric, keys in seen.items() if known - keys)
     if gaps:
         yield Notice("warning", "Some samples have no line in the score files.", gaps)
 

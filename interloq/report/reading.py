@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from interloq.meta.disagreements import Disagreement, Disagreements
-from interloq.records import Rating, Sample, Turn
+from interloq.records import Key, Rating, Sample, Turn
 from interloq.report import text
 from interloq.report.page import Bubble, Card, Mark, Name, RatingLine, Reading, ReferenceLine
 
@@ -14,9 +14,9 @@ RECENT = 3  # turns shown; the earlier ones are folded
 
 
 def reading(
-    name: Name, found: Disagreements, samples: Mapping[str, Sample], marks: Mapping[str, Mark], aspect: str
+    name: Name, found: Disagreements, samples: Mapping[Key, Sample], marks: Mapping[str, Mark], aspect: str
 ) -> Reading:
-    over, under = (tuple(_card(d, samples[d.id], marks, aspect) for d in side) for side in (found.over, found.under))
+    over, under = (tuple(_card(d, samples[d.key], marks, aspect) for d in side) for side in (found.over, found.under))
     return Reading(name, over, under, f"{found.n:,}")
 
 

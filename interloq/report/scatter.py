@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from interloq.meta.table import COEFFICIENTS, MetricRow
+from interloq.records import NO_SYSTEM, Key
 from interloq.report import text
 from interloq.report.agreement import LABELS
 from interloq.report.page import Mark, Name, Point, PointGroup, Scatter, Tick
@@ -24,35 +25,34 @@ NUDGE = 0.016  # at most this share of the axis
 class Drawn:
     """What is drawn of a sample, whatever the metric."""
 
-    id: str
-    system: str
+    key: Key
     response: str
     judgment: float
 
 
-def drawn(samples: Sequence[Drawn], score_of: Mapping[str, float]) -> list[Drawn]:
+def drawn(samples: Sequence[Drawn], score_of: Mapping[Key, float]) -> list[Drawn]:
     """The samples with a score, thinned to MOST by a hash of their ids: the same ones whatever the order."""
-    scored = [sample for sample in samples if sample.id in score_of]
-    chosen = sorted(scored, key=lambda s: fingerprint(s.id))[:MOST] if len(scored) > MOST else scored
-    return sorted(chosen, key=lambda s: s.id)
+    scored = [sample for sample in samples if sample.key in score_of]
+    chosen = sorted(scored, key=lambda s: _hash(s.key))[:MOST] if len(scored) > MOST else scored
+    return sorted(chosen, key=lambda s: s.key)
 
 
 def scatter(
     name: Name,
     row: MetricRow | None,
     samples: Sequence[Drawn],
-    score_of: Mapping[str, float],
+    score_of: Mapping[Key, float],
     marks: Mapping[str, Mark],
-    index: Mapping[str, int],
+    index: Mapping[Key, int],
 ) -> Scatter:
     """`index` says where a sample stands among the page's texts."""
-    points, scored = drawn(samples, score_of), sum(sample.id in score_of for sample in samples)
+    points, scored = drawn(samples, score_of), sum(sample.key in score_of for sample in samples)
     x = scale((s.judgment for s in points), about=6)
-    y = scale((score_of[s.id] for s in points), about=5)
+    y = scale((score_of[s.key] for s in points), about=5)
     nudge = _nudge(points, score_of, x, y)
     groups: dict[str, list[Point]] = {}
     for sample in points:
-        groups.setdefault(sample.system, []).append(_point(sample, score_of[sample.id], name, x, y, nudge, index))
+        groups.setdefault(sample.key[1], []).append(_point(sample, score_of[sample.key], name, x, y, nudge, index))
     return Scatter(
         metric=name,
         groups=tuple(PointGroup(marks[system], tuple(groups[system])) for system in sorted(groups)),
@@ -64,21 +64,22 @@ def scatter(
 
 
 def _point(
-    sample: Drawn, score: float, name: Name, x: Scale, y: Scale, nudge: float, index: Mapping[str, int]
+    sample: Drawn, score: float, name: Name, x: Scale, y: Scale, nudge: float, index: Mapping[Key, int]
 ) -> Point:
     values = f"judged {text.number(sample.judgment, 2)}, {name.head} {text.score(score)}"
     return Point(
-        index=index[sample.id],
-        x=x.at(sample.judgment + nudge * _direction(sample.id), LEFT, RIGHT),
+        index=index[sample.key],
+        x=x.at(sample.judgment + nudge * _direction(sample.key), LEFT, RIGHT),
         y=y.at(score, BOTTOM, TOP),
-        title=f"{sample.id} · {sample.system or 'no system'}\n{values}\n{text.cut(sample.response, 60)}",
+        title=f"{sample.key[0]} · {sample.key[1] or NO_SYSTEM}\n{values}\n{text.cut(sample.response, 60)}",
     )
 
 
-def _nudge(points: Sequence[Drawn], score_of: Mapping[str, float], x: Scale, y: Scale) -> float:
+def _nudge(points: Sequence[Drawn], score_of: Mapping[Key, float], x: Scale, y: Scale) -> float:
     """How far points move sideways so that equal ones can be seen; 0 where few hide one another."""
     places = {
-        (float(x.at(s.judgment, LEFT, RIGHT)) // CELL, float(y.at(score_of[s.id], BOTTOM, TOP)) // CELL) for s in points
+        (float(x.at(s.judgment, LEFT, RIGHT)) // CELL, float(y.at(score_of[s.key], BOTTOM, TOP)) // CELL)
+        for s in points
     }
     if len(points) - len(places) <= CROWDED * len(points):
         return 0.0
@@ -86,9 +87,13 @@ def _nudge(points: Sequence[Drawn], score_of: Mapping[str, float], x: Scale, y: 
     return min(NUDGE * (x.high - x.low), 0.3 * min(gaps, default=1.0))
 
 
-def _direction(id: str) -> float:
+def _direction(key: Key) -> float:
     """From −1 to 1, the same for a sample in every report."""
-    return int(fingerprint(id), 16) / 2**63 - 1
+    return int(_hash(key), 16) / 2**63 - 1
+
+
+def _hash(key: Key) -> str:
+    return fingerprint(*filter(None, key))
 
 
 def _caption(row: MetricRow | None, n: int) -> str:

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from interloq.errors import InputError
-from interloq.records import Score
+from interloq.records import NO_SYSTEM, Key, Score
 from interloq.report import text
 from interloq.report.page import Bar, Mark, MetricScores, Name, ScoreRow
 from interloq.report.scale import Scale, scale
@@ -61,23 +61,22 @@ def _number(value: float | None) -> float:
     return float("nan") if value is None else float(value)
 
 
-def complete(
-    results: Iterable[SystemScore], scores: Sequence[Score], system_of: Mapping[str, str]
-) -> list[SystemScore]:
+def complete(results: Iterable[SystemScore], scores: Sequence[Score]) -> list[SystemScore]:
     """Results from headers; where these have none, or several that differ, the mean of sample scores."""
     told: dict[tuple[str, str], set[SystemScore]] = {}
     for result in results:
         told.setdefault((result.metric, result.system), set()).add(result)
-    means = {(mean.metric, mean.system): mean for mean in _means(scores, system_of)}
+    means = {(mean.metric, mean.system): mean for mean in _means(scores)}
     clear = {key: found.pop() for key, found in told.items() if len(found) == 1 or key not in means}
     return [*clear.values(), *(mean for key, mean in means.items() if key not in clear)]
 
 
-def _means(scores: Sequence[Score], system_of: Mapping[str, str]) -> Iterator[SystemScore]:
-    groups: dict[tuple[str, str], dict[str, float | None]] = {}
+def _means(scores: Sequence[Score]) -> Iterator[SystemScore]:
+    groups: dict[tuple[str, str], dict[Key, float | None]] = {}
+    mixed = any(score.system for score in scores)
     for score in scores:
-        for system in {"", system_of.get(score.id) or score.system}:
-            groups.setdefault((score.metric, system), {})[score.id] = score.value
+        for system in {"", score.system or (NO_SYSTEM if mixed else "")}:
+            groups.setdefault((score.metric, system), {})[score.key] = score.value
     for (metric, system), values in sorted(groups.items()):
         yield _mean(metric, system, list(values.values()))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import by_id
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -84,7 +85,7 @@ def test_the_parts_make_up_the_score(text: str, reply: str, references: list[Ref
     assert is_explained(metric)
     if metric.unscorable(sample):
         return
-    explained, score = explain(metric, sample), evaluate(metric, [sample]).by_sample["x"]
+    explained, score = explain(metric, sample), by_id(evaluate(metric, [sample]).by_sample)["x"]
     assert explained.score == score
     assert product(explained) == pytest.approx(score, abs=1e-9)
     for order in explained.orders:
@@ -197,7 +198,7 @@ def test_a_pipeline_is_explained_with_the_weights_it_gives(
     assert [row["weight"] for row in facts["references"]] == [0.2, 0.35, -0.4]
     assert facts["largest_weight"] == 0.35
     (rated,) = Halving().rated([SAMPLE])
-    assert facts["score"] == evaluate("delta_bleu(order=1)", [rated]).by_sample["c1/bot"]
+    assert facts["score"] == by_id(evaluate("delta_bleu(order=1)", [rated]).by_sample)["c1/bot"]
     registry._registered.cache_clear()
 
 

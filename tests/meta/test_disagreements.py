@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from interloq import InputError
 from interloq.meta.disagreements import disagreements
+from interloq.records import Key
 
 PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30)
 
@@ -18,10 +19,15 @@ def _percentile(value: float, values: list[float]) -> float:
     return 100 * (below + ties / 2) / len(values)
 
 
-def _mappings(pairs: list[tuple[int, int]]) -> tuple[dict[str, float], dict[str, float]]:
-    return {f"{i:02}": float(a) for i, (a, _) in enumerate(pairs)}, {
-        f"{i:02}": float(b) for i, (_, b) in enumerate(pairs)
-    }
+def _mappings(pairs: list[tuple[int, int]]) -> tuple[dict[Key, float], dict[Key, float]]:
+    """Of samples that some have by their ids, some by their systems."""
+    keys = [(f"{i // 2:02}", f"{i % 2}") for i in range(len(pairs))]
+    first, second = ({key: float(pair[j]) for key, pair in zip(keys, pairs, strict=True)} for j in (0, 1))
+    return first, second
+
+
+def _keyed(values: dict[str, float]) -> dict[Key, float]:
+    return {(id, ""): value for id, value in values.items()}
 
 
 @given(PAIRS, st.integers(0, 12))
@@ -34,11 +40,11 @@ def test_the_worst_are_those_a_full_sort_puts_first(pairs: list[tuple[int, int]]
     }
     over = sorted((id for id in gaps if gaps[id] > 1e-9), key=lambda i: (-round(gaps[i], 6), i))
     under = sorted((id for id in gaps if gaps[id] < -1e-9), key=lambda i: (round(gaps[i], 6), i))
-    assert [d.id for d in found.over] == over[: worst - worst // 2]
-    assert [d.id for d in found.under] == under[: worst // 2]
+    assert [d.key for d in found.over] == over[: worst - worst // 2]
+    assert [d.key for d in found.under] == under[: worst // 2]
     for d in (*found.over, *found.under):
-        assert d.difference == pytest.approx(gaps[d.id])
-        assert (d.score, d.judgment) == (scores[d.id], judgments[d.id])
+        assert d.difference == pytest.approx(gaps[d.key])
+        assert (d.score, d.judgment) == (scores[d.key], judgments[d.key])
 
 
 @given(PAIRS, st.randoms())
@@ -52,20 +58,20 @@ def test_the_order_of_samples_does_not_matter(pairs: list[tuple[int, int]], shuf
 def test_only_samples_with_both_count() -> None:
     scores = {"a": 1.0, "b": 2.0, "c": 3.0, "only scored": 9.0, "unscored": float("nan")}
     judgments = {"a": 3.0, "b": 2.0, "c": 1.0, "only judged": 5.0, "unscored": 4.0}
-    found = disagreements(scores, judgments)
+    found = disagreements(_keyed(scores), _keyed(judgments))
     assert found.n == 3
-    assert [(d.id, round(d.difference)) for d in found.over] == [("c", 67)]
-    assert [(d.id, round(d.difference)) for d in found.under] == [("a", -67)]
+    assert [(d.key[0], round(d.difference)) for d in found.over] == [("c", 67)]
+    assert [(d.key[0], round(d.difference)) for d in found.under] == [("a", -67)]
 
 
 def test_a_monotone_metric_disagrees_nowhere() -> None:
-    judgments = {str(i): float(i) for i in range(10)}
+    judgments = _keyed({str(i): float(i) for i in range(10)})
     found = disagreements({id: value**3 for id, value in judgments.items()}, judgments)
     assert (found.over, found.under, found.n) == ((), (), 10)
 
 
 def test_a_metric_that_counts_downwards_is_turned_round() -> None:
-    judgments = {name: float(i) for i, name in enumerate("abcde")}
+    judgments = _keyed({name: float(i) for i, name in enumerate("abcde")})
     found = disagreements({name: -value for name, value in judgments.items()}, judgments, lower_is_better=True)
     assert (found.over, found.under, found.n) == ((), (), 5)
 

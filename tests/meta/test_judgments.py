@@ -22,7 +22,7 @@ def test_everything_is_sorted_counted_and_averaged() -> None:
         rated("d"),
     ]
     found = collect(samples)
-    assert (found.ids, found.systems) == (("a", "b", "c", "d"), ("one", "two", "", ""))
+    assert found.keys == (("a", "one"), ("b", "two"), ("c", ""), ("d", ""))
     assert found.annotators == ("ann", "bob")
     np.testing.assert_array_equal(found.mean(), [5.0, 3.0, 1.0, np.nan])
     np.testing.assert_array_equal(found.of(0), [5.0, 4.0, np.nan, np.nan])
@@ -118,7 +118,7 @@ def test_turns_do_not_run_together() -> None:
         ([rated("1", Rating(1.0, aspect="fluency"))], "overall", "", "rated aspects: fluency"),
         ([rated("1", Rating(None, "a"))], "overall", "", "no usable ratings of 'overall': 1 are 'not applicable'"),
         ([rated("1", Rating(1.0, "a"))], "overall", "judge", "by people of role 'judge'"),
-        ([rated("1", Rating(1.0)), rated("1", Rating(2.0))], "overall", "", "duplicate sample id '1'"),
+        ([rated("1", Rating(1.0)), rated("1", Rating(2.0))], "overall", "", "duplicate sample '1'"),
         ([], "overall", "", "none of 0 samples has ratings"),
     ],
 )

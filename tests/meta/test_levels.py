@@ -156,8 +156,8 @@ def test_samples_of_no_system_are_left_out_and_counted() -> None:
     stray = Sample("zz", "context 0", "r", ratings=[Rating(1.0)])
     samples = [
         Sample(id, f"{c}", "r", system=system, ratings=[Rating(float(mean))])
-        for id, c, system, mean in zip(
-            judgments.ids, judgments.contexts, judgments.systems, judgments.mean(), strict=True
+        for (id, _), c, system, mean in zip(
+            judgments.keys, judgments.contexts, judgments.systems, judgments.mean(), strict=True
         )
     ]
     more = collect([*samples, stray])
@@ -256,7 +256,7 @@ def test_small_contexts_are_counted() -> None:
     more = [Sample(f"x{i}", "another", "r", ratings=[Rating(1.0)]) for i in range(2)]
     samples = [
         Sample(id, f"{c}", "r", ratings=[Rating(float(m))])
-        for id, c, m in zip(judgments.ids, judgments.contexts, judgments.mean(), strict=True)
+        for (id, _), c, m in zip(judgments.keys, judgments.contexts, judgments.mean(), strict=True)
     ]
     contexts = level("sample", collect([*samples, *more]))
     assert isinstance(contexts, Contexts)

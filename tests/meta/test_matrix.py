@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from interloq.meta.matrix import FEWEST, spearman_matrix
+from interloq.records import Key
 
 VALUES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=FEWEST, max_size=40)
 
 
-def _columns(pairs: list[tuple[int, int]]) -> dict[str, dict[str, float]]:
-    return {name: {str(i): float(pair[j]) for i, pair in enumerate(pairs)} for j, name in enumerate("ab")}
+def _columns(pairs: list[tuple[int, int]]) -> dict[str, dict[Key, float]]:
+    return {name: {(str(i), ""): float(pair[j]) for i, pair in enumerate(pairs)} for j, name in enumerate("ab")}
 
 
 @given(VALUES)
@@ -43,11 +44,11 @@ def test_neither_the_order_of_samples_nor_the_side_matters(
 
 
 def test_pairs_and_all_count_different_samples() -> None:
-    ids = [str(i) for i in range(6)]
+    keys = [(str(i), "") for i in range(6)]
     columns = {
-        "full": dict(zip(ids, [1.0, 2, 3, 4, 5, 6], strict=True)),
-        "gap": dict(zip(ids, [2.0, 1, float("nan"), 3, 5, 4], strict=True)),
-        "short": {"0": 4.0, "1": 3.0, "3": 2.0, "4": 1.0},
+        "full": dict(zip(keys, [1.0, 2, 3, 4, 5, 6], strict=True)),
+        "gap": dict(zip(keys, [2.0, 1, float("nan"), 3, 5, 4], strict=True)),
+        "short": {keys[0]: 4.0, keys[1]: 3.0, keys[3]: 2.0, keys[4]: 1.0},
     }
     pairs, complete = spearman_matrix(columns), spearman_matrix(columns, over="all")
     assert [[cell.n for cell in row] for row in pairs.cells] == [[6, 5, 4], [5, 5, 4], [4, 4, 4]]
@@ -57,7 +58,8 @@ def test_pairs_and_all_count_different_samples() -> None:
 
 
 def test_two_samples_are_too_few_for_a_number() -> None:
-    cell = spearman_matrix({"a": {"1": 0.0, "2": 1.0}, "b": {"1": 0.0, "2": 1.0, "3": 2.0}}).cells[0][1]
+    columns = {name: {(id, ""): float(id) for id in ids} for name, ids in (("a", "12"), ("b", "123"))}
+    cell = spearman_matrix(columns).cells[0][1]
     assert math.isnan(cell.value)
     assert "fewer than 3" in cell.note
     assert cell.n == 2

@@ -154,7 +154,7 @@ def test_scores_of_other_samples(files: Path, capsys: pytest.CaptureFixture[str]
     write(files / "stray.jsonl", [Score(f"x{i}", "m", 0.5) for i in range(4)], kind="scores")
     code, _, err = run(capsys, "stray.jsonl", "--samples", "samples.jsonl")
     assert code == 2
-    assert "scores have ids like 'x0', samples like '1'" in err
+    assert "score 1 is of 'x0', sample 1 is '1' of 's1'" in err
     code, out, _ = run(capsys, "stray.jsonl", "one.jsonl", "--samples", "samples.jsonl")
     assert code == 0
     assert "note: m: scores without a sample, not used: 4, for example 'x0'" in out

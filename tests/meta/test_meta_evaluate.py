@@ -286,7 +286,7 @@ def test_scores_given_twice() -> None:
     scores = scored(samples, m=follow(samples, 1.0, 1))
     once = meta_evaluate(scores, samples, n_bootstrap=0)
     assert meta_evaluate([*scores, *scores], samples, n_bootstrap=0) == once
-    with pytest.raises(InputError, match="m scored sample '00/0' twice"):
+    with pytest.raises(InputError, match="m scored sample '00/0' of 's0' twice"):
         meta_evaluate([*scores, replace(scores[0], value=99.0)], samples)
 
 
@@ -299,7 +299,7 @@ def test_scores_given_twice() -> None:
         ({"adjust": "bonferroni"}, "cannot adjust p-values by 'bonferroni'"),
         ({"by": "item"}, "cannot correlate by 'item'"),
         ({"scores": []}, "there are no scores"),
-        ({"scores": [Score("other", "m", 1.0)]}, "scores have ids like 'other', samples like '00/0'"),
+        ({"scores": [Score("other", "m", 1.0)]}, "score 1 is of 'other', sample 1 is '00/0' of 's0'"),
         ({"scores": [Score("00/0", "m", math.inf)]}, "m scored sample '00/0' inf"),
     ],
 )

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import by_id
 from made_lm import tiny_bert
 from made_ruber import FILLERS, TOPICS, random_scorer, topic_pairs
 
@@ -55,9 +56,9 @@ def test_odd_samples(model: Path) -> None:
         Sample("unknown", ["日本"], "🙂"),
     ]
     result = evaluate(BertRuber(str(model)), samples)
-    assert dict(result.reasons) == {"alone": "no context", "blank": "no context"}
-    assert result.by_sample["empty"] == 0
-    assert all(0 < result.by_sample[id] < 1 for id in ("long", "unknown"))
+    assert by_id(result.reasons) == {"alone": "no context", "blank": "no context"}
+    assert by_id(result.by_sample)["empty"] == 0
+    assert all(0 < by_id(result.by_sample)[id] < 1 for id in ("long", "unknown"))
 
 
 def test_the_signature_names_scorer_and_encoder(model: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from conftest import by_id
 from hypothesis import given
 from hypothesis import strategies as st
 from made_lm import tiny_bert, tiny_lm
@@ -99,11 +100,11 @@ def test_adequacy_of_odd_replies(bert: Path) -> None:
         Sample("nothing", ["hi"], " ", [""]),
     ]
     result = evaluate(free, samples)
-    assert dict(result.reasons) == {"alone": "no context", "blank": "no context"}
-    assert [result.by_sample[id] for id in ("empty", "nothing")] == [0, 0]
+    assert by_id(result.reasons) == {"alone": "no context", "blank": "no context"}
+    assert [by_id(result.by_sample)[id] for id in ("empty", "nothing")] == [0, 0]
     result = evaluate(referenced, samples)
-    assert dict(result.reasons) == {"alone": "no references", "blank": "no references"}
-    assert [result.by_sample[id] for id in ("empty", "nothing")] == [0, 0]
+    assert by_id(result.reasons) == {"alone": "no references", "blank": "no references"}
+    assert [by_id(result.by_sample)[id] for id in ("empty", "nothing")] == [0, 0]
     assert math.isnan(evaluate(free, []).value)
 
 
@@ -168,10 +169,10 @@ def test_fluency_of_odd_replies(lm: Path) -> None:
         Sample("nothing", ["hi"], "", [""]),
     ]
     result = evaluate(DeepFm(str(lm)), samples)
-    assert dict(result.reasons) == {"alone": "no context", "empty": "empty reply", "nothing": "empty reply"}
+    assert by_id(result.reasons) == {"alone": "no context", "empty": "empty reply", "nothing": "empty reply"}
     result = evaluate(DeepFm(str(lm), "referenced"), samples)
-    assert dict(result.reasons) == {"alone": "no references"}
-    assert [result.by_sample[id] for id in ("empty", "equal", "no text", "nothing")] == [0, 1, 0, 0]
+    assert by_id(result.reasons) == {"alone": "no references"}
+    assert [by_id(result.by_sample)[id] for id in ("empty", "equal", "no text", "nothing")] == [0, 1, 0, 0]
 
 
 def test_an_encoder_is_no_language_model(bert: Path) -> None:
@@ -258,7 +259,7 @@ def test_what_one_part_cannot_score_is_left_out_of_the_quantiles() -> None:
     pairs: list[tuple[Any, Any]] = [(1, 5), (2, 6), (3, 7)]
     plain = evaluate(AmFm(Said(0), Said(1)), said(*pairs))
     result = evaluate(AmFm(Said(0), Said(1)), said(*pairs, ("n/a", -99), (-99, "n/a")))
-    assert dict(result.reasons) == {"003": "no score 0", "004": "no score 1"}
+    assert by_id(result.reasons) == {"003": "no score 0", "004": "no score 1"}
     assert result.value == plain.value
     assert result.signature.split("|fitted:")[1] == plain.signature.split("|fitted:")[1]
 

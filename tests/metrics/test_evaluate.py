@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from conftest import by_id
 
 from interloq import InputError, Reference, Sample, create, evaluate, evaluate_all, from_columns
 from interloq.metrics import evaluate as module
@@ -36,9 +37,9 @@ def given(values: Sequence[object], **fields: str) -> list[Sample]:
 def test_result_counts_what_is_unscored_and_why() -> None:
     result = evaluate(Given(), given([1, "none", 3]))
     assert (result.value, result.ci, result.n, result.unscored) == (2.0, None, 2, 1)
-    assert result.by_sample["00000"] == 1.0
-    assert math.isnan(result.by_sample["00001"])
-    assert result.reasons == {"00001": "asked not to"}
+    assert by_id(result.by_sample)["00000"] == 1.0
+    assert math.isnan(by_id(result.by_sample)["00001"])
+    assert by_id(result.reasons) == {"00001": "asked not to"}
 
 
 def test_nothing_scored_is_nan_not_zero() -> None:
@@ -110,7 +111,7 @@ def test_the_signature_knows_the_samples(samples: list[Sample]) -> None:
 
 
 def test_duplicate_ids_and_bad_arguments_are_refused(samples: list[Sample]) -> None:
-    with pytest.raises(InputError, match="duplicate sample id '1'"):
+    with pytest.raises(InputError, match=r"duplicate sample '1' of 'good'"):
         evaluate("bleu", [*samples, samples[0]])
     with pytest.raises(InputError, match="must not be negative"):
         evaluate("bleu", samples, n_bootstrap=-1)

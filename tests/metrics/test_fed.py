@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from conftest import by_id
 from made_lm import tiny_lm
 from made_seq2seq import tiny_seq2seq
 
@@ -118,7 +119,7 @@ def test_perplexity_by_hand(words: str) -> None:
     assert result.value == pytest.approx(math.exp((2 * 3 + 1) / 3)), "over tokens, not over replies"
     assert scores(Perplexity("x", context=False), samples) == pytest.approx([math.e, math.e])
     in_nats = evaluate(Perplexity("x", log=True), samples)
-    assert dict(in_nats.by_sample) == {"a": 3, "b": 1}
+    assert by_id(in_nats.by_sample) == {"a": 3, "b": 1}
     assert in_nats.value == pytest.approx(7 / 3)
 
 
@@ -234,9 +235,9 @@ def test_odd_samples(lm: Path, name: str) -> None:
         Sample("many turns", ["no idea"] * 400, "sorry ."),
     ]
     result = evaluate(metric, samples)
-    assert dict(result.reasons) == {"blank": "empty reply", "empty": "empty reply"}
-    assert result.by_sample["alone"] == pytest.approx(result.by_sample["blank context"], abs=1e-5)
-    assert all(math.isfinite(result.by_sample[id]) for id in ("alone", "long", "many turns"))
+    assert by_id(result.reasons) == {"blank": "empty reply", "empty": "empty reply"}
+    assert by_id(result.by_sample)["alone"] == pytest.approx(by_id(result.by_sample)["blank context"], abs=1e-5)
+    assert all(math.isfinite(by_id(result.by_sample)[id]) for id in ("alone", "long", "many turns"))
     assert math.isnan(evaluate(metric, []).value)
 
 

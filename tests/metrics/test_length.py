@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from conftest import by_id
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,5 +23,5 @@ def test_is_the_mean_number_of_tokens(name: str, texts: list[str]) -> None:
 
 def test_an_empty_reply_has_length_0_and_counts() -> None:
     result = evaluate("length", [Sample("1", (), ""), Sample("2", (), "Well, no.")])
-    assert dict(result.by_sample) == {"1": 0, "2": 4}
+    assert by_id(result.by_sample) == {"1": 0, "2": 4}
     assert result.value == 2

@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from conftest import by_id
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.translate.nist_score import corpus_nist
@@ -112,7 +113,7 @@ def test_weights_come_from_the_whole_set_not_from_one_sample() -> None:
     pairs: Pairs = [(["a"], [["a"]]), (["b"], [["b", "a", "c"]])]
     alone, together = evaluate("nist(order=1)", samples_of(pairs[:1])), evaluate("nist(order=1)", samples_of(pairs))
     assert alone.value == 0.0  # a certain word carries no information
-    assert together.by_sample["0"] == pytest.approx(math.log2(4 / 2))
+    assert by_id(together.by_sample)["0"] == pytest.approx(math.log2(4 / 2))
 
 
 def test_unfitted_is_refused() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from conftest import missing
+from conftest import by_id, missing
 from made_lm import tiny_bert, tiny_lm, word_tokenizer
 from safetensors.torch import load_file, save_file
 
@@ -84,9 +84,9 @@ def test_odd_samples(bert: Path) -> None:
         Sample("unknown", ["日"], "🙂🙂"),
     ]
     result = evaluate(Nsp(str(bert)), samples)
-    assert dict(result.reasons) == {"alone": "no context", "blank": "no context"}
-    assert result.by_sample["empty"] == 0
-    assert all(0 < result.by_sample[id] < 1 for id in ("long", "unknown"))
+    assert by_id(result.reasons) == {"alone": "no context", "blank": "no context"}
+    assert by_id(result.by_sample)["empty"] == 0
+    assert all(0 < by_id(result.by_sample)[id] < 1 for id in ("long", "unknown"))
 
 
 def test_the_signature_names_the_weights(bert: Path, tmp_path: Path) -> None:

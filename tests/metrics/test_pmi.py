@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import by_id
 from made_lm import tiny_lm
 
 from interloq import Sample, create, evaluate
@@ -46,8 +47,8 @@ def test_it_is_what_the_context_takes_off_the_surprise(lm: str, layout: str) -> 
 def test_the_sum_is_of_all_tokens(lm: str) -> None:
     both = [evaluate(Pmi(lm, over), CHAT).by_sample for over in ("mean", "sum")]
     _, tokens = Pmi(lm)._scored([()] * len(CHAT), [sample.response for sample in CHAT])
-    assert [both[1][s.id] for s in CHAT] == pytest.approx(
-        [both[0][s.id] * n for s, n in zip(CHAT, tokens, strict=True)]
+    assert [both[1][s.key] for s in CHAT] == pytest.approx(
+        [both[0][s.key] * n for s, n in zip(CHAT, tokens, strict=True)]
     )
 
 
@@ -55,7 +56,7 @@ def test_turns_from_the_end_are_read(lm: str) -> None:
     short = [Sample(sample.id, sample.context[-2:], sample.response) for sample in CHAT]
     found, expected = evaluate(Pmi(lm, turns=2), CHAT).by_sample, evaluate(Pmi(lm), short).by_sample
     assert dict(found) == pytest.approx(dict(expected), abs=1e-6)
-    assert found["c"] != pytest.approx(evaluate(Pmi(lm), CHAT).by_sample["c"], abs=1e-6)
+    assert found["c", ""] != pytest.approx(by_id(evaluate(Pmi(lm), CHAT).by_sample)["c"], abs=1e-6)
 
 
 def test_what_cannot_be_scored(lm: str) -> None:
@@ -66,7 +67,7 @@ def test_what_cannot_be_scored(lm: str) -> None:
         CHAT[0],
     ]
     result = evaluate(Pmi(lm), samples)
-    assert result.reasons == {"none": "no context", "blank": "no context", "empty": "empty reply"}
+    assert by_id(result.reasons) == {"none": "no context", "blank": "no context", "empty": "empty reply"}
     assert result.value == pytest.approx(evaluate(Pmi(lm), CHAT[:1]).value, abs=1e-6)
     assert np.isnan(Pmi(lm).stats(samples)[:3]).any(axis=1).all()
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from conftest import by_id
 from hypothesis import given
 from hypothesis import strategies as st
 from made_ruber import random_scorer, topic_pieces
@@ -142,15 +143,15 @@ def test_blends_lie_in_order(scores: list[tuple[float, float]]) -> None:
 @pytest.mark.parametrize("blend", ["arithmetic", "geometric", "min", "max"])
 def test_one_sample_and_equal_scores_are_in_the_middle(blend: Any) -> None:
     metric = Ruber(Given(0), Given(1), blend)
-    assert evaluate(metric, given_samples((3, -1))).by_sample == {"000": 0.5}
+    assert by_id(evaluate(metric, given_samples((3, -1))).by_sample) == {"000": 0.5}
     assert set(evaluate(metric, given_samples((3, -1), (3, -1), (3, -1))).by_sample.values()) == {0.5}
 
 
 def test_what_a_part_cannot_score_is_unscored_and_moves_no_range() -> None:
     samples = given_samples((1, 1), (2, 3), ("n/a", 99), (-99, "n/a"), ("n/a", "n/a"))
     result = evaluate(Ruber(Given(0), Given(1)), samples)
-    assert dict(result.reasons) == {"002": "no score 0", "003": "no score 1", "004": "no score 0"}
-    assert [result.by_sample[id] for id in ("000", "001")] == [0, 1]
+    assert by_id(result.reasons) == {"002": "no score 0", "003": "no score 1", "004": "no score 0"}
+    assert [by_id(result.by_sample)[id] for id in ("000", "001")] == [0, 1]
     assert result.unscored == 3
     assert all(math.isnan(result.by_sample[id]) for id in result.reasons)
 
@@ -255,7 +256,7 @@ def test_the_last_turn_and_the_reply_are_scored(model: Path) -> None:
     result = evaluate(RuberUnreferenced(str(model)), samples)
     for sample in samples:
         alone = scorer.scores([sample.context[-1].text], [sample.response])
-        assert result.by_sample[sample.id] == alone[0]
+        assert by_id(result.by_sample)[sample.id] == alone[0]
     earlier = [dataclasses.replace(s, context=(*chat(1)[0].context[:1], s.context[-1])) for s in samples]
     assert dict(evaluate(RuberUnreferenced(str(model)), earlier).by_sample) == dict(result.by_sample)
     assert len(set(result.by_sample.values())) > 20
@@ -294,9 +295,9 @@ def test_no_context_is_unscored_and_an_empty_reply_is_0(model: Path) -> None:
         Sample("good", ["tea ?"], "tea"),
     ]
     result = evaluate(RuberUnreferenced(str(model)), samples)
-    assert dict(result.reasons) == {"none": "no context", "blank": "no context"}
-    assert result.by_sample["empty"] == 0
-    assert result.by_sample["good"] > 0
+    assert by_id(result.reasons) == {"none": "no context", "blank": "no context"}
+    assert by_id(result.by_sample)["empty"] == 0
+    assert by_id(result.by_sample)["good"] > 0
     assert RuberUnreferenced(str(model)).stats([]).shape == (0, 2)
 
 

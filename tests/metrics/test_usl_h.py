@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import by_id
 from made_lm import tiny_bert
 from made_relevance import small_scorer
 
@@ -137,10 +138,10 @@ def test_odd_samples(bert: str, form: str, follows: str) -> None:
         Sample("plain", ["how was it ?"], "day"),
     ]
     result = evaluate(UslH(Valid(form), Relevance(follows), Mlm(bert)), samples)
-    reasons = {id: reason for id, reason in result.reasons.items() if reason}
+    reasons = {id: reason for id, reason in by_id(result.reasons).items() if reason}
     assert reasons == {"alone": "no context", "nothing": "no context", "unknown": "no known tokens"}
-    assert result.by_sample["empty"] == 0
-    assert 0 < result.by_sample["plain"] < 1
+    assert by_id(result.by_sample)["empty"] == 0
+    assert 0 < by_id(result.by_sample)["plain"] < 1
 
 
 @dataclass(frozen=True)

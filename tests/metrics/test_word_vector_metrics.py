@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import by_id
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -209,7 +210,7 @@ def test_the_words_decide_not_their_order_and_the_same_words_have_1(name: str, f
     reply = "the 猫 sat on Ünïcödé 🎉 cat the"
     turned = " ".join(reversed(reply.split()))
     samples = [Sample("same", (), reply, [reply]), Sample("turned", (), turned, ["on", reply])]
-    scores = evaluate(metric(name, folder), samples).by_sample
+    scores = by_id(evaluate(metric(name, folder), samples).by_sample)
     assert scores["same"] == scores["turned"]
     assert scores["same"] == pytest.approx(1, abs=1e-15)
 
@@ -230,8 +231,8 @@ def test_empty_replies_score_0_and_unknown_words_nothing(name: str, unknown: str
     replies = {"empty": "", "white space": " \n\u3000", "unknown": "dog dog", "vector of zeros": "nought"}
     samples = [Sample(id, (), reply, ["the cat"]) for id, reply in replies.items()]
     result = evaluate(metric(name, folder, unknown), samples)
-    assert dict(result.reasons) == {"unknown": "no known word in the reply"}
-    assert [result.by_sample[id] for id in ("empty", "white space", "vector of zeros")] == [0, 0, 0]
+    assert by_id(result.reasons) == {"unknown": "no known word in the reply"}
+    assert [by_id(result.by_sample)[id] for id in ("empty", "white space", "vector of zeros")] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("name", NAMES)

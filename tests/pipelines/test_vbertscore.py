@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import by_id
 from made_bert import tiny_bert
 from made_rater import TOPICS, said, write_log
 
@@ -48,7 +49,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def step_by_step(metric: str) -> dict[str, float]:
     assert main(["extend", "samples.jsonl", "--index", "index", "-o", "extended.jsonl", "--quiet"]) == 0
     assert main(["rate", "extended.jsonl", "--rater", HUMAN, "-o", "rated.jsonl", "--quiet"]) == 0
-    return dict(evaluate(metric, load("rated.jsonl")).by_sample)
+    return by_id(evaluate(metric, load("rated.jsonl")).by_sample)
 
 
 @pytest.mark.parametrize(
@@ -58,8 +59,8 @@ def step_by_step(metric: str) -> dict[str, float]:
 def test_one_call_gives_what_three_steps_give(options: str) -> None:
     steps = step_by_step(f"bertscore(model='encoder',{options})")
     whole = evaluate(f"vbertscore(index='index',rater={HUMAN},model='encoder',{options})", made_samples())
-    assert dict(whole.by_sample) == pytest.approx(steps, abs=1e-6, nan_ok=True)
-    assert set(whole.reasons) == {"nothing"}
+    assert by_id(whole.by_sample) == pytest.approx(steps, abs=1e-6, nan_ok=True)
+    assert set(by_id(whole.reasons)) == {"nothing"}
     assert whole.n == len(made_samples()) - 1
 
 

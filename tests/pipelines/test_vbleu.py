@@ -103,7 +103,7 @@ def test_python_gives_what_the_command_gives(here: Path) -> None:
     result = evaluate(Vbleu("index", Gru("rater")), load("samples.jsonl"))
     found = scored("samples.jsonl", "-m", f"vbleu(index='index',rater={GRU})")
     assert {id: value for id, (value, _) in found.items() if value is not None} == {
-        id: value for id, value in result.by_sample.items() if value == value
+        id: value for (id, _), value in result.by_sample.items() if value == value
     }
 
 

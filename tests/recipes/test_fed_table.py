@@ -81,7 +81,7 @@ def test_figures_are_those_of_the_metric(lm: str, data: Path, capsys: pytest.Cap
     assert len({dimension for _, dimension, _ in rows}) == 18 + 1
     read = fed_table.read(data, 0)
     found = evaluate(Fed(lm, "understand", "whole"), read["dialogue"]).by_sample
-    expected = spearmanr([found[s.id] for s in read["dialogue"]], people(read["dialogue"], "understanding")).statistic
+    expected = spearmanr([found[s.key] for s in read["dialogue"]], people(read["dialogue"], "understanding")).statistic
     assert rows["dialogue", "understand", "whole"]["ours"] == pytest.approx(expected, abs=1e-9)
     words = [len(sample.response.split()) for sample in read["turn"]]
     expected = spearmanr(words, people(read["turn"], "fluent")).statistic

@@ -106,11 +106,11 @@ def test_the_test_items_are_not_in_the_pool(run: Callable[..., Any], tmp_path: P
 def test_figures_are_those_of_scipy(recipe: ModuleType, data: Path, run: Callable[..., Any]) -> None:
     rows = {row["form"]: row for row in run()["tables"]["GRADE DailyDialog, pool DailyDialog"]["rows"]}
     samples = recipe.test_sets(data)["GRADE DailyDialog"]
-    people = {s.id: sum(r.value for r in s.ratings) / len(s.ratings) for s in samples}
+    people = {s.key: sum(r.value for r in s.ratings) / len(s.ratings) for s in samples}
     cases: dict[str, list[Sample]] = {"single reference": samples, "parrot": recipe.with_parrot(samples)}
     for form, extended in cases.items():
         scores = evaluate(recipe.METRIC, extended).by_sample
-        ours, theirs = [scores[id] for id in people], list(people.values())
+        ours, theirs = [scores[key] for key in people], list(people.values())
         assert rows[form]["spearman"] == pytest.approx(stats.spearmanr(ours, theirs).statistic)
         assert rows[form]["pearson"] == pytest.approx(stats.pearsonr(ours, theirs).statistic)
 

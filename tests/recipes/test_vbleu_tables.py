@@ -203,7 +203,7 @@ def test_a_row_is_the_correlation_of_its_metric(
     (index,) = Path(options[3]).glob("*/GloVe-utterance")
     metric = f"vbleu(index={str(index)!r},rater=gru(model={str(models['rater'])!r}),tokenizer='13a(lowercase=True)')"
     scores = evaluate(metric, samples).by_sample
-    ours = [scores[s.id] for s in samples]
+    ours = [scores[s.key] for s in samples]
     assert rows["υBLEU"]["with_mean"]["spearman"]["value"] == pytest.approx(correlation(ranks(ours), ranks(people)))
     assert rows["υBLEU"]["with_mean"]["pearson"]["value"] == pytest.approx(correlation(ours, people))
 

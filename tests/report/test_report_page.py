@@ -309,15 +309,15 @@ def test_one_system_or_none(folder: Path, samples: list[Sample], system: str) ->
     alone = [Sample(s.id, s.context, s.response, s.references, system, s.ratings) for s in samples]
     page = parse(report(folder, alone))
     assert [row[0] for row in page.one("table", cls="scores").rows()] == [system or "all samples"] * 2
-    assert [item.text for item in page.one("ul", cls="legend").all("li")] == [system or "no system"]
+    assert [item.text for item in page.one("ul", cls="legend").all("li")] == [system or "(none)"]
 
 
 def test_samples_without_a_system_beside_others_are_counted(folder: Path, samples: list[Sample]) -> None:
     samples[0] = Sample("1", samples[0].context, "fine", samples[0].references, "", samples[0].ratings)
     page = parse(report(folder, samples))
-    assert "1 sample with no system: in no row of the score table, in everything else." in _notices(page)
-    assert [row[3] for row in page.one("table", cls="scores").rows()] == ["3", "2"] * 2
-    assert [item.text for item in page.one("ul", cls="legend").all("li")] == ["no system", "bad", "good"]
+    assert "1 sample with no system, shown as (none)." in _notices(page)
+    assert [row[3] for row in page.one("table", cls="scores").rows()] == ["1", "3", "2"] * 2
+    assert [item.text for item in page.one("ul", cls="legend").all("li")] == ["(none)", "bad", "good"]
 
 
 def test_scores_without_a_header_are_means_and_say_so(folder: Path, samples: list[Sample]) -> None:
@@ -340,7 +340,7 @@ def test_scores_that_fit_no_sample_and_samples_without_scores_are_counted(folder
         path.write_text(text)
 
     page = parse(report(folder, samples, edit=edit))
-    assert "1 scored id not among the samples; they count in the score table only." in _notices(page)
+    assert "1 scored sample not among the samples; they count in the score table only." in _notices(page)
     assert "Some samples have no line in the score files. length: 1 sample" in _notices(page)
 
 

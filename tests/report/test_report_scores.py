@@ -28,9 +28,13 @@ def test_a_header_that_cannot_be_read_says_where(bad: object) -> None:
 
 
 def test_what_no_header_tells_is_the_mean_of_sample_scores() -> None:
-    scores = [Score("1", "m", 0.25), Score("2", "m", 0.5, system="b"), Score("3", "m", None, "no references", "b")]
+    scores = [
+        Score("1", "m", 0.25, system="a"),
+        Score("2", "m", 0.5, system="b"),
+        Score("3", "m", None, "no references", "b"),
+    ]
     told = SystemScore("m", "a", 0.3, (0.2, 0.4), 1, 0, "m|seed:0")
-    found = {result.system: result for result in complete([told], scores, {"1": "a"})}
+    found = {result.system: result for result in complete([told], scores)}
     assert found["a"] is told
     assert found["b"] == SystemScore("m", "b", 0.5, None, 1, 1, is_mean=True)
     assert found[""] == SystemScore("m", "", fmean([0.25, 0.5]), None, 2, 1, is_mean=True)
@@ -39,20 +43,20 @@ def test_what_no_header_tells_is_the_mean_of_sample_scores() -> None:
 def test_headers_that_differ_give_way_to_the_mean() -> None:
     scores = [Score("1", "m", 0.25, system="a"), Score("2", "m", 0.5, system="a")]
     halves = [SystemScore("m", "a", value, None, 1, 0) for value in (0.25, 0.5)]
-    assert {r.value for r in complete(halves, scores, {})} == {0.375}
-    assert all(r.is_mean for r in complete(halves, scores, {}))
+    assert {r.value for r in complete(halves, scores)} == {0.375}
+    assert all(r.is_mean for r in complete(halves, scores))
     same = [SystemScore("m", "a", 0.4, None, 2, 0)] * 2
-    assert SystemScore("m", "a", 0.4, None, 2, 0) in complete(same, scores, {})
+    assert SystemScore("m", "a", 0.4, None, 2, 0) in complete(same, scores)
 
 
 def test_the_same_score_twice_counts_once() -> None:
     scores = [Score("1", "m", 0.0, system="a"), Score("2", "m", 0.6, system="a")]
-    (mean,) = {r.value for r in complete([], [*scores, scores[1]], {})}
+    (mean,) = {r.value for r in complete([], [*scores, scores[1]])}
     assert mean == pytest.approx(0.3)
 
 
 def test_columns_leave_out_unscored_samples_and_refuse_contradictions() -> None:
     scores = [Score("1", "m", 0.5), Score("2", "m", None), Score("1", "k", 1.0), Score("1", "m", 0.5)]
-    assert columns(scores) == {"m": {"1": 0.5}, "k": {"1": 1.0}}
+    assert columns(scores) == {"m": {("1", ""): 0.5}, "k": {("1", ""): 1.0}}
     with pytest.raises(InputError, match=r"m gives '2' two different scores: None and 0\.1"):
         columns([*scores, Score("2", "m", 0.1)])

@@ -104,11 +104,11 @@ def test_a_scale_without_values_is_still_a_scale() -> None:
 
 
 def test_thinning_keeps_the_same_samples_in_any_order() -> None:
-    samples = [Drawn(str(i), "", "", 0.0) for i in range(MOST + 500)]
-    scores = {sample.id: 0.0 for sample in samples}
+    samples = [Drawn((str(i), ""), "", 0.0) for i in range(MOST + 500)]
+    scores = {sample.key: 0.0 for sample in samples}
     kept = drawn(samples, scores)
     assert len(kept) == MOST
     assert drawn(samples[::-1], scores) == kept
     # a hash takes from everywhere, not from one end
-    late = sum(int(sample.id) >= len(samples) // 2 for sample in kept)
+    late = sum(int(sample.key[0]) >= len(samples) // 2 for sample in kept)
     assert 0.4 * MOST < late < 0.6 * MOST
