@@ -12,6 +12,7 @@ ReadWarning                   a file was not read as it stands: a field under an
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
 
 
@@ -46,6 +47,15 @@ class RejectedWarning(UserWarning):
 
 class ReadWarning(UserWarning):
     """A file was not read as it stands: a field had another name, or messages were left out."""
+
+
+_SHORT = reprlib.Repr()  # bounded in depth as well as in length: hostile values nest deeper than `repr` can go
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+
+
+def shown(value: object) -> str:
+    """A value as messages show it: at most 60 characters, whatever its size and depth."""
+    return f"{_SHORT.repr(value):.60}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -83,17 +83,16 @@ def _build(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
-    import orjson
-
-    from interloq.data.files import open_bytes
+    from interloq.data.files import read_json, reading_saved
     from interloq.errors import InputError
 
     path = f"{args.folder.rstrip('/')}/corpus.json"
-    with open_bytes(path) as file:
-        facts = orjson.loads(file.read())
-    if not isinstance(facts, dict) or facts.get("kind") != "corpus":
-        raise InputError("this is no corpus", cure="name a folder that `interloq corpus build` made", where=path)
-    _print(facts, args)
+    cure = "name a folder that `interloq corpus build` made"
+    facts = read_json(path, cure=cure)
+    if facts.get("kind") != "corpus":
+        raise InputError("this is not a corpus", cure=cure, where=path)
+    with reading_saved(path, cure=cure):
+        _print(facts, args)
     return 0
 
 

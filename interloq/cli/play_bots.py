@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from interloq.data.files import open_bytes
-from interloq.errors import InputError
+from interloq.data.files import read_small
+from interloq.errors import InputError, shown
 from interloq.play.bot import Bot
 from interloq.play.schedule import check_name
 from interloq.registry import create, spec
@@ -39,16 +39,14 @@ def _split(option: str) -> tuple[str, str]:
 
 
 def _file(path: str) -> list[tuple[str, str]]:
-    with open_bytes(path) as stream:
-        data = stream.read()
     try:
-        text = data.decode("utf-8")
+        text = read_small(path).decode("utf-8")
         pairs: Any = (
             json.loads(text, object_pairs_hook=list)
             if Path(path).suffix == ".json"
             else list(tomllib.loads(text).items())
         )
-    except (ValueError, UnicodeDecodeError) as error:  # both formats' errors are ValueErrors
+    except (ValueError, RecursionError) as error:  # both formats' errors are ValueErrors
         raise InputError(
             f"cannot be read: {error}", cure='write name = "spec" lines (TOML), or JSON', where=path
         ) from error
@@ -60,5 +58,5 @@ def _checked(pairs: Any, path: str) -> Iterable[tuple[str, str]]:
         raise InputError(f"holds {type(pairs).__name__}, not names and specs", cure="map names to specs", where=path)
     for pair in pairs:
         if not isinstance(pair, tuple) or not isinstance(pair[1], str):
-            raise InputError(f"{pair!r:.60} is no name with a spec", cure="map names to specs", where=path)
+            raise InputError(f"{shown(pair)} is not a name with a spec", cure="map names to specs", where=path)
         yield pair

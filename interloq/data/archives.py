@@ -1,22 +1,28 @@
 """The files of a published dataset: in its folder, in its tar archive, or one of them alone.
 
-Archives are read in memory, member by member: nothing is unpacked, and links inside are never followed.
+Archives are read in memory, member by member: nothing is unpacked, names only say which file it is, and links inside
+are never followed. What an archive may hold is bounded, however small it is on disk.
 """
 
 from __future__ import annotations
 
-import lzma
+import contextlib
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
+from typing import IO
 
-from interloq.data.files import COMPRESSED, lines, open_bytes
+from interloq.data.compression import COMPRESSED, damage, decompressed
+from interloq.data.files import read_small
 from interloq.errors import InputError
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz")
-MAX_FILE = 512 * 2**20  # far above any dataset here: a larger member is a mistake or an attack
+# far above any dataset here: more is a mistake or an attack
+MAX_FILE = 512 * 2**20
+MAX_DATASET = 2**30
+MAX_MEMBERS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,35 +78,71 @@ def _of_folder(folder: Path, patterns: Sequence[str]) -> Iterator[DataFile]:
 
 
 def _of_archive(path: Path, patterns: Sequence[str]) -> Iterator[DataFile]:
+    total = 0
     try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                pattern = _matching(member.name, patterns)
-                if pattern and member.isreg():
-                    data = _member(archive, member, path)
+        with opened_archive(path) as (archive, _):
+            for member in members(archive, path):
+                if pattern := _matching(member.name, patterns):
+                    data = small_member(archive, member, path)
+                    total += len(data)
+                    _check_bound(total, MAX_DATASET, "the dataset", path)
                     yield DataFile(_below(member.name, pattern), f"{path}/{member.name}", data)
-    except (tarfile.TarError, EOFError, OSError, lzma.LZMAError) as error:
+    except damage(tarfile.TarError, ValueError) as error:
         raise InputError(f"cannot read the archive: {error}", cure="copy it again", where=str(path)) from error
 
 
-def _member(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bytes:
-    if member.size > MAX_FILE:
-        what = f"{member.name} is larger than {MAX_FILE >> 20} MiB"
-        raise InputError(what, cure="check the archive", where=str(path))
+@contextlib.contextmanager
+def opened_archive(path: Path) -> Iterator[tuple[tarfile.TarFile, Callable[[], int]]]:
+    """A tar archive, and how many of its bytes on disk have been read."""
+    suffix = ".gz" if path.suffix.lower() == ".tgz" else path.suffix.lower()
+    with (
+        path.open("rb") as file,
+        decompressed(file, suffix) as stream,
+        tarfile.open(fileobj=_Headers(stream), mode="r:") as archive,  # type: ignore[call-overload]
+    ):
+        yield archive, file.tell
+
+
+def members(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
+    """The regular files; sparse ones, which may claim any size, are not logs or datasets."""
+    for number, member in enumerate(archive, 1):
+        _check_bound(number, MAX_MEMBERS, "the archive", path)
+        if member.isreg() and not member.issparse():
+            yield member
+
+
+def small_member(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bytes:
+    """A member that is read whole."""
+    _check_bound(member.size, MAX_FILE, member.name, path)
     stream = archive.extractfile(member)
     return stream.read() if stream else b""
 
 
+class _Headers:
+    """What tarfile reads from: a header that claims gigabytes is refused before they are unpacked."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self.tell, self.seek = stream, stream.tell, stream.seek
+
+    def read(self, size: int) -> bytes:
+        if not 0 <= size <= MAX_FILE:
+            raise tarfile.ReadError(f"a header claims {size:,} bytes")
+        return self._stream.read(size)
+
+
+def _check_bound(seen: int, limit: int, what: str, path: Path) -> None:
+    if seen > limit:
+        most = f"{limit:,} files" if limit == MAX_MEMBERS else f"{limit >> 20} MiB"
+        raise InputError(f"{what} holds more than {most}", cure="check the archive", where=str(path))
+
+
 def _alone(path: Path) -> DataFile:
-    if path.suffix.lower() not in COMPRESSED:
-        return DataFile(path.name, str(path), _read(path))
-    data = b"\n".join(line for _, line in lines(path))
-    return DataFile(path.name.removesuffix(path.suffix), str(path), data)
+    name = path.name.removesuffix(path.suffix) if path.suffix.lower() in COMPRESSED else path.name
+    return DataFile(name, str(path), _read(path))
 
 
 def _read(path: Path) -> bytes:
-    with open_bytes(path) as stream:
-        return stream.read()
+    return read_small(path, limit=MAX_FILE)
 
 
 def _matching(name: str, patterns: Sequence[str]) -> str | None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
-import lzma
 import sys
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from interloq.data.durable import whole_file, writing
-from interloq.errors import InputError
+import orjson
 
-COMPRESSED = (".gz", ".xz", ".zst")
+from interloq.data.compression import COMPRESSED, compressed, damage, decompressed
+from interloq.data.durable import one_line, whole_file, writing
+from interloq.errors import InputError, InterloqError
+
 MAX_LINE = 64 * 2**20  # a longer line is no record, and would not fit in memory a few times over
+
+SMALL = 64 * 2**20  # of files that are read whole: settings, lists of bots, tables of people's scores
+# what parsing a file that was damaged or made to do harm may raise
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
 
 
 def plain_suffix(path: str | Path) -> str:
@@ -37,7 +40,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
         file = path.open("rb")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", cure="check the path") from error
-    with file, _decompressed(file, path.suffix.lower()) as stream:
+    with file, decompressed(file, path.suffix.lower()) as stream:
         yield stream
 
 
@@ -63,6 +66,49 @@ def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
             ) from error
 
 
+def read_small(path: str | Path, *, limit: int = SMALL) -> bytes:
+    """All decompressed bytes of a file; one that holds more than `limit` is refused before it fills the memory."""
+    try:
+        with open_bytes(path) as stream:
+            data: bytes = stream.read(limit + 1)
+    except damage() as error:
+        raise InputError(f"the file is damaged or cut off: {error}", cure="copy it again", where=str(path)) from error
+    if len(data) > limit:
+        what = f"the file holds more than {limit >> 20} MiB, which no file of its kind does"
+        raise InputError(what, cure="check that it is the right file", where=str(path))
+    return data
+
+
+def read_json(path: str | Path, *, cure: str = "copy it again", limit: int = SMALL) -> dict[str, Any]:
+    """The one JSON object of a settings file."""
+    data = read_small(path, limit=limit)
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        what = f"not valid JSON ({error.msg} at line {error.lineno}, column {error.colno})"
+        raise InputError(what, cure=cure, where=str(path)) from error
+    if not isinstance(value, dict):
+        raise InputError(f"expected a JSON object, got {type(value).__name__}", cure=cure, where=str(path))
+    return value
+
+
+@contextlib.contextmanager
+def reading_saved(
+    where: str | Path, what: str = "the saved files are damaged", *, cure: str = "copy them again, or make them again"
+) -> Iterator[None]:
+    """Whatever fails while saved files are opened means that they are damaged, and is said in one line.
+
+    Only for code that takes saved values apart; what runs on them afterwards must not hide its own mistakes here.
+    """
+    try:
+        yield
+    except InterloqError:
+        raise
+    except UNREADABLE as error:
+        why = f"{error} is missing" if isinstance(error, KeyError) else one_line(error)
+        raise InputError(f"{what}: {why}", cure=cure, where=str(where)) from error
+
+
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name only when it is whole; `-` writes to standard output."""
@@ -71,45 +117,11 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    with whole_file(path) as file, _compressed(file, Path(path).suffix.lower()) as stream:
+    with whole_file(path) as file, compressed(file, Path(path).suffix.lower()) as stream:
         yield stream
 
 
 def write_json(path: str | Path, value: Any) -> None:
     """One JSON document, indented."""
-    import orjson
-
     with replacing(path) as file:
         file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-
-
-def _decompressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
-    if suffix == ".gz":
-        return gzip.open(file)
-    if suffix == ".xz":
-        return lzma.open(file)
-    if suffix == ".zst":
-        import io
-
-        import zstandard
-
-        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True))
-    return contextlib.nullcontext(file)
-
-
-def _compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
-    if suffix == ".gz":  # no time stamp: the same records give the same bytes
-        return gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0)
-    if suffix == ".xz":
-        return lzma.open(file, "wb")
-    if suffix == ".zst":
-        import zstandard
-
-        return zstandard.ZstdCompressor().stream_writer(file, closefd=False)
-    return contextlib.nullcontext(file)
-
-
-def damage() -> tuple[type[Exception], ...]:
-    """What reading a broken file raises; zstandard's own error only once it is loaded."""
-    zstandard = sys.modules.get("zstandard")
-    return (EOFError, OSError, lzma.LZMAError, zlib.error, *([zstandard.ZstdError] if zstandard else []))

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from interloq.data.archives import DataFile, text
-from interloq.errors import InputError, nearest
+from interloq.errors import InputError, nearest, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Item:
             raise self.error(f"{name!r} is missing{nearest(name, self.value)}")
         value = self.value[name]
         if not isinstance(value, kind):
-            raise self.error(f"{name!r} must be {said}, got {value!r:.60}")
+            raise self.error(f"{name!r} must be {said}, got {shown(value)}")
         return value
 
 
@@ -86,7 +86,7 @@ def rows(file: DataFile, columns: Sequence[str]) -> Iterator[Item]:
 def as_item(value: Any, where: str) -> Item:
     if not isinstance(value, dict):
         raise InputError(
-            f"expected an object, got {value!r:.60}", cure="compare it with the published file", where=where
+            f"expected an object, got {shown(value)}", cure="compare it with the published file", where=where
         )
     return Item(value, where)
 
@@ -103,7 +103,7 @@ def as_number(value: Any, name: str, where: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
     raise InputError(
-        f"{name!r} must be a number, got {value!r:.60}", cure="compare it with the published file", where=where
+        f"{name!r} must be a number, got {shown(value)}", cure="compare it with the published file", where=where
     )
 
 

@@ -9,19 +9,18 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from interloq.data.files import open_bytes
-from interloq.errors import InputError
+from interloq.data.files import read_small
+from interloq.errors import InputError, shown
 
 CURE = 'write {"system": score, …} as JSON, or lines system,score as CSV'
 
 
 def read_system_scores(path: str | Path) -> dict[str, float]:
     """Name → score; the first line of a table may be a heading."""
-    with open_bytes(path) as file:
-        try:
-            text = file.read().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise InputError("not UTF-8", cure="save the file as UTF-8", where=str(path)) from error
+    try:
+        text = read_small(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8", cure="save the file as UTF-8", where=str(path)) from error
     found: dict[str, float] = {}
     for where, name, value in _json(text, str(path)) if text.lstrip().startswith("{") else _table(text, str(path)):
         if name in found:
@@ -37,17 +36,20 @@ def read_system_scores(path: str | Path) -> dict[str, float]:
 def _json(text: str, path: str) -> Iterator[tuple[str, str, float]]:
     try:
         pairs: list[tuple[str, object]] = json.loads(text, object_pairs_hook=list)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # numbers of more digits than Python converts are ValueErrors too
         raise InputError(f"not valid JSON ({error})", cure=CURE, where=path) from error
     for name, value in pairs:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"the score of {name!r} is no number: {value!r:.60}", cure=CURE, where=path)
-        yield path, name, float(value)
+            raise InputError(f"the score of {name!r} is not a number: {shown(value)}", cure=CURE, where=path)
+        try:
+            yield path, name, float(value)
+        except OverflowError as error:
+            raise InputError(f"the score of {name!r} is too large: {shown(value)}", cure=CURE, where=path) from error
 
 
 def _table(text: str, path: str) -> Iterator[tuple[str, str, float]]:
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
-    for number, row in enumerate(csv.reader(io.StringIO(text), delimiter=delimiter), start=1):
+    for number, row in enumerate(_rows(text, delimiter, path), start=1):
         if not any(cell.strip() for cell in row):
             continue
         where = f"{path}:{number}"
@@ -57,4 +59,11 @@ def _table(text: str, path: str) -> Iterator[tuple[str, str, float]]:
             yield where, row[0].strip(), float(row[1])
         except ValueError as error:
             if number > 1:
-                raise InputError(f"{row[1]!r} is no number", cure=CURE, where=where) from error
+                raise InputError(f"{row[1]!r} is not a number", cure=CURE, where=where) from error
+
+
+def _rows(text: str, delimiter: str, path: str) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    except csv.Error as error:
+        raise InputError(f"not a valid row: {error}", cure=CURE, where=path) from error

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from interloq.data.clean import NO_TIME
-from interloq.errors import InputError
+from interloq.errors import InputError, shown
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -19,7 +19,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _ABSENT = ("", "nan", "none", "null", "nat")
 _TWITTER = re.compile(r"\w{3} (\w{3}) (\d\d) (\d\d):(\d\d):(\d\d) ([+-]\d\d)(\d\d) (\d{4})")
 _MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,20})?")
 _DATE = re.compile(r"(?:19|20)\d{6}")
 
 
@@ -84,12 +84,12 @@ def _of_twitter(value: str) -> datetime:
         moment = datetime(
             int(year), 1 + _MONTHS.find(month) // 3, int(day), int(hour), int(minute), int(second), tzinfo=UTC
         )
-    except ValueError:
+        sign = -1 if zone_hours[0] == "-" else 1
+        return moment - timedelta(hours=int(zone_hours), minutes=sign * int(zone_minutes))
+    except (ValueError, OverflowError):
         raise _unreadable(value) from None
-    sign = -1 if zone_hours[0] == "-" else 1
-    return moment - timedelta(hours=int(zone_hours), minutes=sign * int(zone_minutes))
 
 
 def _unreadable(value: object) -> InputError:
     cure = "write seconds or milliseconds since 1970, or 2018-10-10T20:19:24Z"
-    return InputError(f"cannot read the time {value!r:.60}", cure=cure)
+    return InputError(f"cannot read the time {shown(value)}", cure=cure)

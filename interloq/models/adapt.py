@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import torch
 import transformers
 from safetensors import SafetensorError
 
+from interloq.data.files import read_json, reading_saved
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.adapt_network import Goal, TokenGuesser, carried, goal_of, load_guesser, marks_of, room
@@ -145,7 +145,7 @@ def learn(
 
 def read_facts(folder: Path) -> dict[str, Any]:
     """What is known of an adapted network; weights that are not its own are refused."""
-    facts: dict[str, Any] = orjson.loads((folder / FACTS).read_bytes())
+    facts = read_json(folder / FACTS)
     weights = folder / WEIGHTS
     if not weights.exists() or file_fingerprint(weights) != facts.get("weights"):
         raise InputError(
@@ -220,7 +220,8 @@ def _unknown(task: AdaptTask) -> float:
 def _before(setup: Setup, work: Path, training: Training, processes: Processes) -> float:
     """The dev loss of the network as it came."""
     if (work / BEFORE).exists():
-        return float(orjson.loads((work / BEFORE).read_bytes())["dev_loss"])
+        with reading_saved(work / BEFORE):
+            return float(read_json(work / BEFORE)["dev_loss"])
     amp = training.amp == "bf16" or (training.amp == "auto" and processes.device.type == "cuda")
     loss = dev_loss(setup.task(work, setup.network), processes.device, amp=amp)
     if not math.isfinite(loss):

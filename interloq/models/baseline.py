@@ -16,7 +16,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.files import replacing
+from interloq.data.files import read_json, reading_saved, replacing
 from interloq.errors import InputError
 from interloq.models.progress import Progress, silent
 
@@ -126,11 +126,8 @@ def load_baseline(path: str | Path) -> dict[str, Any]:
     cure = "make one with: interloq train baseline LOGS --model MODEL -o FILE"
     if not path.is_file():
         raise InputError(f"no baseline file {str(path)!r}", cure=cure)
-    try:
-        facts = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"the baseline is damaged: {error}", cure=cure, where=str(path)) from error
-    if not isinstance(facts, dict) or facts.get("kind") != KIND or facts.get("schema") != SCHEMA:
+    facts = read_json(path, cure=cure)
+    if facts.get("kind") != KIND or facts.get("schema") != SCHEMA:
         raise InputError("the file holds no baseline of BERTScore", cure=cure, where=str(path))
     return facts
 
@@ -145,11 +142,12 @@ def levels(facts: dict[str, Any], encoder: Encoder, *, idf: bool, where: str) ->
     ):
         if seen != own:
             raise InputError(f"the baseline is of another {what}: {seen}, not {own}", cure=cure, where=where)
-    found = facts.get("layers", {}).get(str(encoder.layer))
-    if found is None:
-        has = ", ".join(facts.get("layers", {}))
-        raise InputError(f"the baseline has layers {has}, not {encoder.layer}", cure=cure, where=where)
-    values: dict[Part, float] = {part: float(found.get(part, np.nan)) for part in PARTS}
+    with reading_saved(where, cure=cure):
+        found = facts["layers"].get(str(encoder.layer))
+        if found is None:
+            has = ", ".join(facts["layers"])
+            raise InputError(f"the baseline has layers {has}, not {encoder.layer}", cure=cure, where=where)
+        values: dict[Part, float] = {part: float(found[part]) for part in PARTS}
     if not all(value < 1 for value in values.values()):
         raise InputError(f"the baseline has levels {values}, not below 1", cure=cure, where=where)
     return values

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
+from interloq.data.files import read_json, reading_saved
 from interloq.models.bert_ruber import pooled_vectors
 from interloq.models.corpus import Distinct
 from interloq.models.encoder import Encoder, Pooling
@@ -43,11 +43,12 @@ class PairVectors:
 
     @classmethod
     def load(cls, folder: Path) -> PairVectors:
-        facts = orjson.loads((folder / FACTS).read_bytes())
-        dimensions = facts.pop("dimensions")
-        vectors = np.asarray(np.memmap(folder / VECTORS, dtype=np.float16, mode="r")).reshape(-1, dimensions)
-        rows, pairs = (np.load(folder / name, allow_pickle=False) for name in (ROWS, PAIRS))
-        return cls(vectors, rows, pairs, **facts)
+        with reading_saved(folder):
+            facts = read_json(folder / FACTS)
+            dimensions = facts.pop("dimensions")
+            vectors = np.asarray(np.memmap(folder / VECTORS, dtype=np.float16, mode="r")).reshape(-1, dimensions)
+            rows, pairs = (np.load(folder / name, allow_pickle=False) for name in (ROWS, PAIRS))
+            return cls(vectors, rows, pairs, **facts)
 
     def part(self, part: Part) -> NDArray[np.int32]:
         return self.pairs[: self.dev] if part == "dev" else self.pairs[self.dev :]

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import orjson
 import torch
 
+from interloq.data.files import read_json, reading_saved
 from interloq.errors import InputError
 from interloq.models.store import read_tensors, write_json, write_tensors
 
@@ -65,22 +65,23 @@ class Checkpoint:
     def load(self, network: torch.nn.Module, optimizer: torch.optim.Optimizer, device: torch.device) -> State:
         path = self.found()
         assert path is not None, "asked for after found()"  # noqa: S101
-        counters = orjson.loads(path.read_bytes())
-        if counters.pop("job") != self.job:
+        counters = read_json(path)
+        if counters.pop("job", None) != self.job:
             raise InputError(
                 "the folder holds training with other data or other settings",
                 cure="repeat the command as it was to go on, or choose another folder",
                 where=str(self.folder),
             )
         tensors = read_tensors(path.parent / TENSORS)
-        network.load_state_dict(_under(tensors, "network"))
-        _restore_optimizer(optimizer, _under(tensors, "optimizer"))
-        torch.set_rng_state(tensors["random.cpu"])
-        if device.type == "cuda" and "random.cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["random.cuda"], device)
-        if counters["best_loss"] is None:
-            counters["best_loss"] = math.inf
-        return State(**counters, best=_under(tensors, "best"))
+        with reading_saved(path.parent, cure="remove the checkpoint to begin again"):
+            network.load_state_dict(_under(tensors, "network"))
+            _restore_optimizer(optimizer, _under(tensors, "optimizer"))
+            torch.set_rng_state(tensors["random.cpu"])
+            if device.type == "cuda" and "random.cuda" in tensors:
+                torch.cuda.set_rng_state(tensors["random.cuda"], device)
+            if counters["best_loss"] is None:
+                counters["best_loss"] = math.inf
+            return State(**counters, best=_under(tensors, "best"))
 
 
 def _counters(state: State) -> dict[str, Any]:

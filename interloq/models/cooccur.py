@@ -22,7 +22,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.files import replacing
+from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.numbering import Texts
 
 Keys = NDArray[np.uint64]
@@ -48,7 +48,8 @@ class Cooccurrence:
     @classmethod
     def load(cls, folder: Path) -> Cooccurrence | None:
         path = folder / FACTS
-        return cls(folder, **orjson.loads(path.read_bytes())) if path.exists() else None
+        with reading_saved(path):
+            return cls(folder, **read_json(path)) if path.exists() else None
 
     @property
     def full_entries(self) -> int:

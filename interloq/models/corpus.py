@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.files import replacing
+from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.numbering import Texts
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError
@@ -42,7 +42,8 @@ class Corpus:
     @classmethod
     def load(cls, folder: Path) -> Corpus | None:
         path = folder / FACTS
-        return cls(folder, **orjson.loads(path.read_bytes())) if path.exists() else None
+        with reading_saved(path):
+            return cls(folder, **read_json(path)) if path.exists() else None
 
     def parts(self, size: int) -> Iterator[Texts]:
         """Texts of about `size` tokens together as ranks; words outside the vocabulary are left out."""

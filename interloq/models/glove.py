@@ -24,10 +24,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
-from interloq.data.files import write_json
+from interloq.data.files import read_json, reading_saved, write_json
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError, MissingDependencyError
 from interloq.models import cooccur, shuffle
@@ -135,7 +134,7 @@ def _claim(folder: Path, job: str) -> bool:
     done, work = folder / "vectors.json", folder / "work"
     if done.exists() or Corpus.load(work):  # a job that has not even read its texts is nobody's
         marker = done if done.exists() else work / JOB
-        if orjson.loads(marker.read_bytes()).get("job") != job:
+        if read_json(marker).get("job") != job:
             raise InputError(
                 f"{folder} holds a job with other settings or other texts",
                 cure="give the same options and files to go on; or choose another folder, or remove this one",
@@ -253,7 +252,8 @@ def _checkpoint(work: Path) -> tuple[Parameters, list[dict[str, Any]]] | None:
     states = sorted(work.glob(f"{CHECKPOINT}-*/{STATE}"))
     if not states:
         return None
-    return Parameters.load(states[-1].parent), orjson.loads(states[-1].read_bytes())["epochs"]
+    with reading_saved(states[-1].parent, cure="remove the checkpoint to begin again"):
+        return Parameters.load(states[-1].parent), list(read_json(states[-1])["epochs"])
 
 
 def _save_checkpoint(work: Path, parameters: Parameters, curve: list[dict[str, Any]]) -> None:

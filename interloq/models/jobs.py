@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import orjson
-
+from interloq.data.files import read_json
 from interloq.errors import InputError
 from interloq.models.store import FACTS, write_json
 
@@ -41,4 +40,4 @@ def claim(
 
 
 def _job(path: Path) -> str:
-    return str(orjson.loads(path.read_bytes()).get("job")) if path.exists() else ""
+    return str(read_json(path).get("job")) if path.exists() else ""

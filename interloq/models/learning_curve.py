@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from interloq.data.files import write_json
+from interloq.data.files import read_json, reading_saved, write_json
 
 CURVE, TIMES = "learning_curve.json", "training_times.json"
 Epoch = Mapping[str, Any]
@@ -23,8 +21,8 @@ def write_curve(folder: Path, signature: str, epochs: Sequence[Epoch]) -> None:
 
 
 def read_curve(folder: str | Path) -> list[dict[str, Any]]:
-    curve: list[dict[str, Any]] = orjson.loads((Path(folder) / CURVE).read_bytes())["epochs"]
-    return curve
+    with reading_saved(folder):
+        return list(read_json(Path(folder) / CURVE)["epochs"])
 
 
 def best_epoch(epochs: Sequence[Epoch]) -> dict[str, Any]:

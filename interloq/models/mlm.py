@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-import orjson
 import torch
 import transformers
 from numpy.typing import NDArray
 
+from interloq.data.files import read_json
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.adapt_network import SPARE, TokenGuesser, marks_of
@@ -141,7 +141,7 @@ def read_bounds(folder: Path, mode: Mode) -> tuple[float, float]:
     if not (folder / BOUNDS).is_file():
         raise InputError("the encoder has no bounds of replies", cure=cure, where=str(folder))
     try:
-        low, high = orjson.loads((folder / BOUNDS).read_bytes())[mode]
+        low, high = read_json(folder / BOUNDS, cure=cure)[mode]
         return float(low), float(high)
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{BOUNDS} holds no bounds of {mode}", cure=cure, where=str(folder)) from error

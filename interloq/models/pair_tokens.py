@@ -16,7 +16,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.files import replacing
+from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.corpus import Distinct
@@ -53,10 +53,11 @@ class PairTokens:
 
     @classmethod
     def load(cls, folder: Path) -> PairTokens:
-        arrays = (np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (STARTS, LENGTHS, PAIRS))
-        starts, lengths, pairs = map(np.asarray, arrays)  # plain views: a memmap object is slow to take numbers from
-        tokens = np.asarray(np.memmap(folder / TOKENS, dtype=np.int32, mode="r"))
-        return cls(tokens, starts, lengths, pairs, **orjson.loads((folder / FACTS).read_bytes()))
+        with reading_saved(folder):
+            arrays = (np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (STARTS, LENGTHS, PAIRS))
+            starts, lengths, pairs = map(np.asarray, arrays)  # plain views: single numbers of a memmap come slowly
+            tokens = np.asarray(np.memmap(folder / TOKENS, dtype=np.int32, mode="r"))
+            return cls(tokens, starts, lengths, pairs, **read_json(folder / FACTS))
 
     def rows(self, part: Part) -> NDArray[np.int32]:
         return self.pairs[: self.dev] if part == "dev" else self.pairs[self.dev :]

@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.files import replacing
+from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.corpus import Distinct
@@ -77,12 +77,9 @@ class Exchanges:
 
     @classmethod
     def load(cls, folder: Path) -> Exchanges:
-        try:
-            facts = orjson.loads((folder / FACTS).read_bytes())
+        with reading_saved(folder, "no exchanges can be read", cure="make them again"):
             arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in ARRAYS}
-        except (OSError, ValueError) as error:
-            raise InputError(f"no exchanges can be read: {error}", cure="make them again", where=str(folder)) from error
-        return cls(**arrays, facts=facts)
+            return cls(**arrays, facts=read_json(folder / FACTS))
 
     def range(self, part: Part) -> slice:
         return slice(0, self.facts["dev"]) if part == "dev" else slice(self.facts["dev"], len(self.replies))

@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.files import replacing
+from interloq.data.files import read_json, reading_saved, replacing
 from interloq.models.cooccur import Cooccurrence
 
 BLOCKS = 32
@@ -48,7 +48,8 @@ class Chunks:
     @classmethod
     def load(cls, folder: Path) -> Chunks | None:
         path = folder / FACTS
-        return cls(folder, **orjson.loads(path.read_bytes())) if path.exists() else None
+        with reading_saved(path):
+            return cls(folder, **read_json(path)) if path.exists() else None
 
     def chunk(self, number: int) -> Chunk:
         with np.load(_path(self.folder, number), allow_pickle=False) as arrays:

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from interloq.data.files import read_json
 from interloq.data.files import write_json as write_json
 from interloq.errors import InputError
 from interloq.signature import file_fingerprint
@@ -60,10 +60,7 @@ def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
         pickled = sorted(path.name for path in folder.glob("*") if path.suffix in (".bin", ".pt", ".pth", ".ckpt"))
         seen = f"only {pickled[0]}, and pickles are not loaded" if pickled else f"no {FACTS}"
         raise InputError(f"no model in the folder: {seen}", cure=f"name a folder of a {kind}", where=str(folder))
-    try:
-        facts: dict[str, Any] = orjson.loads((folder / FACTS).read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"{FACTS} is damaged: {error}", cure="copy the folder again", where=str(folder)) from error
+    facts = read_json(folder / FACTS, cure="copy the folder again")
     if facts.get("kind") != kind:
         raise InputError(
             f"the folder holds a {facts.get('kind')!r}, not a {kind!r}", cure=f"name a {kind}", where=str(folder)

@@ -16,7 +16,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.files import damage, lines, open_bytes, plain_suffix
+from interloq.data.compression import damage
+from interloq.data.files import lines, open_bytes, plain_suffix
 from interloq.errors import InputError
 
 Block = tuple[list[str], NDArray[np.float32]]

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from interloq.data.files import open_bytes, replacing
+from interloq.data.files import read_json, reading_saved, replacing
 from interloq.errors import InputError, InterloqError
 from interloq.play.bot import Bot
 from interloq.play.openings import Opening, openings_fingerprint
@@ -76,15 +76,10 @@ def save_partners(path: str | Path, found: PartnerSet) -> None:
 
 def load_partners(path: str | Path) -> PartnerSet:
     """The set of a file; one that was changed by hand is refused."""
-    with open_bytes(path) as file:
-        data = file.read()
-    try:
-        value = orjson.loads(data)
+    made = "make one with `interloq play partners`"
+    value = read_json(path, cure=made)
+    with reading_saved(path, "not a partner set", cure=made):
         found = _parsed(value)
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"not a partner set ({error})", cure="make one with `interloq play partners`", where=str(path)
-        ) from error
     if value.get("hash") != found.hash:
         raise InputError(
             f"the set says its hash is {value.get('hash')}, but what it holds has {found.hash}",

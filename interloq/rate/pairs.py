@@ -23,6 +23,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from interloq.data.files import read_json
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.progress import Step
@@ -55,6 +56,8 @@ class RaterPairs:
         facts = _facts(folder)
         if facts is None:
             raise InputError(f"no training pairs in {folder}: it has no {FACTS}", cure="name a folder made from logs")
+        if "fingerprint" not in facts:
+            raise InputError("'fingerprint' is missing", cure="make the folder again", where=str(folder / FACTS))
         texts = Texts(_opened(folder / TOKENS), _opened(folder / ENDS))
         rows = {part: _opened(folder / f"{part}.npy") for part in PARTS}
         return cls(folder, texts, rows, {part: _opened(folder / f"{part}_labels.npy") for part in PARTS}, facts)
@@ -202,12 +205,9 @@ def _facts(folder: Path) -> dict[str, Any] | None:
     path = folder / FACTS
     if not path.is_file():
         return None
-    try:
-        facts: dict[str, Any] = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"{FACTS} is damaged: {error}", cure="make the folder again", where=str(folder)) from error
+    facts = read_json(path, cure="make the folder again")
     if (facts.get("kind"), facts.get("schema")) != (KIND, SCHEMA):
-        raise InputError(f"{FACTS} is no {KIND} of form {SCHEMA}", cure="make the folder again", where=str(folder))
+        raise InputError(f"{FACTS} is not a {KIND} of form {SCHEMA}", cure="make the folder again", where=str(folder))
     return facts
 
 

@@ -74,11 +74,11 @@ def test_agreement_with_people_is_told(folder: Path, capsys: pytest.CaptureFixtu
     ("text", "message"),
     [
         ("{", "not valid JSON"),
-        ('{"low": "good"}', "no number"),
+        ('{"low": "good"}', "not a number"),
         ('{"low": 1, "low": 2}', "comes twice"),
         ("low,1\nlow,2\n", "comes twice"),
         ("low,1,2\n", "3 cells"),
-        ("system,score\nlow,good\n", "'good' is no number"),
+        ("system,score\nlow,good\n", "'good' is not a number"),
         ("low,nan\n", "is nan"),
         ("system,score\n", "no scores of systems"),
     ],

@@ -82,9 +82,9 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "no JSON: "),
-        ('{"turn": ', "no JSON: "),
-        ([], r"follow-ups must be an object, got \[\]; write"),
+        ("", "not valid JSON "),
+        ('{"turn": ', "not valid JSON "),
+        ([], r"expected a JSON object, got list; write"),
         ({}, "no dimension in the file; write"),
         ({"turn": {}}, "no dimension in the file"),
         ({"turns": {}}, "unknown part 'turns'; did you mean 'turn'"),

@@ -59,11 +59,11 @@ def test_files_that_are_no_baseline_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no baseline file"):
         load_baseline(tmp_path / "none.json")
     (tmp_path / "cut.json").write_text('{"kind": "bert')
-    with pytest.raises(InputError, match="the baseline is damaged"):
+    with pytest.raises(InputError, match="not valid JSON"):
         load_baseline(tmp_path / "cut.json")
     for content in ("[]", "{}", '{"kind": "bertscore baseline", "schema": 99}'):
         (tmp_path / "baseline.json").write_text(content)
-        with pytest.raises(InputError, match="holds no baseline of BERTScore"):
+        with pytest.raises(InputError, match=r"holds no baseline of BERTScore|expected a JSON object"):
             load_baseline(tmp_path)
 
 

@@ -102,7 +102,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path, known: bool) -> None:
 def test_damaged_facts_are_refused(tmp_path: Path) -> None:
     path = saved(tmp_path) / FACTS
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(InputError, match=r"model\.json is damaged: .*; copy the folder again"):
+    with pytest.raises(InputError, match=r"model\.json: not valid JSON .*; copy the folder again"):
         load_model(tmp_path, kind="cat")
 
 

@@ -98,7 +98,7 @@ def test_a_set_changed_by_hand_is_refused(tmp_path: Path, change: dict[str, Any]
 )
 def test_what_is_no_set_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "p.json").write_text(text)
-    with pytest.raises(InputError, match="not a partner set"):
+    with pytest.raises(InputError, match="make one with `interloq play partners`"):
         load_partners(tmp_path / "p.json")
 
 

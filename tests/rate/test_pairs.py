@@ -348,10 +348,10 @@ def test_damaged_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"dev\.npy is missing or damaged"):
         RaterPairs.load(folder)
     (folder / "pairs.json").write_text('{"kind": "corpus"}')
-    with pytest.raises(InputError, match="no rater_pairs"):
+    with pytest.raises(InputError, match="not a rater_pairs"):
         RaterPairs.load(folder)
     (folder / "pairs.json").write_text('{"kind": ')
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(InputError, match="not valid JSON"):
         RaterPairs.load(folder)
 
 

@@ -26,6 +26,7 @@ from interloq.data.corpus.shard import clean_shard, done
 from interloq.data.corpus.shards import BLOCK, Logs, Shard
 from interloq.data.corpus.walk import KINDS, Stretch, walk_stretch
 from interloq.data.corpus.workers import cores, work
+from interloq.data.files import read_json
 from interloq.data.jsonl import SCHEMA
 from interloq.data.split import PARTS, shown
 from interloq.data.threads import Tables
@@ -139,7 +140,7 @@ class _Job:
         }
         path = self.work / "plan.json"
         if path.exists():
-            if orjson.loads(path.read_bytes()) != orjson.loads(orjson.dumps(plan)):
+            if read_json(path, cure="add --fresh") != orjson.loads(orjson.dumps(plan)):
                 what = "an unfinished build with other logs or other options is in the folder"
                 raise InputError(what, cure="repeat it as it was, or add --fresh", where=str(self.output))
             return
@@ -162,7 +163,7 @@ class _Job:
 
     def _facts(self) -> dict[str, Any] | None:
         path = self.output / "corpus.json"
-        return orjson.loads(path.read_bytes()) if path.exists() else None
+        return read_json(path, cure="add --fresh") if path.exists() else None
 
     # ---- the stages
 
@@ -213,7 +214,7 @@ class _Job:
         path = self.work / "cleaned.json"
         if len(list((self.work / "posts").glob("*.json"))) != shards:
             raise _changed(str(self.inputs[0]))
-        if path.exists() and orjson.loads(path.read_bytes()) != found:
+        if path.exists() and read_json(path, cure="add --fresh") != found:
             raise _changed(str(self.inputs[0]))
         put_json(path, found)
 
@@ -266,7 +267,7 @@ class _Job:
                 names.append(name)
             total = Counter[str]()
             for stretch in own:
-                total.update(orjson.loads(stretch.path(folder, "json").read_bytes()))
+                total.update(read_json(stretch.path(folder, "json"), cure="add --fresh"))
             parts[part] = part_facts(total, users.get(number, 0))
         return names, parts
 

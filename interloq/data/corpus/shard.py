@@ -25,6 +25,7 @@ from interloq.data import scan
 from interloq.data.clean import NO_TIME, Cleaning, Columns, RawPost, bare, reason_of_post, replied_to
 from interloq.data.corpus.files import put
 from interloq.data.corpus.shards import Shard
+from interloq.data.files import read_json
 from interloq.data.langid import of_language
 from interloq.data.posts import read_batches
 from interloq.errors import InputError
@@ -49,7 +50,7 @@ class Cleaned:
 def done(folder: Path, number: int) -> dict[str, Any] | None:
     """The counts of a finished shard."""
     path = folder / f"{number:06}.json"
-    return orjson.loads(path.read_bytes()) if path.exists() else None
+    return read_json(path) if path.exists() else None
 
 
 def clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, strict: bool) -> int:

@@ -6,26 +6,22 @@ Files of a folder or an archive that hold no posts (a licence, say) are passed o
 from __future__ import annotations
 
 import contextlib
-import gzip
-import io
-import lzma
 import sys
 import tarfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO
 
-from interloq.data.archives import MAX_FILE, is_archive
-from interloq.data.files import COMPRESSED, plain_suffix
+from interloq.data.archives import is_archive, members, opened_archive, small_member
+from interloq.data.compression import COMPRESSED, damage, decompressed
+from interloq.data.files import plain_suffix, read_small
 from interloq.errors import InputError
 
 SUFFIXES = (".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".txt", ".log", "")
 ANNOTATION = ".annotation.txt"
 _PASSED_OVER = (ANNOTATION, ".tok.txt", ".rejected.jsonl")
 _WINDOW = 2**31  # Reddit's dumps are packed with the largest window there is
-_STEP = 2**11  # bytes unpacked at a time: a few of them may stand for a hundred kilobytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +68,9 @@ def opened(inputs: Sequence[str | Path]) -> Iterator[Source]:
 @contextlib.contextmanager
 def damage_named(name: str) -> Iterator[None]:
     """Says in which file it was when a compressed file turns out to be broken."""
-    zstandard = sys.modules.get("zstandard")
-    broken: tuple[type[Exception], ...] = (EOFError, OSError, lzma.LZMAError, zlib.error, tarfile.TarError)
-    if zstandard:
-        broken += (zstandard.ZstdError,)
     try:
         yield
-    except broken as error:
+    except damage(tarfile.TarError, ValueError) as error:
         raise InputError(f"the file is damaged or cut off: {error}", cure="copy it again", where=name) from error
 
 
@@ -87,30 +79,24 @@ def _alone(path: Path, done: int, *, named: bool) -> Iterator[Source]:
         file = path.open("rb")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", cure="check the path") from error
-    with file, _decompressed(file, path.suffix.lower()) as stream:
+    with file, decompressed(file, path.suffix.lower(), window=_WINDOW) as stream:
         beside = path.with_name(_stem(path.name) + ANNOTATION)
-        links = beside.read_bytes() if beside.exists() else b""
+        links = read_small(beside) if beside.exists() else b""
         yield Source(str(path), named, stream, lambda: done + file.tell(), links)
 
 
 def _members(path: Path, done: int) -> Iterator[Source]:
     """The regular files of an archive in its own order; nothing is unpacked, and links are not followed."""
-    with damage_named(str(path)), path.open("rb") as file, tarfile.open(fileobj=file) as archive:
-        links = {
-            _stem(member.name): _content(archive, member) for member in archive if member.name.endswith(ANNOTATION)
-        }
-        names = set(archive.getnames())
-        for member in archive:
-            inner = archive.extractfile(member) if member.isreg() and _wanted(member.name, names) else None
+    with damage_named(str(path)), opened_archive(path) as (archive, tell):
+        found = list(members(archive, path))
+        links = {_stem(m.name): small_member(archive, m, path) for m in found if m.name.endswith(ANNOTATION)}
+        names = {member.name for member in found}
+        for member in found:
+            inner = archive.extractfile(member) if _wanted(member.name, names) else None
             if inner is not None:
-                with _decompressed(inner, Path(member.name).suffix.lower()) as stream:
+                with decompressed(inner, Path(member.name).suffix.lower(), window=_WINDOW) as stream:
                     annotation = links.get(_stem(member.name), b"")
-                    yield Source(f"{path}/{member.name}", False, stream, lambda: done + file.tell(), annotation)
-
-
-def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    inner = archive.extractfile(member) if member.isreg() and member.size <= MAX_FILE else None
-    return inner.read() if inner else b""
+                    yield Source(f"{path}/{member.name}", False, stream, lambda: done + tell(), annotation)
 
 
 def _in_folder(folder: Path) -> list[Path]:
@@ -135,42 +121,3 @@ def _wanted(name: str, names: set[str]) -> bool:
 
 def _stem(name: str) -> str:
     return name.removesuffix(ANNOTATION).removesuffix(".txt").removesuffix(".ascii").removesuffix(".raw")
-
-
-def _decompressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
-    if suffix == ".gz":
-        return gzip.open(file)
-    if suffix == ".xz":
-        return lzma.open(file)
-    if suffix == ".zst":
-        return io.BufferedReader(_Frames(file), 2**17)
-    return contextlib.nullcontext(file)
-
-
-class _Frames(io.RawIOBase):
-    """The frames of a .zst file, one after another; zstandard's own reader does not notice when the last is cut off."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        import zstandard
-
-        self._file, self._frame, self._ready = file, None, memoryview(b"")
-        self._decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
-
-    _frame: Any
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            data = (self._frame.unused_data if self._frame and self._frame.eof else b"") or self._file.read(_STEP)
-            if not data:
-                if self._frame and not self._frame.eof:
-                    raise EOFError("the last frame has no end")
-                return 0
-            if self._frame is None or self._frame.eof:
-                self._frame = self._decompressor.decompressobj()
-            self._ready = memoryview(self._frame.decompress(data))
-        size = min(len(buffer), len(self._ready))
-        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
-        return size

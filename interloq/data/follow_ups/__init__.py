@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from interloq.errors import InputError, nearest
+from interloq.data.files import read_json
+from interloq.errors import InputError, nearest, shown
 
 LANGUAGES = ("en", "ja", "zh")
 LEVELS = ("turn", "dialogue")
@@ -65,13 +64,7 @@ def read_follow_ups(name: str | Path) -> FollowUps:
     if not path.is_file():
         known = ", ".join(LANGUAGES)
         raise InputError(f"no follow-ups {name!r}", cure=f"name a JSON file, or one of these: {known}")
-    try:
-        content = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"no JSON: {error}", cure=FORM, where=name) from error
-    if not isinstance(content, dict):
-        raise InputError(f"follow-ups must be an object, got {_shown(content)}", cure=FORM, where=name)
-    return _checked(content, name)
+    return _checked(read_json(path, cure=FORM), name)
 
 
 def _checked(content: Mapping[str, Any], where: str) -> FollowUps:
@@ -83,7 +76,7 @@ def _checked(content: Mapping[str, Any], where: str) -> FollowUps:
     for level in LEVELS:
         part = content.get(level, {})
         if not isinstance(part, dict):
-            raise InputError(f"{level!r} must hold dimensions, got {_shown(part)}", cure=FORM, where=where)
+            raise InputError(f"{level!r} must hold dimensions, got {shown(part)}", cure=FORM, where=where)
         for name, value in part.items():
             if _plain(name) in dimensions:
                 raise InputError(f"dimension {name!r} is there twice", cure="give each its own name", where=where)
@@ -96,7 +89,7 @@ def _checked(content: Mapping[str, Any], where: str) -> FollowUps:
 
 def _dimension(name: str, level: str, value: Any, where: str) -> Dimension:
     if not isinstance(value, dict):
-        raise InputError(f"dimension {name!r} must be an object, got {_shown(value)}", cure=FORM, where=where)
+        raise InputError(f"dimension {name!r} must be an object, got {shown(value)}", cure=FORM, where=where)
     for key in value:
         if key not in (*SIDES, "source"):
             raise InputError(f"{name!r} has an unknown part {key!r}{nearest(key, [*SIDES, 'source'])}", where=where)
@@ -111,10 +104,10 @@ def _dimension(name: str, level: str, value: Any, where: str) -> Dimension:
 
 def _texts(values: Any, name: str, where: str) -> tuple[str, ...]:
     if not isinstance(values, list):
-        raise InputError(f"{name} must be a list of texts, got {_shown(values)}", cure=FORM, where=where)
+        raise InputError(f"{name} must be a list of texts, got {shown(values)}", cure=FORM, where=where)
     for i, text in enumerate(values):
         if not isinstance(text, str) or not text.strip():
-            raise InputError(f"{name}[{i}] must be a text, got {_shown(text)}", cure="write what is said", where=where)
+            raise InputError(f"{name}[{i}] must be a text, got {shown(text)}", cure="write what is said", where=where)
     if len(set(values)) < len(values):
         twice = next(text for text in values if values.count(text) > 1)
         raise InputError(f"{name} has {twice!r} twice", cure="leave one out", where=where)
@@ -123,7 +116,3 @@ def _texts(values: Any, name: str, where: str) -> tuple[str, ...]:
 
 def _plain(name: str) -> str:
     return " ".join(name.lower().replace("_", " ").replace("-", " ").split())
-
-
-def _shown(value: Any) -> str:
-    return f"{value!r:.60}"

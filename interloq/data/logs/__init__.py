@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from interloq.errors import InputError
+from interloq.errors import InputError, shown
 
 Reject = Callable[[int, bytes, InputError], None]  # line number, the line, what is wrong
 
@@ -89,15 +89,30 @@ def as_text(value: Any, name: str) -> str:
         return ""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise InputError(f"{name} must be text, got {value!r:.60}", cure="mend its type")
+    raise InputError(f"{name} must be text, got {shown(value)}", cure="fix its type")
 
 
 def _members(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
-    for number, value in enumerate(document(piece), 1):
+    values = document(piece)
+    if not isinstance(values, list):
+        raise _no_list(values)
+    for number, value in enumerate(values, 1):
         if isinstance(value, dict):
-            yield number, orjson.dumps(value), value
+            yield number, as_line(value), value
         else:
-            reject(number, orjson.dumps(value), _no_object(value))
+            reject(number, as_line(value), _no_object(value))
+
+
+def as_line(value: Any) -> bytes:
+    """A value of a file as it is set aside; one that nests too deep to be written is shown in short."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return shown(value).encode()
+
+
+def _no_list(value: Any) -> InputError:
+    return InputError(f"expected a list of posts, got {type(value).__name__}", cure="name a file of posts")
 
 
 def _bad_json(line: bytes, error: orjson.JSONDecodeError) -> InputError:

@@ -11,9 +11,9 @@ from pathlib import PurePath
 from typing import Any
 
 from interloq.data.clean import NO_TIME, RawPost
-from interloq.data.logs import Piece, Reject, as_text, document, stem, text_lines
+from interloq.data.logs import Piece, Reject, as_line, as_text, document, stem, text_lines
 from interloq.data.times import DAY, microseconds
-from interloq.errors import InputError
+from interloq.errors import InputError, shown
 
 MESSAGE = re.compile(
     r"\u200e?\[?(?P<day>\d{1,4})[./-](?P<month>\d{1,2})[./-](?P<year>\d{1,4}),? "
@@ -87,7 +87,11 @@ def read_whatsapp(piece: Piece, reject: Reject) -> Iterator[RawPost]:
     before: RawPost | None = None
     for number, first, more in _whatsapp_messages(piece, reject):
         name, colon, text = first["rest"].partition(": ")
-        time = _whatsapp_time(first, swapped)
+        try:
+            time = _whatsapp_time(first, swapped)
+        except InputError as error:
+            reject(number, "\n".join([first[0], *more]).encode(), error)
+            continue
         id = f"{name_of_file}:{number}"
         if not colon:
             yield RawPost(id, "", "", NO_TIME, shape="notice")
@@ -115,10 +119,10 @@ def _whatsapp_messages(piece: Piece, reject: Reject) -> Iterator[tuple[int, re.M
 
 
 def _month_first(piece: Piece) -> bool:
-    """Whether dates read month/day: some second number is a day, and no first one is."""
+    """Whether dates read month/day: more of them can be read in this order alone than in the other alone."""
     dates = [found for line in piece.data.decode("utf-8", "replace").split("\n") if (found := MESSAGE.match(line))]
-    firsts = [int(found["day"]) for found in dates]
-    return any(int(found["month"]) > 12 for found in dates) and not any(first > 12 for first in firsts)
+    pairs = [(int(found["day"]), int(found["month"])) for found in dates]
+    return sum(first <= 12 < second for first, second in pairs) > sum(second <= 12 < first for first, second in pairs)
 
 
 def _whatsapp_time(found: re.Match[str], month_first: bool) -> int:
@@ -142,10 +146,10 @@ def _posts(values: Any, reject: Reject, make: Callable[[Mapping[str, Any]], RawP
     for number, value in enumerate(values, 1):
         try:
             if not isinstance(value, dict):
-                raise InputError(f"expected a message, got {value!r:.60}", cure="export the chat again")
+                raise InputError(f"expected a message, got {shown(value)}", cure="export the chat again")
             post = make(value)
         except InputError as error:
-            reject(number, repr(value)[:1000].encode(), error)
+            reject(number, as_line(value), error)
             continue
         yield post
 
@@ -159,7 +163,7 @@ def _messages(export: Any) -> Any:
 def _telegram_text(value: Any) -> str:
     """Texts come whole, or in pieces where some are links or stressed."""
     if isinstance(value, list):
-        return "".join(part if isinstance(part, str) else as_text(part.get("text"), "text") for part in value)
+        return "".join(as_text(part.get("text") if isinstance(part, dict) else part, "text") for part in value)
     return as_text(value, "text")
 
 

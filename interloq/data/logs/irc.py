@@ -25,6 +25,7 @@ NOTICE = re.compile(
     r"===|\* |\*\*\*|-!-|-->|<--|\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d)?\]?\s*(?:\*|===|-!-|-->|<--|--|-\S+- )"
 )
 DATE = re.compile(r"(\d{4})[-_.]?(\d\d)[-_.]?(\d\d)")
+NUMBER = re.compile(r"[0-9]{1,18}")
 ADDRESS = re.compile(r"([^\s:,<>]{1,32})[:,]\s+(?=\S)")
 
 
@@ -67,7 +68,11 @@ def _lines(piece: Piece, reject: Reject) -> Iterator[Said]:
                 reject(number, line.encode(), InputError(f"no line of IRC: {line!r:.60}", cure=cure))
             continue
         if found["date"]:
-            day, clock = microseconds(found["date"]), -1
+            try:
+                day, clock = microseconds(found["date"]), -1
+            except InputError as error:
+                reject(number, line.encode(), error)
+                continue
         now = _clock(found["time"])
         if now < clock - 12 * 3600:  # past midnight
             day += DAY if day != NO_TIME else 0
@@ -83,7 +88,7 @@ def _annotated(piece: Piece) -> dict[int, int]:
         words = line.split()
         if not words:
             continue
-        if len(words) < 2 or not (words[0].isdigit() and words[1].isdigit()):
+        if len(words) < 2 or not all(NUMBER.fullmatch(word) for word in words[:2]):
             where = f"annotation of {piece.name}:{number}"
             raise InputError(f"expected two line numbers, got {line!r:.60}", cure="write: i j -", where=where)
         first, second = sorted((int(words[0]), int(words[1])))
@@ -106,8 +111,12 @@ def _address(text: str, nicks: set[str]) -> tuple[str, str]:
 
 
 def _day(name: str) -> int:
+    """The day in a file's name; digits that are no date mean something else."""
     found = DATE.search(PurePath(name).name)
-    return microseconds("-".join(found.groups())) if found else NO_TIME
+    try:
+        return microseconds("-".join(found.groups())) if found else NO_TIME
+    except InputError:
+        return NO_TIME
 
 
 def _clock(time: str) -> int:

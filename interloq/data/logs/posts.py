@@ -25,6 +25,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     "reply_to": ("reply_to", "in_reply_to", "in_reply_to_id", "reply_to_id", "parent_id", "parent"),
     "lang": ("lang", "language"),
 }
+LONGEST_ROW = 1000  # lines of one row
+REREAD = 4  # times that the lines of a piece may be read again after open quotes; then rows are single lines
 BATCH = 2048  # their characters fit into the cache
 Get = Callable[[Mapping[str, Any]], Any]
 Make = Callable[[dict[str, Any], int], RawPost]
@@ -184,22 +186,37 @@ def _plain_ids(ids: list[str]) -> list[str]:
 
 
 def _rows(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, list[str]]]:
-    """Number, line and cells of every row. After a quote that is never closed, reading goes on with the next line."""
+    """Number, line and cells of every row. After a quote that is never closed, reading resumes at the next line."""
     csv.field_size_limit(MAX_LINE)
-    lines, start = _texts(piece, reject), 0
+    lines = _texts(piece, reject)
+    start, reread = 0, 0
     while start < len(lines):
-        reader = csv.reader(lines[start:], delimiter=piece.delimiter, strict=True)
-        row = 0
+        feed = _Lines(lines, start, longest=LONGEST_ROW if reread < REREAD * len(lines) else 1)
         try:
-            for cells in reader:
-                number = piece.first_line + start + row
-                yield number, "".join(lines[start + row : start + reader.line_num]).encode(), cells
-                row = reader.line_num
+            for cells in csv.reader(feed, delimiter=piece.delimiter, strict=True):
+                yield piece.first_line + feed.row, "".join(lines[feed.row : feed.next]).encode(), cells
+                feed.row = feed.next
             return
         except csv.Error as error:
             bad = InputError(f"not a valid row: {error}", cure="close every quote")
-            reject(piece.first_line + start + row, lines[start + row].encode(), bad)
-            start += row + 1
+            reject(piece.first_line + feed.row, lines[feed.row].encode(), bad)
+            start = feed.row + 1
+            reread += feed.next - start
+
+
+class _Lines(Iterator[str]):
+    """Lines from a place on; a row that runs over more than `longest` of them has a quote that is never closed."""
+
+    def __init__(self, lines: Sequence[str], start: int, *, longest: int) -> None:
+        self.lines, self.row, self.next, self.longest = lines, start, start, longest
+
+    def __next__(self) -> str:
+        if self.next == len(self.lines):
+            raise StopIteration
+        if self.next - self.row >= self.longest:
+            raise csv.Error(f"no closing quote within {self.longest} lines")
+        self.next += 1
+        return self.lines[self.next - 1]
 
 
 def _texts(piece: Piece, reject: Reject) -> list[str]:

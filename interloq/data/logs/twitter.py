@@ -6,19 +6,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from interloq.data.clean import NO_TIME, RawPost
-from interloq.data.logs import Piece, Reject, as_text, objects
+from interloq.data.logs import Piece, Reject, as_line, as_text, objects
 from interloq.data.times import microseconds
-from interloq.errors import InputError
+from interloq.errors import InputError, shown
 
 NOTICES = ("delete", "limit", "scrub_geo", "status_withheld", "user_withheld", "disconnect", "warning")
 
 
 def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
     for number, line, value in objects(piece, reject):
-        try:
-            yield from _posts(value)
-        except InputError as error:
-            reject(number, line, error)
+        for part in _parts(value):
+            try:
+                post = _post(part, answer=part is not value)
+            except InputError as error:
+                reject(number, line if part is value else as_line(part), error)
+                continue
+            yield post
 
 
 def is_twitter(value: Mapping[str, Any]) -> bool:
@@ -29,19 +32,18 @@ def is_twitter(value: Mapping[str, Any]) -> bool:
     return newer or ("created_at" in value and ("id_str" in value or "in_reply_to_status_id" in value))
 
 
-def _posts(value: Mapping[str, Any]) -> Iterator[RawPost]:
+def _parts(value: Mapping[str, Any]) -> list[Any]:
+    """The posts of an answer of version 2, which may hold many; any other object is one."""
     data = value.get("data")
-    if isinstance(data, list):
-        for inner in data:
-            yield _version_2(inner)
-    elif isinstance(data, dict):
-        yield _version_2(data)
-    elif "author_id" in value or "referenced_tweets" in value:
-        yield _version_2(value)
-    elif any(name in value for name in NOTICES) and "text" not in value:
-        yield RawPost("", "", "", NO_TIME, shape="notice")
-    else:
-        yield _version_1(value)
+    return data if isinstance(data, list) else [data if isinstance(data, dict) else value]
+
+
+def _post(value: Any, *, answer: bool) -> RawPost:
+    if answer or not isinstance(value, dict) or "author_id" in value or "referenced_tweets" in value:
+        return _version_2(value)
+    if any(name in value for name in NOTICES) and "text" not in value:
+        return RawPost("", "", "", NO_TIME, shape="notice")
+    return _version_1(value)
 
 
 def _version_1(value: Mapping[str, Any]) -> RawPost:
@@ -60,9 +62,8 @@ def _version_1(value: Mapping[str, Any]) -> RawPost:
 
 def _version_2(value: Any) -> RawPost:
     if not isinstance(value, dict):
-        raise InputError(f"expected a post, got {value!r:.60}", cure="write the interface's own objects")
-    references = value.get("referenced_tweets") or []
-    ids = {entry.get("type"): as_text(entry.get("id"), "id") for entry in references if isinstance(entry, dict)}
+        raise InputError(f"expected a post, got {shown(value)}", cure="write the interface's own objects")
+    ids = dict(map(_reference, _list(value, "referenced_tweets")))
     return RawPost(
         _required(value, "id"),
         as_text(value.get("author_id"), "author_id"),
@@ -73,6 +74,20 @@ def _version_2(value: Any) -> RawPost:
         "retweet" if "retweeted" in ids else "quote" if "quoted" in ids else "",
         ids.get("quoted", ""),
     )
+
+
+def _reference(entry: Any) -> tuple[str, str]:
+    """How a post refers to another, and to which."""
+    if not isinstance(entry, dict):
+        raise InputError(f"a referenced post must be an object, got {shown(entry)}", cure="fix its type")
+    return as_text(entry.get("type"), "type"), as_text(entry.get("id"), "id")
+
+
+def _list(value: Mapping[str, Any], name: str) -> list[Any]:
+    found = value.get(name)
+    if found is not None and not isinstance(found, list):
+        raise InputError(f"{name} must be a list, got {shown(found)}", cure="fix its type")
+    return found or []
 
 
 def _full_text(value: Mapping[str, Any]) -> str:

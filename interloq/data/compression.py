@@ -1,0 +1,73 @@
+"""Compressed streams by the suffix of a file: .gz, .xz and .zst."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import lzma
+import sys
+import zlib
+from typing import IO, Any
+
+COMPRESSED = (".gz", ".xz", ".zst")
+WINDOW = 2**27  # what zstd's own program accepts without being asked
+_STEP = 2**11  # bytes unpacked at a time: a few of them may stand for many megabytes
+
+
+def decompressed(file: IO[bytes], suffix: str, *, window: int = WINDOW) -> contextlib.AbstractContextManager[Any]:
+    """The stream inside a file; `window` bounds the memory that a .zst file may ask for."""
+    if suffix == ".gz":
+        return gzip.open(file)
+    if suffix == ".xz":
+        return lzma.open(file)
+    if suffix == ".zst":
+        return io.BufferedReader(_Frames(file, window), 2**17)
+    return contextlib.nullcontext(file)
+
+
+def compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
+    if suffix == ".gz":  # no time stamp: the same records give the same bytes
+        return gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0)
+    if suffix == ".xz":
+        return lzma.open(file, "wb")
+    if suffix == ".zst":
+        import zstandard
+
+        return zstandard.ZstdCompressor().stream_writer(file, closefd=False)
+    return contextlib.nullcontext(file)
+
+
+def damage(*more: type[Exception]) -> tuple[type[Exception], ...]:
+    """What reading a broken file raises, and `more`; zstandard's own error only once it is loaded."""
+    zstandard = sys.modules.get("zstandard")
+    return (EOFError, OSError, lzma.LZMAError, zlib.error, *([zstandard.ZstdError] if zstandard else []), *more)
+
+
+class _Frames(io.RawIOBase):
+    """The frames of a .zst file, one after another; zstandard's own reader does not notice when the last is cut off."""
+
+    def __init__(self, file: IO[bytes], window: int) -> None:
+        import zstandard
+
+        self._file, self._frame, self._ready = file, None, memoryview(b"")
+        self._decompressor = zstandard.ZstdDecompressor(max_window_size=window)
+
+    _frame: Any
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            data = (self._frame.unused_data if self._frame and self._frame.eof else b"") or self._file.read(_STEP)
+            if not data:
+                if self._frame and not self._frame.eof:
+                    raise EOFError("the last frame has no end")
+                return 0
+            if self._frame is None or self._frame.eof:
+                self._frame = self._decompressor.decompressobj()
+            self._ready = memoryview(self._frame.decompress(data))
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
