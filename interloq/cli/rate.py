@@ -8,7 +8,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.output import MISSING, BadLines, add_common, number, print_json, print_table, say, say_signatures
+from interloq.cli.output import (
+    MISSING,
+    BadLines,
+    add_common,
+    left_out,
+    number,
+    print_json,
+    print_table,
+    say,
+    say_signatures,
+)
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.rate.rater import BATCH
@@ -40,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     rater = create(args.rater, kind="rater")
     with tempfile.TemporaryDirectory() as folder:
         facts = _write(args, rater, Path(folder))
+    left_out(facts["counts"].get("unknown_items"))
     if args.output == "-":
         return 0
     if args.json:

@@ -43,7 +43,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.fixture
 def extended(folder: Path) -> Path:
-    """50 samples; people rated the second reference of all, and the third of the even ones."""
+    """50 samples; people rated the second reference of all, and the third of the even ones that have one."""
     samples = [
         Sample(
             f"c{i}/bot",
@@ -59,7 +59,7 @@ def extended(folder: Path) -> Path:
     ]
     write("extended.jsonl", samples, kind="samples", dataset="made", extended=[{"signature": "extend|x"}])
     ratings = [Rating(1, "x", item=f"c{i}/bot/1") for i in range(50)]
-    ratings += [Rating(2 + i % 4, "x", item=f"c{i}/bot/2") for i in range(0, 50, 2)]
+    ratings += [Rating(2 + i % 4, "x", item=f"c{i}/bot/2") for i in range(2, 50, 2)]
     write("ratings.jsonl", ratings, kind="ratings")
     return folder
 
@@ -95,7 +95,7 @@ def test_weights_signature_and_counts(extended: Path, capsys: Captured) -> None:
         assert row["mean"] == (pytest.approx(sum(weights) / len(weights)) if weights else None)
         assert row["positive"] == (sum(w > 0 for w in weights) / len(weights) if weights else None)
     assert counts["without_positive"] == sum(max(r.weight for r in s.references) <= 0 for s in after) == 1
-    assert (counts["unrated_gold"], counts["unrated"], counts["unknown_items"]) == (49, 26, 1)  # c0/bot/2 is none
+    assert (counts["unrated_gold"], counts["unrated"], counts["unknown_items"]) == (49, 26, 0)
     assert not Path("rated.jsonl.part").exists()
 
 
@@ -107,7 +107,6 @@ def test_the_summary_for_people(extended: Path, capsys: Captured) -> None:
     assert re.search(r"parrot +50 +49 +-1\.000 +0\.0 %", said)
     assert "1 samples have no gold reply" in said
     assert "26 references nobody rated: weight 0" in said
-    assert "1 rated items are not references of these samples" in said
     assert f"signature: {short(Human('ratings.jsonl').signature())}" in said
 
 
@@ -124,6 +123,15 @@ def test_ratings_that_belong_to_no_reference_are_refused(extended: Path, capsys:
     assert not list(Path().glob("rated*"))
 
 
+def test_ratings_that_belong_to_some_references_are_counted(extended: Path, capsys: Captured) -> None:
+    write("ratings.jsonl", [Rating(4, item="c1/bot/1"), Rating(2, item="c0/bot/2")], kind="ratings")  # c0 has two
+    assert main(RATE) == 1
+    said = capsys.readouterr().out
+    assert "149 references: 1 judged, 148 with a default weight" in said
+    assert re.search(r"parrot +50 +1 +0\.500 +100\.0 %", said)
+    assert "1 rated items are not references of these samples: left out" in said
+
+
 def test_samples_rated_before_say_what_is_replaced(extended: Path, capsys: Captured) -> None:
     first = printed(capsys, *RATE)
     assert first["replaced"] == {"weights": 0, "signature": ""}
@@ -135,7 +143,7 @@ def test_samples_rated_before_say_what_is_replaced(extended: Path, capsys: Captu
     assert main(again) == 0
     assert f"replaced: the weights of {first['signature']}" in capsys.readouterr().out
     write("by_hand.jsonl", [Sample("c1/bot", ["x"], "y", [Reference("z", 0.5), "w"])], kind="samples")
-    assert main(["rate", "by_hand.jsonl", "--rater", HUMAN, "-o", "out.jsonl"]) == 0
+    assert main(["rate", "by_hand.jsonl", "--rater", HUMAN, "-o", "out.jsonl"]) == 1  # most ratings are of others
     assert "replaced: 1 weights other than 1" in capsys.readouterr().out
 
 
@@ -190,12 +198,12 @@ def test_a_part_of_another_job_is_neither_used_nor_lost(extended: Path, capsys: 
     said = capsys.readouterr().err
     assert "an unfinished run with human(ratings='ratings.jsonl',low=1,high=5" in said
     assert "--force" in said
-    write("extended.jsonl", load("extended.jsonl")[1:], kind="samples")
+    write("extended.jsonl", [*load("extended.jsonl"), Sample("new")], kind="samples")
     assert main(RATE) == 2
     assert "an unfinished run on other samples" in capsys.readouterr().err
     assert part.read_bytes() == kept
     assert printed(capsys, *RATE, "--force")["resumed"] == 0
-    assert len(load("rated.jsonl")) == 49
+    assert len(load("rated.jsonl")) == 51
     part.write_text("my own notes\n")
     assert main(RATE) == 2
     assert "with something else" in capsys.readouterr().err
