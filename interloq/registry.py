@@ -9,10 +9,8 @@ Other packages add components through the entry-point group `interloq.components
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import importlib
-import re
 import types
 import typing
 from functools import cache
@@ -20,6 +18,8 @@ from importlib.metadata import entry_points
 from typing import Any, Literal, Union
 
 from interloq.errors import SpecError, nearest
+from interloq.needs import METRICS
+from interloq.spec_text import Written, read_spec
 
 KINDS: dict[str, dict[str, str]] = {
     "bot": {
@@ -85,7 +85,6 @@ KINDS: dict[str, dict[str, str]] = {
         "zh": "interloq.data.tokenize:Chinese",
     },
 }
-_SPEC = re.compile(r"\s*([A-Za-z0-9_][\w-]*)\s*(\(.*\))?\s*", re.DOTALL)
 
 
 class Component:
@@ -114,18 +113,28 @@ def names(kind: str) -> list[str]:
 
 def create(text: str, *, kind: str | None = None) -> Any:
     """The component that a spec string describes."""
-    match = _SPEC.fullmatch(text)
-    if not match:
-        raise SpecError(f"cannot read spec {text!r}; write name or name(field=value,…)")
-    name, arguments = match.groups()
-    cls = _class(name, kind, text)
-    return _build(cls, name, _arguments(arguments or "()", text))
+    try:
+        return _made(read_spec(text), kind, text)
+    except RecursionError:
+        raise SpecError(f"cannot make {text[:60]!r}: it is nested too deeply") from None
 
 
 def named_class(text: str, *, kind: str) -> type | None:
     """The class that a spec names, whatever its fields; None where the name is unknown."""
-    match = _SPEC.fullmatch(text)
-    return _class(match[1], kind, text) if match and match[1] in _targets()[kind] else None
+    try:
+        found = registered_name(read_spec(text).name, kind=kind)
+    except SpecError:
+        return None
+    return _class(found, kind) if found else None
+
+
+def registered_name(name: str, *, kind: str) -> str | None:
+    """The registered name that is meant: itself, or the only one that differs in case, hyphens and underscores."""
+    known = _targets()[kind]
+    if name in known:
+        return name
+    same = [other for other in known if _folded(other) == _folded(name)]
+    return same[0] if len(same) == 1 else None
 
 
 def spec(component: Any) -> str:
@@ -171,15 +180,27 @@ def _targets() -> dict[str, dict[str, str]]:
     return table
 
 
-def _class(name: str, kind: str | None, text: str) -> type:
+def _folded(name: str) -> str:
+    return name.replace("-", "").replace("_", "").casefold()
+
+
+def _class(name: str, kind: str) -> type:
+    module, _, cls = _targets()[kind][name].partition(":")
+    return typing.cast("type", getattr(importlib.import_module(module), cls))
+
+
+def _made(written: Written, kind: str | None, text: str) -> Any:
     kinds = [kind] if kind else list(_targets())
     for candidate in kinds:
-        if name in _targets()[candidate]:
-            module, _, cls = _targets()[candidate][name].partition(":")
-            return typing.cast("type", getattr(importlib.import_module(module), cls))
+        if name := registered_name(written.name, kind=candidate):
+            fields = {
+                field: _made(value, None, text) if isinstance(value, Written) else value
+                for field, value in written.fields.items()
+            }
+            return _build(_class(name, candidate), name, fields)
     known = [n for candidate in kinds for n in _targets()[candidate]]
-    where = "" if name == text.strip() else f" in {text!r}"
-    raise SpecError(f"unknown {kind or 'component'} {name!r}{where}{nearest(name, known)}")
+    where = "" if written.name == text.strip() else f" in {text!r:.80}"
+    raise SpecError(f"unknown {kind or 'component'} {written.name!r}{where}{nearest(written.name, known)}")
 
 
 def _find(cls: type) -> tuple[str, str]:
@@ -198,39 +219,21 @@ def _build(cls: type, name: str, arguments: dict[str, Any]) -> Any:
     for given in arguments:
         if given not in known:
             raise SpecError(f"{name} has no field {given!r}{nearest(given, known)}")
-    try:
-        return cls(**arguments)
-    except TypeError as error:  # a required field is missing
-        raise SpecError(f"{name}: {str(error).split(') ', 1)[-1]}") from error
+    missing = [field.name for field, _ in _fields(cls) if _is_required(field) and field.name not in arguments]
+    if missing:
+        raise SpecError(_needed(name, cls, missing))
+    return cls(**arguments)
 
 
-def _arguments(text: str, whole: str) -> dict[str, Any]:
-    try:
-        call = ast.parse("f" + text, mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        raise SpecError(f"cannot read spec {whole!r}: {type(error).__name__}") from error
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
-        raise SpecError(f"cannot read spec {whole!r}; write name(field=value,…)")
-    return _keywords(call, whole)
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _keywords(call: ast.Call, whole: str) -> dict[str, Any]:
-    if call.args or any(keyword.arg is None for keyword in call.keywords):
-        raise SpecError(f"fields in {whole!r} need names: write name(field=value)")
-    return {keyword.arg: _value(keyword.value, whole) for keyword in call.keywords if keyword.arg}
-
-
-def _value(node: ast.expr, whole: str) -> Any:
-    if isinstance(node, ast.Name):
-        return create(node.id)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        name = node.func.id
-        return _build(_class(name, None, whole), name, _keywords(node, whole))
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError) as error:
-        raise SpecError(f"{ast.unparse(node)!r} in {whole!r} is neither a literal nor a spec") from error
-    return tuple(value) if isinstance(value, list) else value
+def _needed(name: str, cls: type, missing: list[str]) -> str:
+    """What a component needs, and how to come by it where that is known."""
+    known = METRICS[name].fields if _find(cls) == ("metric", name) and name in METRICS else {}
+    parts = [f"{field} ({known[field]})" if field in known else field for field in missing]
+    return f"{name} needs {' and '.join(parts)}: write {name}({','.join(f'{field}=…' for field in missing)})"
 
 
 def _fields(cls: Any) -> list[tuple[dataclasses.Field[Any], Any]]:

@@ -14,7 +14,7 @@ import interloq
 
 ROOT = Path(interloq.__file__).parent
 LAYERS = [
-    {"version", "errors", "records", "registry", "signature"},
+    {"version", "errors", "needs", "records", "registry", "signature", "spec_text"},
     {"data"},
     {"models"},
     {"retrieve"},

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from interloq import SpecError, create, registry, spec
+from interloq.errors import InterloqError
 from interloq.metrics.bleu import Bleu
 from interloq.registry import Component, component, full_spec
+from interloq.spec_text import split_label, split_specs
 
 
 @pytest.mark.parametrize(
@@ -55,17 +61,91 @@ def test_spellings_of_the_same_component_are_equal() -> None:
         ("bleu(order=2", "cannot read spec"),
         ("bleu(order=2)(order=3)", "cannot read spec"),
         ("bleu(order=1+1)", "neither a literal nor a spec"),
-        ("bleu(order=open('x'))", "unknown component 'open'"),
+        ("bleu(order=open(x=1))", "unknown component 'open'"),
         ("bleu(order=().__class__)", "neither a literal nor a spec"),
-        ("__import__('os')", "unknown component '__import__'"),
+        ("__import__(name='os')", "unknown component '__import__'"),
         ("", "cannot read spec"),
-        ("sentencepiece", "missing"),
+        ("sentencepiece", "sentencepiece needs model: write sentencepiece(model=…)"),
+        ("relevance", "relevance needs model (a trained scorer; make one: interloq train relevance PAIRS -o FOLDER)"),
+        ("vbleu(k=3)", "make one: interloq train rater PAIRS -o FOLDER): write vbleu(index=…,rater=…)"),
+        ("bleu(order=2,order=3)", "'order' is given twice"),
+        ("bleu(order=" + "-" * 15_000 + "1)", "nested too deeply"),
+        ("bleu(order=" + "(" * 9_000 + "1" + ")" * 9_000 + ")", "cannot read spec"),
+        ("bleu(k=" + "ruber(referenced=" * 500 + "bleu" + ")" * 500 + ")", "cannot read spec"),
+        ("bleu(order=x" + ".real" * 3_000 + ")", "nested too deeply"),
+        ("bleu" + " " * 30_000, "a spec of 30,004 characters; at most 20,000 are read"),
+        ("bleu(order=" + "9" * 9_000 + ")", "cannot read spec"),
+        ("bleu(order='\0')", "cannot read spec"),
+        ("bleu(order=2\0)", "cannot read spec"),
     ],
 )
 def test_bad_specs_say_what_is_wrong(text: str, said: str) -> None:
     with pytest.raises(SpecError) as caught:
         create(text)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("BLEU", "bleu"),
+        ("ROUGE-L(beta=1)", "rouge_l(beta=1)"),
+        ("deltaBLEU", "delta_bleu"),
+        ("bleu(tokenizer=‘char’)", "bleu(tokenizer='char')"),
+        ("bleu(tokenizer=“char”)", "bleu(tokenizer='char')"),
+        ("ruber(referenced=chrF,unreferenced=Length)", "ruber(referenced=chrf,unreferenced=length)"),
+    ],
+)
+def test_what_is_clearly_meant_is_read(text: str, meant: str) -> None:
+    assert spec(create(text)) == meant
+
+
+def test_a_curly_quote_inside_a_text_stays() -> None:
+    assert create("endpoint(url='http://localhost',model='m',system_prompt='Don’t “shout”.')").system_prompt == (
+        "Don’t “shout”."
+    )
+
+
+def test_no_two_names_fold_into_one() -> None:
+    folded = [registry._folded(name) for kind in registry.KINDS for name in registry.names(kind)]
+    assert len(folded) == len(set(folded))
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("bleu", ["bleu"]),
+        ("bleu, chrf", ["bleu", "chrf"]),
+        ("bleu(order=2,k=3),u=vbleu(index='a,b',k=3)", ["bleu(order=2,k=3)", "u=vbleu(index='a,b',k=3)"]),
+        ("meteor(stages=('exact','stem')),length", ["meteor(stages=('exact','stem'))", "length"]),
+        ("f(a='x)',b=2),g", ["f(a='x)',b=2)", "g"]),
+        ("f(a='it\\'s, so'),g", ["f(a='it\\'s, so')", "g"]),
+    ],
+)
+def test_lists_are_split_outside_brackets(text: str, parts: list[str]) -> None:
+    assert split_specs(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("bleu(order=2)", ("", "bleu(order=2)")),
+        ("uBLEU = vbleu(k=3)", ("uBLEU", "vbleu(k=3)")),
+        ("BLEU 2=bleu(order=2)", ("BLEU 2", "bleu(order=2)")),
+        ("=bleu", ("", "=bleu")),
+    ],
+)
+def test_labels_stand_before_the_spec(text: str, label: tuple[str, str]) -> None:
+    assert split_label(text) == label
+
+
+@given(st.text("abc()=,'\"[]{}-1._ \n\\“’\0é", max_size=60), st.sampled_from(["", "bleu(", "ruber(referenced="]))
+def test_any_text_is_a_spec_or_an_error(text: str, before: str) -> None:
+    split_specs(before + text)
+    split_label(before + text)
+    with contextlib.suppress(InterloqError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        create(before + text)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,110 @@
+"""The writing of specs: `name(field=value,…)` as text, read in time linear in its length and never evaluated."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from interloq.errors import SpecError
+
+LONGEST = 20_000  # characters; a longer one was not written by hand
+SHOWN = 80
+_NAME = re.compile(r"[A-Za-z0-9_][\w-]*")
+_LABEL = re.compile(r"\s*([^\s()\[\]{}='\",][^()\[\]{}='\",]*)=")
+_CURLY = str.maketrans({**dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‘’‚‛", "'")})
+_OPEN, _CLOSE, _QUOTES = "([{", ")]}", "'\"“”‘’"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A spec as it is written: a name, and fields whose values are literals or further specs."""
+
+    name: str
+    fields: dict[str, Any]
+
+
+def read_spec(text: str) -> Written:
+    """The spec that a text writes. Curly quotes, as word processors set them, are taken for straight ones."""
+    if len(text) > LONGEST:
+        raise SpecError(f"a spec of {len(text):,} characters; at most {LONGEST:,} are read")
+    text = text.strip()
+    name = _NAME.match(text)
+    rest = text[name.end() :].lstrip() if name else ""
+    if not name or (rest and not (rest.startswith("(") and rest.endswith(")"))):
+        raise SpecError(f"cannot read spec {_shown(text)}; write name or name(field=value,…)")
+    try:
+        return Written(name[0], _fields(_call(rest or "()", text), text))
+    except (RecursionError, MemoryError):
+        raise SpecError(f"cannot read spec {_shown(text)}: it is nested too deeply") from None
+
+
+def split_specs(text: str) -> list[str]:
+    """`bleu,chrf` as two specs: split at commas outside brackets and quotes."""
+    parts, start, depth, quote = [], 0, 0, ""
+    for i, mark in enumerate(text):
+        if quote:
+            quote = "" if mark.translate(_CURLY) == quote and text[i - 1] != "\\" else quote
+        elif mark in _QUOTES:
+            quote = mark.translate(_CURLY)
+        elif mark in _OPEN:
+            depth += 1
+        elif mark in _CLOSE:
+            depth -= 1
+        elif mark == "," and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    return [part.strip() for part in (*parts, text[start:])]
+
+
+def split_label(text: str) -> tuple[str, str]:
+    """`uBLEU=vbleu(…)` as the label and the spec; the label is empty where none is given."""
+    label = _LABEL.match(text)
+    return (label[1].strip(), text[label.end() :].strip()) if label else ("", text.strip())
+
+
+def _call(text: str, whole: str) -> ast.Call:
+    """The text as a call; straightened only where it cannot be read otherwise, for a text may hold ’ itself."""
+    failure: Exception | None = None
+    for tried in dict.fromkeys((text, text.translate(_CURLY))):
+        try:
+            call = ast.parse("f" + tried, mode="eval").body
+        except (SyntaxError, ValueError) as error:
+            failure = error
+            continue
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            return call
+    raise SpecError(f"cannot read spec {_shown(whole)}; write name(field=value,…)") from failure
+
+
+def _fields(call: ast.Call, whole: str) -> dict[str, Any]:
+    if call.args or any(keyword.arg is None for keyword in call.keywords):
+        raise SpecError(f"fields in {_shown(whole)} need names: write name(field=value)")
+    found: dict[str, Any] = {}
+    for name, value in _named(call):
+        if name in found:
+            raise SpecError(f"{name!r} is given twice in {_shown(whole)}")
+        found[name] = _value(value, whole)
+    return found
+
+
+def _named(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    return ((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg)
+
+
+def _value(node: ast.expr, whole: str) -> Any:
+    if isinstance(node, ast.Name):
+        return Written(node.id, {})
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return Written(node.func.id, _fields(node, whole))
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError) as error:
+        raise SpecError(f"{_shown(ast.unparse(node))} in {_shown(whole)} is neither a literal nor a spec") from error
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= SHOWN else text[: SHOWN - 1] + "…")
