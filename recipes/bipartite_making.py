@@ -14,7 +14,7 @@ from bipartite_bots import JUDGE, OTHER, TUNED, Job, known_order, other_models, 
 
 from interloq import Dialogue, InputError, Turn, load, read, write
 from interloq.data.archives import read_files, text_lines
-from interloq.models.store import write_json
+from interloq.data.files import write_json
 from interloq.records import Pair
 from interloq.signature import file_fingerprint, fingerprint
 

@@ -22,6 +22,8 @@ from interloq.errors import InputError
 
 STRAYS = {".ds_store", "thumbs.db", "desktop.ini", ".directory", ".localized"}  # put anywhere by file browsers
 PART = re.compile(r"\.(.+)\.[0-9a-f]{12}\.part")
+HEADER = b'{"kind":'
+SYNC = 5.0  # seconds between waits for the disk
 HINTS = {
     errno.ENOSPC: "free some space and run the command again",
     errno.EDQUOT: "free some of your quota and run the command again",
@@ -142,11 +144,15 @@ def _part_of(path: Path, make: Callable[[Path], int]) -> Iterator[tuple[Path, in
 
 def _claimed(path: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
     while True:
-        part = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
+        part = _part_name(path)
         handle = make(part)
         if hold(handle) and part.exists():  # else somebody who was sweeping took it for a leftover
             return part, handle
         os.close(handle)
+
+
+def _part_name(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
 
 
 def _new_folder(part: Path) -> int:
@@ -201,6 +207,16 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def discard(folder: Path) -> None:
+    """Remove a folder in one step, so that a kill leaves all of it or nothing that has its name."""
+    if folder.parent.is_dir():
+        sweep(folder)
+    if os.path.lexists(folder):
+        part = _part_name(folder)
+        folder.rename(part)
+        remove(part)
 
 
 def is_stray(name: str) -> bool:
@@ -296,7 +312,7 @@ class Appended:
     seconds, so a power cut loses no more than these.
     """
 
-    def __init__(self, path: str | Path, *, sync: float = 0.0) -> None:
+    def __init__(self, path: str | Path, *, sync: float = SYNC) -> None:
         self.path, self.sync, self._last = Path(path), sync, time.monotonic()
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -309,14 +325,25 @@ class Appended:
         self._file.seek(0)
         for line in self._file:
             if not line.endswith(b"\n"):
+                self._check_ours(place, line)
                 break
             yield place, line
             place += len(line)
         self.cut(place)
 
+    def _check_ours(self, place: int, line: bytes) -> None:
+        """A half line alone in a file is cut off only where it is the start of a header."""
+        if not place and line[: len(HEADER)] != HEADER[: len(line)]:
+            self.close()
+            raise InputError("not a file that Interloq began", cure="choose another output", where=str(self.path))
+
     def line(self, place: int) -> bytes:
         self._file.seek(place)
         return self._file.readline()
+
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
 
     def size(self) -> int:
         return self._file.seek(0, os.SEEK_END)

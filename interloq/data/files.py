@@ -124,4 +124,8 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 def write_json(path: str | Path, value: Any) -> None:
     """One JSON document, indented."""
     with replacing(path) as file:
-        file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        file.write(json_bytes(value))
+
+
+def json_bytes(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

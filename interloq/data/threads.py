@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from interloq.data.corpus.shard import cut
+from interloq.data.durable import whole_file_by_name
 from interloq.data.split import Split, borders
 from interloq.data.times import DAY, SECOND
 from interloq.errors import InputError, MissingDependencyError
@@ -76,9 +77,8 @@ class Tables:
         """Write the answer to a query as a table, unless it is there, and make it known under its name."""
         path = self.folder / f"{name}.parquet"
         if not path.exists():
-            part = path.with_suffix(".part")
-            self.connection.sql(query).write_parquet(str(part), compression="snappy", row_group_size=61_440)
-            part.replace(path)
+            with whole_file_by_name(path) as part:
+                self.connection.sql(query).write_parquet(str(part), compression="snappy", row_group_size=61_440)
         self.know(name)
         self.made += 1
         self.progress(min(0.95, self.made / STEPS))

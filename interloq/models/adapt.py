@@ -19,7 +19,8 @@ import torch
 import transformers
 from safetensors import SafetensorError
 
-from interloq.data.files import read_json, reading_saved
+from interloq.data.durable import remove, writing
+from interloq.data.files import read_json, reading_saved, write_json
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.adapt_network import Goal, TokenGuesser, carried, goal_of, load_guesser, marks_of, room
@@ -27,7 +28,7 @@ from interloq.models.adapt_rows import Marks
 from interloq.models.adapt_settings import ADAPT, Adaptation
 from interloq.models.adapt_task import AdaptTask, dev_loss
 from interloq.models.exchange_pairs import write_exchange_pairs
-from interloq.models.jobs import claim
+from interloq.models.jobs import claim, clear_work
 from interloq.models.learning_curve import best_epoch, write_curve
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, reply_bounds
 from interloq.models.pair_tokens import PairTokens, write_pair_tokens
@@ -35,7 +36,6 @@ from interloq.models.pretrained import load_tokenizer, model_folder, weights_fin
 from interloq.models.processes import Processes
 from interloq.models.progress import Progress, silent
 from interloq.models.relevance_examples import Exchanges
-from interloq.models.store import write_json
 from interloq.models.subwords import Subwords
 from interloq.models.train import fit
 from interloq.models.training import Training
@@ -287,9 +287,9 @@ def _save(
 ) -> None:
     """All files are whole before any gets its name; the weights go before the facts, which say that all is there."""
     part, network = folder / "work" / SAVED, task.network
-    shutil.rmtree(part, ignore_errors=True)
+    remove(part)
     usual = {BOUNDS: _usual(setup, task, device)} if setup.goal == "mlm" else {}
-    try:
+    with writing(folder, SafetensorError):
         write_network(part, network.model, carried(setup.base.folder, network.model.base_model_prefix))
         copy_tokenizer(setup.base.folder, part)
         write_curve(part, facts["signature"], curve)
@@ -299,13 +299,7 @@ def _save(
         last = (WEIGHTS, FACTS)
         for name in [*sorted(path.name for path in part.iterdir() if path.name not in last), *last]:
             (part / name).replace(folder / name)
-    except (OSError, SafetensorError) as error:
-        raise InputError(
-            f"cannot write: {error}", cure="free some space and run the command again", where=str(folder)
-        ) from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    shutil.rmtree(folder / "work")
+    clear_work(folder)
 
 
 def _usual(setup: Setup, task: AdaptTask, device: str) -> dict[str, Any]:

@@ -5,7 +5,6 @@ It has a tokenizer of its own, random weights, and then the very training of `ad
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import torch
 import transformers
 
+from interloq.data.durable import whole_folder
 from interloq.models.adapt import Base, Say, learn, write_network
 from interloq.models.adapt_settings import SCRATCH, Adaptation, SmallEncoder
 from interloq.models.adapt_tokenizer import SPECIAL, train_word_pieces
@@ -65,8 +65,11 @@ def train_encoder(
 
 def _start(pairs: Callable[[], Iterable[Pair]], folder: Path, shape: SmallEncoder, settings: Adaptation) -> int:
     """The folder of a network that has learned nothing; it gets its name when it is whole."""
-    part = folder.with_name(f"{folder.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
+    with whole_folder(folder) as part:
+        return _write_start(pairs, part, shape, settings)
+
+
+def _write_start(pairs: Callable[[], Iterable[Pair]], part: Path, shape: SmallEncoder, settings: Adaptation) -> int:
     size = train_word_pieces(pairs, part, vocabulary=shape.vocabulary)
     config = transformers.BertConfig(
         vocab_size=size,
@@ -82,5 +85,4 @@ def _start(pairs: Callable[[], Iterable[Pair]], folder: Path, shape: SmallEncode
         model, pooler = transformers.BertForMaskedLM(config), transformers.BertModel(config).pooler
     # BERT's pooler takes no part in guessing tokens; it is kept as it starts, so that a loaded BERT lacks nothing
     write_network(part, model, {f"bert.pooler.{name}": tensor for name, tensor in pooler.state_dict().items()})
-    part.rename(folder)
     return size

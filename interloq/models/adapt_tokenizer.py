@@ -18,8 +18,8 @@ from pathlib import Path
 from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors, trainers
 from tokenizers.models import WordPiece
 
+from interloq.data.files import write_json
 from interloq.errors import InputError
-from interloq.models.store import write_json
 from interloq.records import Pair
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")

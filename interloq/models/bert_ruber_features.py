@@ -7,20 +7,20 @@ nothing else depends on the order of the log. An utterance is never both in the 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.files import read_json, reading_saved
+from interloq.data.durable import Appended
+from interloq.data.files import read_json, reading_saved, write_json
 from interloq.models.bert_ruber import pooled_vectors
 from interloq.models.corpus import Distinct
 from interloq.models.encoder import Encoder, Pooling
 from interloq.models.pair_tokens import Part, batches_of, filled, hashes_of, split
-from interloq.models.store import write_json
 from interloq.records import Pair
 
 VECTORS, ROWS, PAIRS, FACTS = "vectors.f16", "rows.npy", "pairs.npy", "pairs.json"
@@ -71,7 +71,7 @@ def write_pair_vectors(
     folder.mkdir(parents=True, exist_ok=True)
     seen, blank = Distinct(), 0
     hashes, both = [hashes_of([])], [hashes_of([])]
-    with _opened(folder / VECTORS) as file:
+    with contextlib.closing(Appended(folder / VECTORS)) as file:
         done = _whole_rows(file, encoder.dimensions)
         for batch in batches_of(pairs, BATCH):
             texts = [text for pair in batch if filled(pair) for text in (pair.utterance, pair.response)]
@@ -107,22 +107,15 @@ def _sorted(
     return PairVectors.load(folder)
 
 
-def _opened(path: Path) -> BinaryIO:
-    path.touch()
-    return path.open("r+b")
-
-
-def _whole_rows(file: BinaryIO, dimensions: int) -> int:
+def _whole_rows(file: Appended, dimensions: int) -> int:
     """How many rows an earlier run has left; part of a row, where a kill came while it was written, is cut off."""
     size = dimensions * np.dtype(np.float16).itemsize
-    rows = file.seek(0, 2) // size
-    file.truncate(rows * size)
-    file.seek(rows * size)
+    rows = file.size() // size
+    file.cut(rows * size)
     return rows
 
 
-def _append(file: BinaryIO, vectors: NDArray[np.float32]) -> None:
+def _append(file: Appended, vectors: NDArray[np.float32]) -> None:
     if len(vectors):
         limit = np.finfo(np.float16).max
-        file.write(np.clip(vectors, -limit, limit).astype(np.float16).tobytes())
-        file.flush()
+        file.add(np.clip(vectors, -limit, limit).astype(np.float16).tobytes())

@@ -7,7 +7,6 @@ last row of vectors, or the last checkpoint, that was written.
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from interloq.models.bert_ruber_features import PairVectors, begun, write_pair_v
 from interloq.models.bert_ruber_settings import TRAINING, BertRuberSettings
 from interloq.models.bert_ruber_task import BertRuberTask, start, wins
 from interloq.models.encoder import Encoder
-from interloq.models.jobs import claim
+from interloq.models.jobs import claim, clear_work
 from interloq.models.learning_curve import best_epoch, write_curve
 from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.models.processes import Processes
@@ -122,4 +121,4 @@ def _save(folder: Path, task: BertRuberTask, curve: list[dict[str, Any]], facts:
     """The curve, then the model, which says that all is there; then the working files go."""
     write_curve(folder, facts["signature"], curve)
     save_model(folder, task.network.state_dict(), facts)
-    shutil.rmtree(folder / "work")
+    clear_work(folder)

@@ -7,7 +7,6 @@ nothing but the time since.
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -15,9 +14,10 @@ from typing import Any
 
 import torch
 
-from interloq.data.files import read_json, reading_saved
+from interloq.data.durable import inside, remove, whole_folder
+from interloq.data.files import read_json, reading_saved, write_json
 from interloq.errors import InputError
-from interloq.models.store import read_tensors, write_json, write_tensors
+from interloq.models.store import read_tensors, write_tensors
 
 NAME, TENSORS, STATE = "checkpoint", "tensors.safetensors", "state.json"
 
@@ -48,31 +48,25 @@ class Checkpoint:
         before = self.found()
         number = int(before.parent.name.split("-")[-1]) + 1 if before else 0
         target = self.folder / f"{NAME}-{number:06}"
-        part = target.with_name(f"{target.name}.part")
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        try:
+        with whole_folder(target) as part:
             write_tensors(part / TENSORS, dict(_named(state, network, optimizer)))
             write_json(part / STATE, {"job": self.job, **_counters(state)})
-        except BaseException:
-            shutil.rmtree(part, ignore_errors=True)
-            raise
-        part.rename(target)
         for other in self.folder.glob(f"{NAME}-*"):
             if other != target:
-                shutil.rmtree(other)
+                remove(other)
 
     def load(self, network: torch.nn.Module, optimizer: torch.optim.Optimizer, device: torch.device) -> State:
         path = self.found()
         assert path is not None, "asked for after found()"  # noqa: S101
+        path = inside(self.folder, path.parent.name, STATE)
         counters = read_json(path)
         if counters.pop("job", None) != self.job:
             raise InputError(
                 "the folder holds training with other data or other settings",
-                cure="repeat the command as it was to go on, or choose another folder",
+                cure="repeat the command as it was to resume it, or choose another folder",
                 where=str(self.folder),
             )
-        tensors = read_tensors(path.parent / TENSORS)
+        tensors = read_tensors(inside(self.folder, path.parent.name, TENSORS))
         with reading_saved(path.parent, cure="remove the checkpoint to begin again"):
             network.load_state_dict(_under(tensors, "network"))
             _restore_optimizer(optimizer, _under(tensors, "optimizer"))

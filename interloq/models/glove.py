@@ -15,7 +15,6 @@ one that was finished.
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,11 +25,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.data.durable import remove, whole_folder
 from interloq.data.files import read_json, reading_saved, write_json
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError, MissingDependencyError
 from interloq.models import cooccur, shuffle
 from interloq.models.corpus import Corpus, write_corpus
+from interloq.models.jobs import WORK, claim, clear_work
 from interloq.models.learning_curve import write_curve
 from interloq.models.parameters import Parameters
 from interloq.models.progress import Progress, Step, said, silent
@@ -111,10 +112,11 @@ def train(
     if threads < 0 or memory <= 0:
         raise InputError(f"threads must not be below 0 and memory be above 0, got {threads} and {memory}")
     folder, job = Path(folder), fingerprint(full_spec(settings), settings.tokenizer.signature(), source)
-    if _claim(folder, job):
+    begun = Corpus.load(folder / WORK) is not None
+    if claim(folder, job, begun=begun, facts="vectors.json", others="other settings or other texts"):
         say(f"{folder} is trained already")
         return WordVectors.load(folder)
-    work, engine_for = folder / "work", _engine(device, threads)
+    work, engine_for = folder / WORK, _engine(device, threads)
     corpus = Corpus.load(work) or _tokenised(texts, work, settings, progress)
     say(
         f"{corpus.tokens} tokens in {corpus.texts} texts ({corpus.duplicates} repeated texts left out); "
@@ -127,23 +129,6 @@ def train(
 
 
 # ---- stages ----------------------------------------------------------------------------------------------------------
-
-
-def _claim(folder: Path, job: str) -> bool:
-    """Whether this very job is done; a folder that holds anything else is refused."""
-    done, work = folder / "vectors.json", folder / "work"
-    if done.exists() or Corpus.load(work):  # a job that has not even read its texts is nobody's
-        marker = done if done.exists() else work / JOB
-        if read_json(marker).get("job") != job:
-            raise InputError(
-                f"{folder} holds a job with other settings or other texts",
-                cure="give the same options and files to go on; or choose another folder, or remove this one",
-            )
-        return done.exists()
-    if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {work.name}):
-        raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
-    write_json(work / JOB, {"job": job})
-    return False
 
 
 def _tokenised(texts: Iterable[str], work: Path, settings: Glove, progress: Progress) -> Corpus:
@@ -258,11 +243,12 @@ def _checkpoint(work: Path) -> tuple[Parameters, list[dict[str, Any]]] | None:
 
 def _save_checkpoint(work: Path, parameters: Parameters, curve: list[dict[str, Any]]) -> None:
     target = work / f"{CHECKPOINT}-{len(curve):05}"
-    parameters.save(target)
-    write_json(target / STATE, {"epochs": curve})
+    with whole_folder(target) as part:
+        parameters.save(part)
+        write_json(part / STATE, {"epochs": curve})
     for other in work.glob(f"{CHECKPOINT}-*"):
         if other != target:
-            shutil.rmtree(other)
+            remove(other)
 
 
 def _save(
@@ -287,5 +273,5 @@ def _save(
     write_curve(folder, described, curve)
     vectors = WordVectors.of(words, summed, tokenizer=settings.tokenizer, origin=described)
     vectors.save(folder, notes={"job": job, "corpus": facts})
-    shutil.rmtree(folder / "work")
+    clear_work(folder)
     return WordVectors.load(folder)

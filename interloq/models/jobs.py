@@ -1,42 +1,47 @@
-"""Whose work is in a folder: a training job that was cut short goes on there, and any other is refused."""
+"""Whose work is in a folder: a training job that was cut short resumes there, and any other is refused."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
-from interloq.data.files import read_json
+from interloq.data.durable import contents, discard, inside, is_free, writing
+from interloq.data.files import read_json, write_json
 from interloq.errors import InputError
-from interloq.models.store import FACTS, write_json
 
-JOB = "job.json"
+JOB, WORK = "job.json", "work"
 
 
 def claim(
-    folder: Path, job: str, *, begun: bool, facts: str = FACTS, others: str = "other settings or other pairs"
+    folder: Path, job: str, *, begun: bool, facts: str = "model.json", others: str = "other settings or other pairs"
 ) -> bool:
     """Whether this very job is done; a folder that holds anything else is refused.
 
     `begun` says whether work of any worth is in `<folder>/work`: before that a job is nobody's. `facts` is the file
     that is written last.
     """
-    done, work = folder / facts, folder / "work"
+    done, work = folder / facts, inside(folder, WORK)
     if done.exists() or begun:
         if _job(done if done.exists() else work / JOB) != job:
             raise InputError(
                 f"{folder} holds a job with {others}",
-                cure="give the same options and files to go on; or choose another folder, or remove this one",
+                cure="give the same options and files to resume it; or choose another folder, or remove this one",
             )
         if done.exists():
-            shutil.rmtree(work, ignore_errors=True)  # where a kill came between saving and cleaning up
+            clear_work(folder)  # where a kill came between saving and cleaning up
         return done.exists()
-    if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {work.name}):
+    ours = is_free(work) or (work / JOB).is_file()
+    if not is_free(folder) and (not ours or contents(folder) != [work]):
         raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
     if _job(work / JOB) != job:
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True)
+        clear_work(folder)
         write_json(work / JOB, {"job": job})
     return False
+
+
+def clear_work(folder: Path) -> None:
+    """Remove the files that a job needs only until it is done."""
+    with writing(folder):
+        discard(inside(folder, WORK))
 
 
 def _job(path: Path) -> str:

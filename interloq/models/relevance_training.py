@@ -6,7 +6,6 @@ on after the last stage, or the last checkpoint, that was finished.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +15,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interloq.data.durable import inside, is_free, write_whole
+from interloq.data.files import write_json
 from interloq.errors import InputError
 from interloq.models.cross_encoder import CONFIG
+from interloq.models.jobs import WORK, clear_work
 from interloq.models.learning_curve import best_epoch, write_curve
 from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.models.processes import Processes
@@ -25,7 +27,7 @@ from interloq.models.progress import Progress, silent
 from interloq.models.relevance_examples import Exchange, Exchanges, Near, described, write_exchanges
 from interloq.models.relevance_settings import KINDS, TRAINING, Reading, Relevance
 from interloq.models.relevance_task import RelevanceTask, start
-from interloq.models.store import FACTS, read_facts, save_model, write_json
+from interloq.models.store import FACTS, read_facts, save_model
 from interloq.models.subwords import Subwords
 from interloq.models.train import fit
 from interloq.models.training import Training
@@ -107,9 +109,9 @@ def _done(folder: Path, job: str, kind: str) -> dict[str, Any] | None:
         facts = read_facts(folder, kind=kind)
         if facts["job"] != job:
             raise InputError(f"{folder} holds a scorer with other settings or data", cure="choose another folder")
-        shutil.rmtree(folder / "work", ignore_errors=True)  # where a kill came between saving and cleaning up
+        clear_work(folder)  # where a kill came between saving and cleaning up
         return facts
-    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "work").is_dir())):
+    if not is_free(folder) and not inside(folder, WORK).is_dir():
         raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
     return None
 
@@ -160,11 +162,11 @@ def _save(
         "wins": wins(logits, settings),
     }
     task.subwords.save(folder)
-    shutil.copyfile(origin / CONFIG, folder / CONFIG)
+    write_whole(folder / CONFIG, (origin / CONFIG).read_bytes())
     write_curve(folder, facts["signature"], curve)
     write_json(folder / CALIBRATION, found)
     save_model(folder, task.network.state_dict(), facts)
-    shutil.rmtree(folder / "work", ignore_errors=True)
+    clear_work(folder)
 
 
 @torch.inference_mode()  # type: ignore[untyped-decorator]

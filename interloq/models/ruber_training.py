@@ -6,14 +6,13 @@ last stage, or the last checkpoint, that was finished.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from interloq.data.files import replacing
-from interloq.models.jobs import claim
+from interloq.models.jobs import claim, clear_work
 from interloq.models.learning_curve import best_epoch, write_curve
 from interloq.models.pair_tokens import PairTokens, write_pair_tokens
 from interloq.models.pieces import Pieces, train_pieces
@@ -131,4 +130,4 @@ def _save(folder: Path, task: RuberTask, pieces: Pieces, facts: dict[str, Any], 
         file.write(pieces.model.read_bytes())
     write_curve(folder, facts["signature"], curve)
     save_model(folder, task.network.state_dict(), facts)
-    shutil.rmtree(folder / "work")
+    clear_work(folder)

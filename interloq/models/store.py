@@ -5,6 +5,7 @@ The facts name the fingerprint of the weights, so a folder whose parts do not be
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from interloq.data.files import read_json
+from interloq.data.durable import whole_file, whole_file_by_name
+from interloq.data.files import json_bytes, read_json
 from interloq.data.files import write_json as write_json
 from interloq.errors import InputError
 from interloq.signature import file_fingerprint
@@ -25,16 +27,11 @@ WEIGHTS, FACTS = "model.safetensors", "model.json"
 def save_model(folder: str | Path, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]) -> None:
     """Both files are whole before either gets its name: a save that fails leaves the model that was there."""
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    weights, described = (folder / f".{name}.new" for name in (WEIGHTS, FACTS))
-    try:
-        write_tensors(weights, tensors)
-        write_json(described, {"schema": SCHEMA, **facts, "weights": file_fingerprint(weights)})
-        weights.replace(folder / WEIGHTS)
-        described.replace(folder / FACTS)
-    finally:
-        weights.unlink(missing_ok=True)
-        described.unlink(missing_ok=True)
+    with whole_file(folder / FACTS) as file, whole_file_by_name(folder / WEIGHTS, SafetensorError) as weights:
+        save_file(_portable(tensors), weights)
+        file.write(json_bytes({"schema": SCHEMA, **facts, "weights": file_fingerprint(weights)}))
+        file.flush()
+        os.fsync(file.fileno())  # now a full disk can no longer part the two
 
 
 def load_model(folder: str | Path, *, kind: str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
@@ -89,17 +86,12 @@ def fill(network: torch.nn.Module, tensors: Mapping[str, torch.Tensor], where: s
 
 
 def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
-    whole = {name: tensor.detach().to("cpu").contiguous() for name, tensor in tensors.items()}
-    part = path.with_name(f".{path.name}.part")
-    try:
-        save_file(whole, part)
-        part.chmod(0o644)  # safetensors lets nobody else read
-        part.replace(path)
-    except (OSError, SafetensorError) as error:
-        part.unlink(missing_ok=True)
-        raise InputError(
-            f"cannot write: {error}", cure="free some space and run the command again", where=str(path)
-        ) from error
+    with whole_file_by_name(path, SafetensorError) as part:
+        save_file(_portable(tensors), part)
+
+
+def _portable(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: tensor.detach().to("cpu").contiguous() for name, tensor in tensors.items()}
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:

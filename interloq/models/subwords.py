@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from interloq.data.durable import write_whole
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.pretrained import TOKENIZER, load_tokenizer, tokenizer_fingerprint
@@ -46,7 +46,7 @@ class Subwords:
         folder.mkdir(parents=True, exist_ok=True)
         for name in TOKENIZER:
             if (self.folder / name).exists() and self.folder.resolve() != folder.resolve():
-                shutil.copyfile(self.folder / name, folder / name)
+                write_whole(folder / name, (self.folder / name).read_bytes())
 
 
 def _first(*numbers: int | None) -> int:

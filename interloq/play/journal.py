@@ -7,21 +7,17 @@ Only places in the file are kept in memory.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import orjson
 
+from interloq.data.durable import SYNC, Appended
 from interloq.data.jsonl import SCHEMA, to_json, write
 from interloq.data.parsers import PARSERS
 from interloq.errors import InputError
 from interloq.records import Dialogue
-
-SYNC = 5.0  # seconds between waits for the disk
 
 
 def journal_path(output: str | Path) -> Path:
@@ -33,11 +29,10 @@ class Journal:
     """The dialogues of one run; `run` names all that they depend on. A journal of another run is refused."""
 
     def __init__(self, path: str | Path, run: Mapping[str, Any], *, sync: float = SYNC, again: bool = False) -> None:
-        self.path, self.run, self.sync = Path(path), dict(run), sync
+        self.path, self.run = Path(path), dict(run)
         self._places: dict[str, int] = {}
         self._start = 0  # of the dialogues
-        self._last = time.monotonic()
-        self._file = self._opened()
+        self._file = Appended(self.path, sync=sync)
         try:
             self._recover(again)
         except BaseException:
@@ -51,8 +46,7 @@ class Journal:
         return len(self._places)
 
     def __getitem__(self, id: str) -> Dialogue:
-        self._file.seek(self._places[id])
-        return _parsed(self._file.readline())
+        return _parsed(self._file.line(self._places[id]))
 
     def __enter__(self) -> Journal:
         return self
@@ -61,7 +55,7 @@ class Journal:
         self.close()
 
     def add(self, dialogue: Dialogue) -> None:
-        self._places[dialogue.id] = self._append(to_json(dialogue))
+        self._places[dialogue.id] = self._file.add(orjson.dumps(to_json(dialogue)) + b"\n")
 
     def dialogues(self, ids: Iterable[str]) -> Iterator[Dialogue]:
         """The finished ones among these, in this order."""
@@ -70,64 +64,26 @@ class Journal:
     def finish(self, output: str | Path, ids: Iterable[str], **facts: object) -> int:
         """Write the whole file, in the order of the ids; then the journal is no longer needed."""
         count = write(output, self.dialogues(ids), kind="dialogues", **facts)
-        with Path(output).open("rb") as file:  # a power cut must not take both
-            os.fsync(file.fileno())
-        self.close()
-        self.path.unlink(missing_ok=True)
+        self._file.close(keep=False)
         return count
 
     def close(self) -> None:
         """A journal without any dialogue goes: it would only be in the way of another run."""
         if not self._file.closed:
-            if os.fstat(self._file.fileno()).st_size <= self._start:
-                self.path.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # a full disk: what is written is written
-                os.fsync(self._file.fileno())
-            with contextlib.suppress(OSError):
-                self._file.close()
-
-    def _opened(self) -> IO[bytes]:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            file = self.path.open("a+b")
-        except OSError as error:
-            raise InputError(f"cannot write {self.path}: {error.strerror}", cure="choose another output") from error
-        if not _locked(file):
-            file.close()
-            raise InputError(f"another process is writing {self.path}", cure="wait for it, or choose another output")
-        return file
-
-    def _append(self, value: Mapping[str, Any]) -> int:
-        place = self._file.seek(0, os.SEEK_END)
-        try:
-            self._file.write(orjson.dumps(value) + b"\n")
-            self._file.flush()
-        except OSError as error:
-            raise InputError(
-                f"cannot write {self.path}: {error.strerror}", cure="free some space; the same command goes on"
-            ) from error
-        if time.monotonic() - self._last >= self.sync:
-            os.fsync(self._file.fileno())
-            self._last = time.monotonic()
-        return place
+            self._file.close(keep=self._file.size() > self._start)
 
     def _recover(self, again: bool) -> None:
         """Find the finished dialogues; with `again` those in trouble do not count as finished."""
-        self._file.seek(0)
-        place = 0
-        for line in self._file:
-            if not line.endswith(b"\n"):  # cut off by a kill or a full disk
-                break
+        for place, line in self._file.lines():
             if not place:
                 self._check(_decoded(line))
                 self._start = len(line)
             else:
                 self._found(_decoded(line), place, again)
-            place += len(line)
-        self._file.truncate(place)
-        if not place:
-            self._append({"kind": "dialogues", "schema": SCHEMA, "journal": self.run})
-            self._start = self._file.tell()
+        if not self._start:
+            header = {"kind": "dialogues", "schema": SCHEMA, "journal": self.run}
+            self._file.add(orjson.dumps(header) + b"\n")
+            self._start = self._file.size()
 
     def _found(self, value: Any, place: int, again: bool) -> None:
         """A line that a power cut damaged is left where it is; its dialogue is played again."""
@@ -155,19 +111,6 @@ def check_run(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -
                 cure="choose another output, or move that file away",
                 where=str(path),
             )
-
-
-def _locked(file: IO[bytes]) -> bool:
-    """Mine alone, until it is closed or the process ends, however it ends."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _said(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,11 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interloq.data.files import write_json
 from interloq.errors import InputError
+from interloq.models.jobs import clear_work
 from interloq.models.learning_curve import write_curve
 from interloq.models.processes import Processes
 from interloq.models.progress import Progress
-from interloq.models.store import write_json
 from interloq.models.train import Part, Task, fit
 from interloq.models.training import Training
 from interloq.rate.calibrate import calibration
@@ -64,7 +64,7 @@ def learn(
             write_json(folder / CALIBRATION, found)
             examples = {"source": pairs.fingerprint, "examples": pairs.facts}
             keep({"signature": signature, "temperature": found["temperature"], **examples})
-            shutil.rmtree(folder / "work", ignore_errors=True)
+            clear_work(folder)
         processes.wait()
 
 

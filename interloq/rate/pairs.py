@@ -12,18 +12,16 @@ in one of them. The folder appears when it is whole.
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
-from interloq.data.files import read_json
+from interloq.data.durable import is_free, remove, whole_folder
+from interloq.data.files import read_json, write_json
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.progress import Step
@@ -92,11 +90,11 @@ def write_examples(
     folder, job = Path(folder).resolve(), fingerprint(full_spec(settings), pieces.signature(), source)
     if _made(folder, job):
         return RaterPairs.load(folder)
-    with _whole(folder) as part:
+    with whole_folder(folder) as part:
         stream = Stream(part / "work", pieces, excluded)
         stream.read(logs, progress or (lambda _: None))
         counts = _draw(stream, part, settings)
-        shutil.rmtree(stream.folder)
+        remove(stream.folder)
         origin = {"source": source, "settings": full_spec(settings), "pieces": pieces.signature()}
         _close(part, {"kind": KIND, "schema": SCHEMA, "job": job, **origin, "vocabulary": pieces.size, **counts})
     return RaterPairs.load(folder)
@@ -168,7 +166,7 @@ def _counts(log: Log, places: slice, drawn: Side) -> dict[str, int]:
 def _made(folder: Path, job: str) -> bool:
     """Whether these very examples are there; a folder that holds anything else is refused."""
     facts = _facts(folder)
-    if facts is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if facts is None and not is_free(folder):
         raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
     if facts is not None and facts.get("job") != job:
         raise InputError(
@@ -178,27 +176,10 @@ def _made(folder: Path, job: str) -> bool:
     return facts is not None
 
 
-@contextmanager
-def _whole(folder: Path) -> Iterator[Path]:
-    """A folder that appears under its name when it is whole; what a killed run left is removed."""
-    part = folder.with_name(f".{folder.name}.part")
-    try:
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        yield part
-        if folder.exists():
-            folder.rmdir()  # empty
-        part.rename(folder)
-    except OSError as error:
-        raise InputError(f"cannot write {folder}: {error}", cure="free some space or choose another folder") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
 def _close(folder: Path, facts: dict[str, Any]) -> None:
     files = sorted(folder.glob("*.npy"))
     facts["fingerprint"] = fingerprint(*(f"{path.name}:{file_fingerprint(path)}" for path in files))
-    (folder / FACTS).write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    write_json(folder / FACTS, facts)
 
 
 def _facts(folder: Path) -> dict[str, Any] | None:

@@ -5,14 +5,13 @@ The part's first line names the job. A run of the same job goes on behind its la
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
 
 import orjson
 
+from interloq.data.durable import Appended
 from interloq.data.jsonl import SCHEMA, read, to_json
 from interloq.errors import InputError
 from interloq.rate.rater import BATCH, Rater
@@ -26,21 +25,22 @@ class Spool:
     """
 
     def __init__(self, path: Path, job: Mapping[str, str], *, afresh: bool = False) -> None:
-        self.path = path
-        self._file = _opened(path)
+        self.path, self._file = path, Appended(path, sync=0.0)
+        lines = [line for _, line in islice(self._file.lines(), 2)]
         self.done = self.held = 0
-        first = self._file.readline()
-        if first.endswith(b"\n") and _job(first) == dict(job):
-            self.done = self.held = self._keep_whole_lines()
+        began = _job(lines[0]) if lines else {}
+        if began == dict(job):
+            self.done = self.held = sum(1 for _ in self._file.lines()) - 1
             return
-        if first.endswith(b"\n") and not afresh and self._is_of_use(first):
-            raise self._refused(_job(first), job)
-        self._file.seek(0)  # new, thrown away, or killed before anything was rated
-        self._file.truncate()
-        self._append(orjson.dumps({"kind": "samples", "schema": SCHEMA, "job": dict(job)}) + b"\n")
+        of_use = bool(lines) and (not began or len(lines) > 1)  # another job's samples, or not a part of ours at all
+        if of_use and not afresh:
+            self._file.close()
+            raise self._refused(began, job)
+        self._file.cut(0)
+        self._file.add(orjson.dumps({"kind": "samples", "schema": SCHEMA, "job": dict(job)}) + b"\n")
 
     def add(self, samples: Sequence[Sample]) -> None:
-        self._append(b"".join(orjson.dumps(to_json(sample)) + b"\n" for sample in samples))
+        self._file.add(b"".join(orjson.dumps(to_json(sample)) + b"\n" for sample in samples))
         self.held += len(samples)
 
     def samples(self) -> Iterator[Sample]:
@@ -48,30 +48,9 @@ class Spool:
 
     def close(self, *, finished: bool = False) -> None:
         """A part stays for the next run, unless it holds nothing or nothing is left to do."""
-        if finished or not self.held:
-            self.path.unlink(missing_ok=True)
-        self._file.close()
-
-    def _append(self, data: bytes) -> None:
-        self._file.write(data)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def _keep_whole_lines(self) -> int:
-        whole, end = 0, self._file.tell()
-        for line in self._file:
-            if line.endswith(b"\n"):
-                whole, end = whole + 1, end + len(line)
-        self._file.seek(end)
-        self._file.truncate()
-        return whole
-
-    def _is_of_use(self, first: bytes) -> bool:
-        """Another job's part with samples in it, or no part of ours at all."""
-        return not _job(first) or self._file.readline().endswith(b"\n")
+        self._file.close(keep=self.held > 0 and not finished)
 
     def _refused(self, began: Mapping[str, str], job: Mapping[str, str]) -> InputError:
-        self._file.close()
         same = began.get("rater") == job["rater"]
         other = "on other samples" if same else f"with {began.get('rater', 'something else')}"
         return InputError(
@@ -118,21 +97,3 @@ def _rated(rater: Rater, chunk: Sequence[Sample]) -> list[Sample]:
     if len(rated) != len(chunk):
         raise InputError(f"the rater gave back {len(rated)} of {len(chunk)} samples")
     return rated
-
-
-def _opened(path: Path) -> IO[Any]:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("r+b" if path.exists() else "w+b")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}", cure="choose another output") from error
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:  # no such locks on Windows
-        pass
-    except OSError:
-        file.close()
-        raise InputError("another run is writing here", cure="wait for it", where=str(path)) from None
-    return file

@@ -218,7 +218,7 @@ def test_force_keeps_what_this_very_command_has_done(extended: Path, capsys: Cap
 def test_two_runs_at_once(extended: Path, capsys: Captured) -> None:
     spool = Spool(Path("rated.jsonl.part"), {"rater": "x", "samples": "y"})
     assert main(RATE) == 2
-    assert "another run is writing here" in capsys.readouterr().err
+    assert "another process is writing here" in capsys.readouterr().err
     spool.close()
 
 

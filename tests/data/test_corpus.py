@@ -314,7 +314,7 @@ def test_two_builds_in_one_folder(log: Path, tmp_path: Path) -> None:
     (tmp_path / "corpus/.work/posts").mkdir(parents=True)
     with (tmp_path / "corpus/.work/lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(InputError, match="another build is running in this folder"):
+        with pytest.raises(InputError, match="another process is writing here"):
             build([log], tmp_path / "corpus", LOOSE, workers=1)
 
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -205,3 +205,14 @@ def test_an_append_that_fails_leaves_whole_lines(tmp_path: Path) -> None:
         log.add(b"x" * 100_000 + b"\n")
     log.close()
     assert (tmp_path / "log").read_bytes() == b"one\n"
+
+
+def test_a_file_of_somebody_else_is_not_cut(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_bytes(b"a line without an end")
+    with pytest.raises(InputError, match="not a file that Interloq began"):
+        list(Appended(tmp_path / "notes").lines())
+    assert (tmp_path / "notes").read_bytes() == b"a line without an end"
+    (tmp_path / "ours").write_bytes(b'{"kind":"dial')
+    with closing(Appended(tmp_path / "ours")) as ours:
+        assert list(ours.lines()) == []
+    assert (tmp_path / "ours").read_bytes() == b""

@@ -490,7 +490,7 @@ def test_a_full_disk_leaves_no_half_model(tmp_path: Path, monkeypatch: pytest.Mo
 
     with monkeypatch.context() as patch:
         patch.setattr(adapt, "copy_tokenizer", full)
-        with pytest.raises(InputError, match=r"cannot write: .*No space left on device; free some space"):
+        with pytest.raises(InputError, match=r"cannot write .*: No space left on device; free some space"):
             adapted(tmp_path / "out", folder)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["work"]
     facts = adapted(tmp_path / "out", folder)

@@ -98,7 +98,7 @@ def cosines(vectors: NDArray[Any]) -> NDArray[np.float64]:
 @pytest.fixture
 def kept_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """The working files stay, so that a test can read the entries trained on."""
-    monkeypatch.setattr("interloq.models.glove.shutil.rmtree", lambda _: None)
+    monkeypatch.setattr("interloq.models.glove.clear_work", lambda _: None)
 
 
 def trained_on(texts: Iterable[str], folder: Path, settings: Glove, *, device: str = "cpu") -> WordVectors:

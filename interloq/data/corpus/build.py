@@ -8,7 +8,6 @@ killed and goes on where it stopped. The outputs depend neither on the number of
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,13 +19,14 @@ from interloq.data import threads
 from interloq.data.clean import Cleaning
 from interloq.data.corpus import sources
 from interloq.data.corpus.facts import corpus_facts, part_facts, summed
-from interloq.data.corpus.files import SUFFIXES, assemble, lock, pack, put_json
+from interloq.data.corpus.files import SUFFIXES, assemble, pack
 from interloq.data.corpus.settings import Settings
 from interloq.data.corpus.shard import clean_shard, done
 from interloq.data.corpus.shards import BLOCK, Logs, Shard
 from interloq.data.corpus.walk import KINDS, Stretch, walk_stretch
 from interloq.data.corpus.workers import cores, work
-from interloq.data.files import read_json
+from interloq.data.durable import discard, inside, is_free, locked, writing
+from interloq.data.files import read_json, write_json
 from interloq.data.jsonl import SCHEMA
 from interloq.data.split import PARTS, shown
 from interloq.data.threads import Tables
@@ -64,12 +64,12 @@ def build(
         job.clear()
     known = job.finished()
     if known is not None:
-        shutil.rmtree(job.work, ignore_errors=True)  # there where it was killed at the very end
+        discard(job.work)  # there where it was killed at the very end
         return known
     job.begin()
-    with lock(job.work / "lock"):
+    with locked(job.work / "lock"):
         facts = job.run()
-    shutil.rmtree(job.work)
+    discard(job.work)
     return facts
 
 
@@ -90,7 +90,7 @@ class _Job:
     ) -> None:
         self.inputs, self.output, self.settings = list(inputs), output, settings
         self.workers, self.memory, self.block, self.strict = workers, memory, block, strict
-        self.work = output / ".work"
+        self.work = inside(output, ".work")
         self.size = sources.total_size(self.inputs)
         self.logs = self._logs()
 
@@ -104,7 +104,7 @@ class _Job:
         if self._facts() is None and not self.work.exists():
             return
         if self.work.exists():
-            with lock(self.work / "lock"):
+            with locked(self.work / "lock"):
                 pass  # nobody is at work here
         for part in (*PARTS, ""):
             for name in (f"{kind}{suffix}" for kind in KINDS for suffix in SUFFIXES.values()):
@@ -113,7 +113,7 @@ class _Job:
                 (self.output / part).rmdir()
         for name in (BAD_LINES, "corpus.json"):
             (self.output / name).unlink(missing_ok=True)
-        shutil.rmtree(self.work, ignore_errors=True)
+        discard(self.work)
 
     def finished(self) -> dict[str, Any] | None:
         """The facts of a corpus that was built here from the same logs in the same way."""
@@ -151,15 +151,13 @@ class _Job:
             raise InputError(f"{self.output} lies in a folder of logs", cure="choose a folder beside the logs")
         if self.output.exists() and not self.output.is_dir():
             raise InputError(f"{self.output} is a file", cure="name a folder")
-        if self.output.exists() and any(self.output.iterdir()) and not self.work.exists():
+        if not is_free(self.output) and not self.work.exists():
             what = "the folder is not empty and holds no corpus"
             raise InputError(what, cure="choose another folder", where=str(self.output))
-        try:
+        with writing(self.output):
             (self.work / "posts").mkdir(parents=True, exist_ok=True)
             (self.work / "parts").mkdir(exist_ok=True)
-            put_json(path, plan)
-        except OSError as error:
-            raise InputError(f"cannot write {self.output}: {error.strerror}", cure="choose another folder") from error
+            write_json(path, plan)
 
     def _facts(self) -> dict[str, Any] | None:
         path = self.output / "corpus.json"
@@ -182,7 +180,7 @@ class _Job:
         facts = corpus_facts(self.settings, self.logs, source, cleaned, found, parts)
         facts["split"] = shown(at)
         facts["files"] = [*names, *self._bad_lines(cleaned), "corpus.json"]
-        put_json(self.output / "corpus.json", facts)
+        write_json(self.output / "corpus.json", facts)
         return facts
 
     def _clean(self) -> list[dict[str, Any]]:
@@ -216,7 +214,7 @@ class _Job:
             raise _changed(str(self.inputs[0]))
         if path.exists() and read_json(path, cure="add --fresh") != found:
             raise _changed(str(self.inputs[0]))
-        put_json(path, found)
+        write_json(path, found)
 
     def _nothing_left(self, counts: Sequence[dict[str, Any]]) -> InputError:
         total = summed(counts, "dropped")

@@ -10,7 +10,6 @@ import base64
 import contextlib
 import gc
 import heapq
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +22,8 @@ import orjson
 
 from interloq.data import scan
 from interloq.data.clean import NO_TIME, Cleaning, Columns, RawPost, bare, reason_of_post, replied_to
-from interloq.data.corpus.files import put
 from interloq.data.corpus.shards import Shard
+from interloq.data.durable import whole_file_by_name, write_whole
 from interloq.data.files import read_json
 from interloq.data.langid import of_language
 from interloq.data.posts import read_batches
@@ -150,7 +149,7 @@ def _rejected(where: str, line: bytes, error: InputError) -> bytes:
 def _write(shard: Shard, cleaned: Cleaned, folder: Path) -> None:
     _write_table(shard.number, cleaned.columns, folder / f"{shard.number:06}.parquet")
     if cleaned.rejected:
-        put(folder / f"{shard.number:06}.rejected", b"".join(cleaned.rejected))
+        write_whole(folder / f"{shard.number:06}.rejected", b"".join(cleaned.rejected))
     counts = {
         "digest": shard.digest,
         "read": dict(sorted(cleaned.read.items())),
@@ -159,7 +158,7 @@ def _write(shard: Shard, cleaned: Cleaned, folder: Path) -> None:
         "dropped": dict(sorted(cleaned.dropped.items())),
         "examples": {reason: list(_shown(found)) for reason, found in sorted(cleaned.examples.items())},
     }
-    put(folder / f"{shard.number:06}.json", orjson.dumps(counts))
+    write_whole(folder / f"{shard.number:06}.json", orjson.dumps(counts))
 
 
 def _shown(examples: Sequence[tuple[str, str, str]]) -> Iterator[dict[str, str]]:
@@ -173,15 +172,16 @@ def cut(text: str) -> str:
 
 def _write_table(number: int, columns: dict[str, list[Any]], path: Path) -> None:
     """Texts that are only ever compared are kept as 64-bit hashes."""
+    import duckdb
+
     count = len(columns["id"])
     arrays = {name: np.array(values, dtype=np.int64 if name == "time" else object) for name, values in columns.items()}
     arrays["place"] = np.arange(number << 32, (number << 32) + count)  # names a post wherever only a number will do
     connection = _connection()
     connection.register("arrays", arrays)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    connection.sql(_TABLE).write_parquet(str(part), compression="snappy")
+    with whole_file_by_name(path, duckdb.IOException) as part:
+        connection.sql(_TABLE).write_parquet(str(part), compression="snappy")
     connection.unregister("arrays")
-    part.replace(path)
 
 
 _TABLE = """

@@ -13,8 +13,9 @@ from typing import Any
 import orjson
 
 from interloq.data.clean import NO_TIME
-from interloq.data.corpus.files import pack, put
+from interloq.data.corpus.files import pack
 from interloq.data.dialogues import Shape, Thread, ThreadPost, dialogues_of, group_of, pairs_of
+from interloq.data.durable import write_whole
 from interloq.data.threads import read_lines
 from interloq.records import Dialogue, Pair
 
@@ -41,8 +42,8 @@ def walk_stretch(stretch: Stretch, ordered: Path, folder: Path, shape: Shape, co
     for thread in _threads(ordered, stretch):
         _walk(thread, shape, lines, counts)
     for kind in KINDS:
-        put(stretch.path(folder, kind), pack(b"".join(lines[kind]), compression))
-    put(stretch.path(folder, "json"), orjson.dumps(counts))
+        write_whole(stretch.path(folder, kind), pack(b"".join(lines[kind]), compression))
+    write_whole(stretch.path(folder, "json"), orjson.dumps(counts))
     return stretch.end - stretch.first
 
 
