@@ -9,14 +9,17 @@ A verb's module has EXAMPLES, `add_arguments(parser)` and `run(args) -> int`; on
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
 import sys
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 
 from interloq.cli.output import exit_code, left_out, say, tell
 from interloq.cli.paths import refuse_overwriting
+from interloq.data.durable import hint, is_of_files, one_line
 from interloq.errors import InterloqError, RejectedWarning, nearest
 from interloq.version import __version__
 
@@ -40,7 +43,29 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the console command; returns the exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    _replace_closed_streams()
+    try:
+        code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+        return code
+    except InterloqError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        tell("\ninterrupted; files already written are whole")
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output went away, as with `| head`
+        _write_no_more()
+        return 0
+    except OSError as error:  # a file that no other code was prepared to fail at, or standard output
+        if not is_of_files(error):
+            raise
+        _write_no_more()
+        return _fail(
+            f"cannot read or write {error.filename or 'standard output or a file'}: {one_line(error)}; {hint(error)}"
+        )
+
+
+def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         say(_overview())
         return 0
@@ -51,16 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if verb not in VERBS:
         return _fail(f"unknown verb {verb!r}{nearest(verb, VERBS)}")
     warnings.showwarning = _show_warning
-    try:
-        return exit_code(lambda: _run(verb, rest))
-    except InterloqError as error:
-        return _fail(str(error))
-    except KeyboardInterrupt:
-        tell("\ninterrupted; files already written are whole")
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output went away, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    return exit_code(lambda: _run(verb, rest))
 
 
 def _run(verb: str, arguments: Sequence[str]) -> int:
@@ -75,8 +91,20 @@ def _run(verb: str, arguments: Sequence[str]) -> int:
     args = parser.parse_args(arguments)
     refuse_overwriting(args)
     code: int = module.run(args)
-    sys.stdout.flush()
     return code
+
+
+def _replace_closed_streams() -> None:
+    """Started with `>&-`, Python has no stream at all; nobody reads what is printed then."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
+
+
+def _write_no_more() -> None:
+    """What standard output has not taken would fail again when Python ends."""
+    with contextlib.suppress(OSError, ValueError):  # a double without a file, in tests
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _overview() -> str:

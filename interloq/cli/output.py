@@ -7,6 +7,7 @@ steer a terminal.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import re
 import sys
@@ -36,8 +37,9 @@ def say(text: str = "") -> None:
 
 def tell(text: str) -> None:
     """A line on standard error."""
-    sys.stderr.write(plain(text) + "\n")
-    sys.stderr.flush()
+    with contextlib.suppress(OSError):  # nobody can be told
+        sys.stderr.write(plain(text) + "\n")
+        sys.stderr.flush()
 
 
 def print_json(value: Any) -> None:

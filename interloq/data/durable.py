@@ -47,11 +47,11 @@ def writing(path: str | Path, *also: type[Exception]) -> Iterator[None]:
     try:
         yield
     except also as error:
-        raise InputError(f"cannot write {path}: {one_line(error)}", cure=_hint(error)) from error
+        raise InputError(f"cannot write {path}: {one_line(error)}", cure=hint(error)) from error
     except OSError as error:
         if not is_of_files(error):
             raise
-        raise InputError(f"cannot write {path}: {one_line(error)}", cure=_hint(error)) from error
+        raise InputError(f"cannot write {path}: {one_line(error)}", cure=hint(error)) from error
 
 
 def is_of_files(error: OSError) -> bool:
@@ -63,12 +63,11 @@ def one_line(error: Exception) -> str:
     return getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
 
 
-def _hint(error: Exception) -> str:
+def hint(error: Exception) -> str:
     """Libraries in other languages give the number only in words; the likeliest reason is a full disk."""
     if getattr(error, "errno", None) in HINTS:
         return HINTS[error.errno]  # type: ignore[attr-defined]
-    said = (hint for number, hint in HINTS.items() if os.strerror(number) in str(error))
-    return next(said, HINTS[errno.ENOSPC])
+    return next((cure for number, cure in HINTS.items() if os.strerror(number) in str(error)), HINTS[errno.ENOSPC])
 
 
 # ---- whole or not at all ---------------------------------------------------------------------------------------------
@@ -115,6 +114,14 @@ def whole_file_by_name(path: str | Path, *also: type[Exception]) -> Iterator[Pat
         remove(part)
 
 
+def make_folder(folder: Path) -> None:
+    """With all folders above it, unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
+
+
 def _sync(folder: Path) -> None:
     """Wait until all in a folder is on disk: a power cut must not leave it half-filled under its name."""
     for place, _, files in os.walk(folder):
@@ -131,7 +138,7 @@ def write_whole(path: str | Path, data: bytes) -> None:
 @contextlib.contextmanager
 def _part_of(path: Path, make: Callable[[Path], int]) -> Iterator[tuple[Path, int]]:
     """A new part of a target, locked; gone at the end, unless it was given another name."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     sweep(path)
     part, handle = _claimed(path, make)
     try:
@@ -315,7 +322,7 @@ class Appended:
     def __init__(self, path: str | Path, *, sync: float = SYNC) -> None:
         self.path, self.sync, self._last = Path(path), sync, time.monotonic()
         with writing(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             self._file = self.path.open("a+b")
         _lock(self._file, self.path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -113,6 +114,8 @@ def reading_saved(
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name only when it is whole; `-` writes to standard output."""
     if str(path) == "-":
+        if sys.stdout is None or getattr(sys.stdout, "name", "") == os.devnull:
+            raise InputError("standard output is closed", cure="name a file, or open it")
         with writing("standard output"):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()

@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from interloq.data.durable import writing
 from interloq.data.files import MAX_LINE, lines, plain_suffix, replacing
 from interloq.data.layouts import Layout
 from interloq.data.tables import is_table, rows
@@ -234,17 +235,20 @@ class _Rejects:
                 self._file = self.target.open("wb")
             except OSError:  # the input's folder is read-only
                 self.target = Path(self.target.name)
-                self._file = self.target.open("wb")
+                with writing(self.target):
+                    self._file = self.target.open("wb")
         record: dict[str, Any] = {"where": rejected.where, "what": rejected.what, "cure": rejected.cure}
         try:
             record["line"] = rejected.line.decode("utf-8")
         except UnicodeDecodeError:
             record["base64"] = base64.b64encode(rejected.line).decode()
-        self._file.write(orjson.dumps(record) + b"\n")
+        with writing(self.target):
+            self._file.write(orjson.dumps(record) + b"\n")
 
     def close(self) -> None:
         if self._file is not None:
-            self._file.close()
+            with writing(self.target):
+                self._file.close()
 
     def warn(self, good: int) -> None:
         if self.count and not self.on_reject:

@@ -31,6 +31,7 @@ from interloq.data.durable import (
     inside,
     is_free,
     locked,
+    make_folder,
     remove,
     sweep_all,
     whole_file,
@@ -89,7 +90,7 @@ class Embedded:
         if not (folder / MANIFEST).exists() and not is_free(folder, SEGMENTS, LOCK):
             raise InputError(f"{folder} is not empty and is not an index", cure="name a new folder")
         with writing(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
         with locked(inside(folder, LOCK)):
             if not (folder / MANIFEST).exists() or not read_manifest(folder).segments:  # an empty one is nobody's
                 (folder / SEGMENTS).mkdir(exist_ok=True)

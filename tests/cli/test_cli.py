@@ -132,3 +132,22 @@ def test_ctrl_c_leaves_whole_files_only(folder: Path) -> None:
     assert b"Traceback" not in err
     assert [p.name for p in folder.iterdir()] == ["scores.jsonl"]
     assert Path("scores.jsonl").read_text() == "old\n"
+
+
+@pytest.mark.parametrize(
+    ("redirected", "code", "said"),
+    [
+        (">/dev/full", 2, "cannot read or write standard output or a file: No space left on device"),
+        ("-o - >/dev/full", 2, "cannot write standard output: No space left on device"),
+        (">&-", 0, ""),
+        ("-o - >&-", 2, "standard output is closed"),
+        ("2>/dev/full -o nowhere/../samples.jsonl/x", 2, ""),
+        ("-o samples.jsonl/x", 2, "cannot write samples.jsonl/x: Not a directory; choose another output"),
+    ],
+)
+def test_outputs_that_take_nothing(tmp_path: Path, redirected: str, code: int, said: str) -> None:
+    (tmp_path / "samples.jsonl").write_text('{"id": "1", "context": ["a"], "response": "b c", "references": ["b"]}\n')
+    command = f"{sys.executable} -m interloq.cli score samples.jsonl -m chrf {redirected}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S607
+    assert (done.returncode, done.stderr.count("\n")) == (code, bool(said)), done.stderr
+    assert said in done.stderr
