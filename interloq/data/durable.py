@@ -23,6 +23,7 @@ from interloq.errors import InputError
 STRAYS = {".ds_store", "thumbs.db", "desktop.ini", ".directory", ".localized"}  # put anywhere by file browsers
 PART = re.compile(r"\.(.+)\.[0-9a-f]{12}\.part")
 HEADER = b'{"kind":'
+LONGEST = 160  # characters of a library's message
 SYNC = 5.0  # seconds between waits for the disk
 HINTS = {
     errno.ENOSPC: "free some space and run the command again",
@@ -60,7 +61,8 @@ def is_of_files(error: OSError) -> bool:
 
 
 def one_line(error: Exception) -> str:
-    return getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
+    text = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def hint(error: Exception) -> str:
