@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -23,10 +24,10 @@ class Needs:
     extra: str = ""
 
     def line(self) -> str:
-        """One line for a list."""
-        given = [f"{name} ({what})" for name, what in self.fields.items()]
+        """One short line for a list."""
+        given = [f"{name}: {re.split('[;:]', what)[0]}" for name, what in self.fields.items()]
         parts = ["references"] * self.references + ["a context"] * self.context + given
-        return "; ".join([*parts, *([f"pip install 'interloq[{self.extra}]'"] if self.extra else [])]) or "nothing"
+        return "; ".join([*parts, *([f"interloq[{self.extra}]"] if self.extra else [])]) or "nothing"
 
 
 def _scorer(part: str, *, extra: str = "encoder", options: str = "", context: bool = True) -> Needs:

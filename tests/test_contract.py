@@ -31,6 +31,7 @@ from interloq.cli.main import main
 from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.data.tokenize import Tokenizer, train_sentencepiece
 from interloq.metrics import evaluate as evaluating
+from interloq.metrics.context_reply import NO_CONTEXT
 from interloq.metrics.metric import NO_REFERENCES, FittedMetric, SetMetric
 from interloq.models.bert_ruber_settings import BertRuberSettings
 from interloq.models.bert_ruber_training import train as train_bert_ruber
@@ -38,6 +39,7 @@ from interloq.models.mlm import BOUNDS
 from interloq.models.relevance_settings import VALID
 from interloq.models.training import Training
 from interloq.models.vectors import WordVectors
+from interloq.needs import METRICS as NEEDS
 from interloq.records import Pair
 from interloq.registry import full_spec
 from interloq.retrieve.index import create_index
@@ -550,3 +552,14 @@ def test_the_commands_of_a_card_run(card: str, folder: Path, capsys: pytest.Capt
     for command in commands(card):
         assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
     assert commands(card) or card == "rouge_l.md"
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_what_a_metric_needs_is_what_it_asks_for(name: str) -> None:
+    """Composites ask for what their parts do."""
+    needs, metric = NEEDS[name], create(DEFAULTS[name])
+    required = [field.name for field, _ in registry._fields(type(metric)) if registry._is_required(field)]
+    assert list(needs.fields) == required
+    if not {"rater", "referenced", "am", "valid"} & set(required):
+        assert needs.references == (metric.unscorable(Sample("1", ["hello there"], "good")) == NO_REFERENCES)
+        assert needs.context == (metric.unscorable(Sample("1", (), "good", ["good"])) == NO_CONTEXT)

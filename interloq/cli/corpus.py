@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from interloq.cli.corpus_options import add_build, settings
+from interloq.cli.mapping import add_map
 from interloq.cli.output import BadLines, add_common, left_out, print_json, print_table, say, say_signatures, tell
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import phases
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pairing.add_argument(
         "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe"
     )
+    add_map(pairing, of="dialogues")
     add_common(pairing)
 
 
@@ -179,7 +181,7 @@ def _pairs(args: argparse.Namespace) -> int:
     from interloq.data.jsonl import read, write
 
     bad = BadLines()
-    dialogues = read(args.dialogues, kind="dialogues", strict=args.strict, on_reject=bad)
+    dialogues = read(args.dialogues, kind="dialogues", strict=args.strict, on_reject=bad, columns=args.columns)
     written = (pair for dialogue in dialogues for pair in pairs_of_dialogue(dialogue))
     count = write(args.output, written, kind="pairs", holds="pairs")
     bad.close(args.dialogues)

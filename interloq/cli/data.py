@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
+from interloq.cli.mapping import add_map
 from interloq.cli.output import BadLines, add_common, print_json, print_table, say
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument(
             "--kind", choices=KINDS, help="kind of record (default: what its header says, else what its fields show)"
         )
+        add_map(action, of="records")
         add_common(action)
 
 
@@ -141,7 +143,7 @@ def _records(args: argparse.Namespace, kind: str, bad: BadLines) -> Iterator[Any
     from interloq.data.jsonl import read
 
     with progress("reading", quiet=args.quiet) as step:
-        for record in read(args.file, kind=kind, strict=args.strict, on_reject=bad):
+        for record in read(args.file, kind=kind, strict=args.strict, on_reject=bad, columns=args.columns):
             step(1)
             yield record
 

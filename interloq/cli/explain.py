@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from interloq.cli.mapping import add_map
 from interloq.cli.output import BadLines, add_common, number, print_json, print_table, say
 from interloq.cli.paths import InputPath
 
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--system", metavar="NAME", help="whose sample, where several systems have one with this id")
     parser.add_argument("-m", "--metric", default=METRIC, metavar="SPEC", help=f"the metric (default {METRIC})")
+    add_map(parser)
     add_common(parser)
 
 
@@ -41,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
     metric, bad = create(args.metric, kind="metric"), BadLines()
     inner = _inner(metric)
-    samples = read(args.samples, strict=args.strict, on_reject=bad)
+    samples = read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns)
     listed = None if is_explained(inner) else list(samples)
     sample = _found(samples if listed is None else listed, args)
     bad.close(args.samples)

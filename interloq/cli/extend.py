@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from interloq.cli.mapping import add_map
 from interloq.cli.output import BadLines, add_common, print_json, print_table, say
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--exclude", type=InputPath, metavar="FILE", help="ids of pairs, posts or threads to leave out, one a line"
     )
     parser.add_argument("--drop-own-replies", action="store_true", help="drop replies equal to the one that is judged")
+    add_map(parser)
     add_common(parser)
 
 
@@ -78,7 +80,7 @@ def _write(args: argparse.Namespace, spool: Path, tally: Any, bad: BadLines, ste
     from interloq.data.jsonl import header, read, write
     from interloq.retrieve.index import open_index
 
-    samples = read(args.samples, strict=args.strict, on_reject=bad)
+    samples = read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns)
     index = open_index(args.index)
     before = {} if args.samples == "-" else header(args.samples)
     write(spool, _extended(args, index, samples, tally, step), kind="samples")

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from interloq.cli.mapping import add_map
 from interloq.cli.output import (
     BadLines,
     add_common,
@@ -64,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--adjust", choices=("holm", "bh"), default="holm", help="how p-values are adjusted (default holm)"
     )
     parser.add_argument("--list-aspects", action="store_true", help="list what was rated, and how often")
+    add_map(parser)
     add_common(parser)
 
 
@@ -111,7 +113,8 @@ def _records(path: str, kind: str, args: argparse.Namespace, step: Callable[[int
     from interloq.data.jsonl import read
 
     bad = BadLines()
-    for record in read(path, kind=kind, strict=args.strict, on_reject=bad):
+    columns = args.columns if kind == "samples" else None
+    for record in read(path, kind=kind, strict=args.strict, on_reject=bad, columns=columns):
         step(1)
         yield record
     bad.close(path)

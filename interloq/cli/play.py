@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from interloq.cli import play_audit, play_settle
+from interloq.cli.mapping import add_map
 from interloq.cli.output import BadLines, add_common, print_json, say, tell
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.play_view import print_bots
@@ -64,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sampling.add_argument("--target", action="append", default=[], metavar="NAME", help="judge these systems instead")
     for action in (running, making, sampling):
         action.add_argument("-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the file to write")
+    add_map(sampling, of="dialogues")
     add_common(sampling)
     for action in (running, making):
         action.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -217,7 +219,7 @@ def _samples(args: argparse.Namespace) -> int:
 
     bad, tally = BadLines(), Sampled()
     facts = {} if args.dialogues == "-" else header(args.dialogues)
-    dialogues = read(args.dialogues, kind="dialogues", strict=args.strict, on_reject=bad)
+    dialogues = read(args.dialogues, kind="dialogues", strict=args.strict, on_reject=bad, columns=args.columns)
     write(args.output, samples(dialogues, targets=args.target, tally=tally), kind="samples", **carried(facts))
     bad.close(args.dialogues)
     if args.json:

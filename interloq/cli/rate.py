@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from interloq.cli.mapping import add_map
 from interloq.cli.output import (
     MISSING,
     BadLines,
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--batch", type=int, default=BATCH, metavar="N", help=f"samples rated and kept at a time (default {BATCH})"
     )
     parser.add_argument("--force", action="store_true", help="throw an unfinished run of another job away")
+    add_map(parser)
     add_common(parser)
 
 
@@ -75,7 +77,7 @@ def _write(args: argparse.Namespace, rater: Any, folder: Path) -> dict[str, Any]
     bad, replaced, finished = BadLines(), _Replaced(), False
     try:
         with progress("rating", _lines(args), quiet=args.quiet) as step:
-            samples = replaced.watch(read(args.samples, strict=args.strict, on_reject=bad))
+            samples = replaced.watch(read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns))
             rate_into(spool, samples, rater, batch=args.batch, progress=step)
         bad.close(args.samples)
         try:
@@ -94,10 +96,11 @@ def _write(args: argparse.Namespace, rater: Any, folder: Path) -> dict[str, Any]
 def _job(args: argparse.Namespace, signature: str) -> dict[str, str]:
     from interloq.signature import file_fingerprint
 
-    return {
+    job = {
         "rater": signature,
         "samples": args.samples if args.samples == "-" else file_fingerprint(Path(args.samples)),
     }
+    return job | ({"map": ",".join(f"{field}={name}" for field, name in args.columns.items())} if args.columns else {})
 
 
 def _lines(args: argparse.Namespace) -> int | None:

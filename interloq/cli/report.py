@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from interloq.cli.mapping import add_map
 from interloq.cli.output import BadLines, add_common, print_json, say
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
@@ -82,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--read", type=int, default=2, metavar="N", help="best and worst dialogues of a system to show (default 2)"
     )
     add_direction(parser)
+    add_map(parser)
     add_common(parser)
 
 
@@ -190,7 +192,8 @@ def _read(args: argparse.Namespace, path: str, kind: str) -> list[Any]:
     from interloq.data.jsonl import read
 
     bad = BadLines()
-    records = list(read(path, kind=kind, strict=args.strict, on_reject=bad))
+    columns = args.columns if kind == "samples" else None
+    records = list(read(path, kind=kind, strict=args.strict, on_reject=bad, columns=columns))
     bad.close(path)
     return records
 

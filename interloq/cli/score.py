@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from interloq.cli.mapping import add_map
 from interloq.cli.output import (
     BadLines,
     add_common,
@@ -17,6 +18,7 @@ from interloq.cli.output import (
     print_table,
     say,
     say_signatures,
+    tell,
 )
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
@@ -26,6 +28,8 @@ EXAMPLES = """\
   interloq score samples.jsonl -m bleu -m 'delta_bleu(order=2)' -o scores.jsonl
   interloq score samples.csv.gz -m "rouge_l(tokenizer='char')" --bootstrap 0
   cat samples.jsonl | interloq score - -m distinct --json
+  interloq score replies.csv -m bleu,chrf --map response=reply,system=model
+  interloq score samples.jsonl -m "uBLEU=vbleu(index='index',rater=gru(model='rater'))"
   interloq score --list"""
 
 
@@ -37,7 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SAMPLES",
         help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe",
     )
-    parser.add_argument("-m", "--metric", action="append", default=[], metavar="SPEC", help="a metric; repeat for more")
+    parser.add_argument(
+        "-m",
+        "--metric",
+        action="append",
+        default=[],
+        metavar="[LABEL=]SPEC",
+        help="a metric, with a short label if you like; repeat it or separate several by commas",
+    )
     parser.add_argument(
         "-o", "--output", type=OutputPath, metavar="FILE", help="write a score a sample and metric here"
     )
@@ -45,26 +56,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the resamples (default 0)")
-    parser.add_argument("--list", action="store_true", help="list the metrics and tokenizers")
+    parser.add_argument("--list", action="store_true", help="list the metrics with what they need, and the tokenizers")
+    add_map(parser)
     add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     if args.list:
-        return _list()
+        return _list(args)
     from interloq.data.jsonl import read, write
     from interloq.errors import InputError
+    from interloq.metrics.chosen import choose
     from interloq.metrics.evaluate import evaluate_all
-    from interloq.registry import create
 
     if not args.samples or not args.metric:
         raise InputError("name a file and at least one metric", cure="try: interloq score samples.jsonl -m bleu")
-    metrics = [create(text, kind="metric") for text in args.metric]
+    chosen, notes = choose(args.metric)
+    for note in notes:
+        tell(f"interloq: {note}")
     bad = BadLines()
     with progress("scoring", quiet=args.quiet) as step:
-        samples = read(args.samples, strict=args.strict, on_reject=bad)
+        samples = read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns)
         results = evaluate_all(
-            metrics, samples, n_bootstrap=args.bootstrap, seed=args.seed, by_system=True, progress=step
+            [one.metric for one in chosen],
+            samples,
+            n_bootstrap=args.bootstrap,
+            seed=args.seed,
+            by_system=True,
+            progress=step,
         )
     bad.close(args.samples)
     origin = _origin(args.samples)
@@ -143,9 +162,21 @@ def _row(result: Result, system: str) -> list[str]:
     return [result.metric, system, number(result.value, 4), interval(result.ci, 4), str(result.n), str(result.unscored)]
 
 
-def _list() -> int:
+def _list(args: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from interloq.needs import METRICS
     from interloq.registry import names
 
-    for kind in ("metric", "tokenizer"):
-        say(f"{kind}s: {', '.join(names(kind))}")
+    metrics = {name: METRICS.get(name) for name in names("metric")}  # of a plugin's only the name is known
+    if args.json:
+        listed = [{"name": name, "needs": asdict(needs) if needs else None} for name, needs in metrics.items()]
+        print_json({"metrics": listed, "tokenizers": names("tokenizer")})
+        return 0
+    width = max(map(len, metrics))
+    say(f"{'metric':<{width}}  needs")
+    for name, needs in metrics.items():
+        say(f"{name:<{width}}  {needs.line() if needs else 'see its package'}")
+    say("A metric named without what it needs says how to get it: interloq score FILE -m relevance")
+    say(f"\ntokenizers: {', '.join(names('tokenizer'))}")
     return 0
