@@ -19,7 +19,7 @@ from typing import Any, Literal, Union
 
 from interloq.errors import SpecError, nearest
 from interloq.needs import METRICS
-from interloq.spec_text import Written, read_spec
+from interloq.spec_text import Written, read_spec, split_label
 
 KINDS: dict[str, dict[str, str]] = {
     "bot": {
@@ -120,9 +120,9 @@ def create(text: str, *, kind: str | None = None) -> Any:
 
 
 def named_class(text: str, *, kind: str) -> type | None:
-    """The class that a spec names, whatever its fields; None where the name is unknown."""
+    """The class that a spec, with or without a label, names, whatever its fields; None where the name is unknown."""
     try:
-        found = registered_name(read_spec(text).name, kind=kind)
+        found = registered_name(read_spec(split_label(text)[1]).name, kind=kind)
     except SpecError:
         return None
     return _class(found, kind) if found else None

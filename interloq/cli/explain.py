@@ -40,8 +40,10 @@ def run(args: argparse.Namespace) -> int:
     from interloq.data.jsonl import read
     from interloq.metrics.explain import explain, is_explained
     from interloq.registry import create, spec
+    from interloq.spec_text import split_label
 
-    metric, bad = create(args.metric, kind="metric"), BadLines()
+    label, written = split_label(args.metric)
+    metric, bad = create(written, kind="metric"), BadLines()
     inner = _inner(metric)
     samples = read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns)
     listed = None if is_explained(inner) else list(samples)
@@ -51,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         (sample,) = metric.rated([sample])
     score, reason = _score(inner, sample, [sample]) if listed is None else _score(metric, sample, listed)
     explained = explain(inner, sample) if is_explained(inner) and not reason else None
-    facts = _facts(sample, spec(metric), score, reason, explained)
+    facts = _facts(sample, label or spec(metric), score, reason, explained)
     if args.json:
         print_json(facts)
     else:

@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
 
         print_json(asdict(table))
     else:
-        _print(table, args.adjust, args.coefficient)
+        _print(table.labelled(), args.adjust, args.coefficient)
     return 0
 
 

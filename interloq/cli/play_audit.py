@@ -34,10 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from interloq.arena.audit import cheating, influence
-    from interloq.meta.dialogue_scores import dialogue_scores
+    from interloq.meta.dialogue_scores import dialogue_scores, metrics_of
+    from interloq.metrics.named import find
 
     scores, dialogues, _ = read_scored(args)
-    rows = dialogue_scores(scores, dialogues, metric=args.metric)
+    rows = dialogue_scores(scores, dialogues, metric=find(args.metric, metrics_of(scores)))
     lower = args.lower_is_better
     if args.unfavoured or args.alike or args.favoured:
         tried = cheating(rows, args.unfavoured or "", args.alike, favoured=args.favoured, lower_is_better=lower)

@@ -58,7 +58,7 @@ def add_direction(parser: argparse.ArgumentParser) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scored(parser)
     parser.add_argument(
-        "-m", "--metric", default="", metavar="SPEC", help="rank by this metric only (default: by each)"
+        "-m", "--metric", default="", metavar="SPEC", help="rank by this metric, or label, only (default: by each)"
     )
     parser.add_argument(
         "--method",
@@ -93,12 +93,13 @@ def run(args: argparse.Namespace) -> int:
     from interloq.data.system_scores import read_system_scores
     from interloq.meta.dialogue_scores import dialogue_scores, metrics_of
     from interloq.meta.rank import rank
+    from interloq.metrics.named import find
 
     scores, dialogues, partner_set = read_scored(args)
     human = read_system_scores(args.human) if args.human else None
     rankings = []
     with progress("ranking", quiet=args.quiet) as step:
-        for metric in [args.metric] if args.metric else metrics_of(scores):
+        for metric in [find(args.metric, metrics_of(scores))] if args.metric else metrics_of(scores):
             found = rank(
                 dialogue_scores(scores, dialogues, metric=metric),
                 method=args.method,
@@ -151,10 +152,13 @@ def _records(path: str, kind: str, strict: bool) -> list[Any]:
 
 
 def print_ranking(ranking: Ranking) -> None:
+    from interloq.metrics.named import labels
+
     score = "score" if ranking.method == "mean" else "strength"
     columns = ["system", "rank", "range", score, "95 % interval", "best", "dialogues", "unscored", "trouble"]
     better = ", lower is better" if ranking.lower_is_better else ""
-    print_table(f"{ranking.metric}{better}", columns, [_row(standing) for standing in ranking.standings])
+    (label,) = labels([ranking.metric]).values()
+    print_table(f"{label}{better}", columns, [_row(standing) for standing in ranking.standings])
     _print_differences(ranking.differences, score)
     if ranking.human:
         sizes = {estimate.n for estimate in ranking.human.values()}

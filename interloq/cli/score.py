@@ -87,7 +87,10 @@ def run(args: argparse.Namespace) -> int:
         )
     bad.close(args.samples)
     origin = _origin(args.samples)
-    results = [{system: _of_partners(r, origin) for system, r in by_system.items()} for by_system in results]
+    results = [
+        {system: replace(_of_partners(r, origin), metric=one.name) for system, r in by_system.items()}
+        for one, by_system in zip(chosen, results, strict=True)
+    ]
     facts = [summary(system, result) for by_system in results for system, result in by_system.items()]
     left_out(any(not by_system[""].n for by_system in results))
     if args.output:
@@ -141,17 +144,20 @@ def _scores(results: Sequence[dict[str, Result]]) -> Iterator[Score]:
 
 
 def _print(results: Sequence[dict[str, Result]]) -> None:
+    from interloq.metrics.named import labels
+
+    shown = labels([by_system[""].metric for by_system in results])
     systems = list(results[0])
     rows = []
     for by_system in results:
         for system in systems[1:] or [""]:
             result = by_system[system]
-            rows.append(_row(result, system))
+            rows.append([shown[result.metric], *_row(result, system)])
     print_table("", ["metric", "system", "value", "95 % interval", "n", "unscored"], rows)
     reasons: dict[str, int] = {}
     for by_system in results:
         for reason in by_system[""].reasons.values():
-            key = f"{by_system[''].metric}: {reason}"
+            key = f"{shown[by_system[''].metric]}: {reason}"
             reasons[key] = reasons.get(key, 0) + 1
     for reason, count in sorted(reasons.items()):
         say(f"unscored: {reason} ({count} samples)")
@@ -159,7 +165,7 @@ def _print(results: Sequence[dict[str, Result]]) -> None:
 
 
 def _row(result: Result, system: str) -> list[str]:
-    return [result.metric, system, number(result.value, 4), interval(result.ci, 4), str(result.n), str(result.unscored)]
+    return [system, number(result.value, 4), interval(result.ci, 4), str(result.n), str(result.unscored)]
 
 
 def _list(args: argparse.Namespace) -> int:

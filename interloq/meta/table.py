@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Literal
+
+from interloq.metrics.named import labels
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
 By = Literal["none", "system", "sample"]
@@ -90,3 +93,13 @@ class MetaTable:
     counted: Counted
     signature: str
     notes: tuple[str, ...] = field(default=())
+
+    def labelled(self) -> MetaTable:
+        """The table for readers: metrics under their labels."""
+        shown = labels([row.metric for row in self.rows])
+        return replace(
+            self,
+            rows=tuple(replace(row, metric=shown[row.metric]) for row in self.rows),
+            comparisons=tuple(replace(c, first=shown[c.first], second=shown[c.second]) for c in self.comparisons),
+            notes=tuple(reduce(lambda note, metric: note.replace(metric, shown[metric]), shown, n) for n in self.notes),
+        )

@@ -1,4 +1,8 @@
-"""The metrics that a user asked for: specs, lists of specs, specs with a short label (`uBLEU=vbleu(…)`)."""
+"""The metrics that a user asked for: specs, lists of specs, specs with a short label (`uBLEU=vbleu(…)`).
+
+The label stays before the spec wherever a metric is named, in score files too, so a name tells all there is to know of
+it: which metric it is, which way it counts, and that two labels are two metrics.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,15 @@ from interloq.spec_text import split_label, split_specs
 
 @dataclass(frozen=True)
 class Chosen:
-    """A metric and what tables and score files call it: its label, or its spec where it has none."""
+    """A metric and its label, empty where it has none."""
 
     label: str
     metric: Any
+
+    @property
+    def name(self) -> str:
+        """What score files call it."""
+        return f"{self.label}={spec(self.metric)}" if self.label else spec(self.metric)
 
 
 def choose(texts: Iterable[str]) -> tuple[list[Chosen], list[str]]:
@@ -25,7 +34,7 @@ def choose(texts: Iterable[str]) -> tuple[list[Chosen], list[str]]:
     notes = []
     for text in [part for given in texts for part in split_specs(given)]:
         chosen = _chosen(text)
-        first = found.setdefault(chosen.label, chosen)
+        first = found.setdefault(chosen.label or chosen.name, chosen)
         if first.metric != chosen.metric:
             what = f"{spec(first.metric)} and {spec(chosen.metric)} are both labelled {chosen.label!r}"
             raise SpecError(f"{what}; give each a label of its own")
@@ -40,4 +49,4 @@ def _chosen(text: str) -> Chosen:
     named = named_class(label, kind="metric") if label else None
     if named and named is not type(metric):
         raise SpecError(f"{label!r} is the name of another metric than {written!r}; choose another label")
-    return Chosen(label or spec(metric), metric)
+    return Chosen(label, metric)

@@ -7,6 +7,7 @@ import re
 import unicodedata
 
 from interloq.report.page import Folded, Name
+from interloq.spec_text import split_label
 
 MISSING = "n/a"
 MINUS = "\N{MINUS SIGN}"
@@ -57,8 +58,8 @@ def count(n: int, one: str, many: str = "") -> str:
 
 
 def name(spec: str, number: int) -> Name:
-    """A spec may wrap after each bracket and comma."""
-    head, *rest = re.split(r"(?=\()", spec, maxsplit=1)
+    """A spec may wrap after each bracket and comma; a label before it is its head."""
+    head, *rest = re.split(r"(?==)" if split_label(spec)[0] else r"(?=\()", spec, maxsplit=1)
     pieces = re.split(r"(?<=[(,|])", rest[0]) if rest else []
     return Name(number, head, tuple(piece for piece in pieces if piece))
 
