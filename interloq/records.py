@@ -98,7 +98,8 @@ class Dialogue:
     """A whole conversation; `systems` maps a speaker to the system behind it.
 
     The first `given` turns were given to the speakers and are nobody's own. `trouble` says what went wrong, if anything
-    did: `a: timed out at turn 5`.
+    did: `a: timed out at turn 5`. Dialogues of different systems with the same `occasion` (a topic, a person) are
+    compared with each other.
     """
 
     id: str
@@ -107,6 +108,7 @@ class Dialogue:
     ratings: tuple[Rating, ...] = ()
     given: int = 0
     trouble: str = ""
+    occasion: str = ""
 
     def __init__(
         self,
@@ -116,6 +118,7 @@ class Dialogue:
         ratings: Iterable[float | Rating] = (),
         given: int = 0,
         trouble: str = "",
+        occasion: str = "",
     ) -> None:
         object.__setattr__(self, "id", id)
         object.__setattr__(self, "turns", tuple(_each(turns, Turn, "turns")))
@@ -125,6 +128,7 @@ class Dialogue:
             raise InputError(f"given must be a number of turns from 0 to {len(self.turns)}, got {_shown(given)}")
         object.__setattr__(self, "given", given)
         object.__setattr__(self, "trouble", trouble)
+        object.__setattr__(self, "occasion", occasion)
 
 
 @dataclass(frozen=True, slots=True)

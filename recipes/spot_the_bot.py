@@ -5,7 +5,7 @@ side whether it is a human. The share of "human" among all answers about a bot (
 the ranking by people. Here every utterance of a bot is scored by a metric, with the turns before it as the context; a
 bot's score is the mean over its dialogues of the mean over its utterances, and is compared with that ranking.
 
-    python recipes/spot_the_bot.py --data FOLDER -m length -m distinct -m "relevance(model='FOLDER')"
+    python recipes/spot_the_bot.py --data FOLDER -m length -m "relevance(model='FOLDER')"
 
 FOLDER (or INTERLOQ_DATA) holds spot_the_bot_convai2.dialogues.jsonl.gz and spot_the_bot_convai2.annotations.jsonl.gz.
 One bot prints its end and padding signs (`< /s ><pad>`); they are cut off, as people were not meant to see them. With
@@ -32,6 +32,7 @@ from interloq.data.files import lines
 from interloq.meta.dialogue_scores import dialogue_scores
 from interloq.meta.rank import Method, Ranking, rank
 from interloq.meta.table import COEFFICIENTS
+from interloq.metrics import named
 from interloq.metrics.evaluate import evaluate_all
 from interloq.play.samples import samples
 
@@ -101,7 +102,8 @@ def rankings(
     for metric in dict.fromkeys(score.metric for score in scores):
         rows = dialogue_scores(scores, dialogues, metric=metric)
         for method in methods:
-            yield rank(rows, method=method, n_bootstrap=resamples, n_permutations=0, human=human)
+            lower = named.direction(metric) == "lower"  # of length, neither is better: here the longer replies win
+            yield rank(rows, method=method, lower_is_better=lower, n_bootstrap=resamples, n_permutations=0, human=human)
 
 
 def show(found: Sequence[Ranking], human: dict[str, float]) -> None:
@@ -143,7 +145,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         dialogues = read_dialogues(Path(args.data), humans=args.humans, limit=args.limit)
         human = judged_human(Path(args.data))
         human = human if args.humans else {name: share for name, share in human.items() if name != HUMAN}
-        scores = scored(dialogues, args.metric or ["length", "distinct"])
+        scores = scored(dialogues, args.metric or ["length"])
         found = list(rankings(scores, dialogues, human, args.bootstrap))
     except InterloqError as error:
         print(error, file=sys.stderr)

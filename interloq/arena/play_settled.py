@@ -47,7 +47,7 @@ def play_until_settled(
     All rounds between two looks are played together, in full batches. A run that was stopped goes on; `again` plays
     dialogues in trouble once more.
     """
-    check_metric(metric)
+    check_metric(metric, rule.lower_is_better)
     rounds = rounds_of(plan.matches)
     systems = len({match.target for match in plan.matches})
     planned, _ = plan_looks(len(rounds), systems, rule)

@@ -8,7 +8,7 @@ from interloq.errors import InputError
 from interloq.meta.dialogue_scores import dialogue_scores, means
 from interloq.metrics import named
 from interloq.metrics.evaluate import evaluate
-from interloq.metrics.metric import FittedMetric, Metric, SetMetric
+from interloq.metrics.metric import FittedMetric, Metric
 from interloq.play.samples import samples
 from interloq.records import Dialogue, Score
 from interloq.registry import name_of
@@ -19,8 +19,7 @@ class Running:
     """Hears finished dialogues, and says how their targets stand; a mean over dialogues, as `interloq rank` takes."""
 
     def __init__(self, metric: Metric, *, lower_is_better: bool | None = None) -> None:
-        check_metric(metric)
-        self.metric, self.lower_is_better = metric, named.lower_is_better(name_of(metric), lower_is_better)
+        self.metric, self.lower_is_better = metric, check_metric(metric, lower_is_better)
         self.dialogues = 0  # scored ones
         self._fresh: list[Dialogue] = []
         self._sums: dict[str, tuple[float, int]] = {}
@@ -56,16 +55,17 @@ def score_dialogues(metric: Metric, dialogues: Sequence[Dialogue]) -> list[Score
     return list(evaluate(metric, judged).scores())
 
 
-def check_metric(metric: Metric) -> None:
-    """Refuse a metric whose score of a reply may change with what else is scored, and one that cannot be had."""
+def check_metric(metric: Metric, lower_is_better: bool | None = None) -> bool:
+    """Whether its lowest score is the best.
+
+    Refuses a metric that nothing can be ranked by, one whose score of a reply may change with what else is scored, and
+    one that cannot be had.
+    """
+    lower = named.downwards(name_of(metric), lower_is_better)
     if isinstance(metric, FittedMetric):
         raise InputError(
             f"{name_of(metric)} takes constants from the whole set, so its scores would change from look to look",
             cure="take another metric, or play everything and rank with it afterwards",
         )
-    if isinstance(metric, SetMetric):
-        raise InputError(
-            f"{name_of(metric)} is about sets of replies and says nothing about single ones",
-            cure="take another metric, or play everything and score the systems with it afterwards",
-        )
     signature(metric)  # reads what the metric rests on: a missing model is told before anybody talks
+    return lower

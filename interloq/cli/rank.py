@@ -48,17 +48,26 @@ def add_scored(parser: argparse.ArgumentParser) -> None:
 
 
 def add_direction(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--lower-is-better",
-        action=argparse.BooleanOptionalAction,
-        help="whether the lowest score is the best (default: as the metric says; perplexity does)",
-    )
+    """Sets `lower_is_better`; None where nothing is said."""
+    options = parser.add_mutually_exclusive_group()
+    for name, lower in (("lower", True), ("higher", False)):
+        options.add_argument(
+            f"--{name}-is-better",
+            dest="lower_is_better",
+            action="store_const",
+            const=lower,
+            help=f"the {name}est score is the best (default: as the metric says)",
+        )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scored(parser)
     parser.add_argument(
-        "-m", "--metric", default="", metavar="SPEC", help="rank by this metric, or label, only (default: by each)"
+        "-m",
+        "--metric",
+        default="",
+        metavar="SPEC",
+        help="rank by this metric, or label, only (default: by each that has a better end)",
     )
     parser.add_argument(
         "--method",
@@ -71,6 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("dialogue", "partner"),
         default="dialogue",
         help="what resamples draw: dialogues, or partners with all their dialogues (default dialogue)",
+    )
+    parser.add_argument(
+        "--pair-by",
+        choices=("occasion", "opening", "none"),
+        help="what dialogues of two systems share: the occasion they name, their given turns, or nothing "
+        "(default: the first of these that they have)",
     )
     add_direction(parser)
     parser.add_argument(
@@ -91,17 +106,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from interloq.data.system_scores import read_system_scores
-    from interloq.meta.dialogue_scores import dialogue_scores, metrics_of
+    from interloq.meta.dialogue_scores import dialogue_scores, metrics_of, rankable
     from interloq.meta.rank import rank
     from interloq.metrics.named import find
 
     scores, dialogues, partner_set = read_scored(args)
     human = read_system_scores(args.human) if args.human else None
+    known = metrics_of(scores)
+    metrics, unranked = rankable([find(args.metric, known)] if args.metric else known, args.lower_is_better)
     rankings = []
     with progress("ranking", quiet=args.quiet) as step:
-        for metric in [find(args.metric, metrics_of(scores))] if args.metric else metrics_of(scores):
+        for metric in metrics:
             found = rank(
-                dialogue_scores(scores, dialogues, metric=metric),
+                dialogue_scores(scores, dialogues, metric=metric, pair_by=args.pair_by),
                 method=args.method,
                 by=args.by,
                 lower_is_better=args.lower_is_better,
@@ -114,8 +131,10 @@ def run(args: argparse.Namespace) -> int:
             rankings.append(found)
             step(1)
     if args.json:
-        print_json({"rankings": [asdict(ranking) for ranking in rankings]})
+        print_json({"rankings": [asdict(ranking) for ranking in rankings], "unranked": unranked})
     else:
+        for metric, why in unranked.items():
+            say(f"not ranked by {metric}: {why}")
         for ranking in rankings:
             print_ranking(ranking)
     return 0
@@ -156,9 +175,9 @@ def print_ranking(ranking: Ranking) -> None:
 
     score = "score" if ranking.method == "mean" else "strength"
     columns = ["system", "rank", "range", score, "95 % interval", "best", "dialogues", "unscored", "trouble"]
-    better = ", lower is better" if ranking.lower_is_better else ""
+    better = "lower is better" if ranking.lower_is_better else "higher is better"
     (label,) = labels([ranking.metric]).values()
-    print_table(f"{label}{better}", columns, [_row(standing) for standing in ranking.standings])
+    print_table(f"{label}, {better}", columns, [_row(standing) for standing in ranking.standings])
     _print_differences(ranking.differences, score)
     if ranking.human:
         sizes = {estimate.n for estimate in ranking.human.values()}
@@ -187,7 +206,7 @@ def _print_differences(differences: Sequence[Difference], score: str) -> None:
     for d in differences:
         relation = "=" if d.difference == 0 else ">"
         pair = f"{d.first} {relation} {d.second}"
-        over = "shared occasions" if d.paired else "all dialogues"
+        over = "shared occasions" if d.paired else "all dialogues, unpaired"
         numbers = [number(d.difference, 4), interval(d.ci, 4), p_value(d.p), p_value(d.p_adjusted), str(d.n)]
         rows.append([pair, *numbers, over])
     print_table("is one system really better than another?", columns, rows)

@@ -133,7 +133,7 @@ def _evidence(args: argparse.Namespace) -> Evidence:
     scores = identified([score for path in args.scores for score in _read(args, path, "scores")], samples)
     scored, judged = columns(scores), _judgments(samples, args.aspect)
     people = {PEOPLE: judged} if judged else {}
-    dialogues, rankings, chosen = _ranked(args, scores)
+    dialogues, rankings, chosen, unranked = _ranked(args, scores)
     return Evidence(
         samples=samples,
         scores=scores,
@@ -146,7 +146,7 @@ def _evidence(args: argparse.Namespace) -> Evidence:
                 column,
                 judged,
                 worst=args.worst,
-                lower_is_better=named.lower_is_better(metric, args.lower_is_better),
+                lower_is_better=named.direction(metric, args.lower_is_better) == "lower",
             )
             for metric, column in scored.items()
         },
@@ -154,25 +154,28 @@ def _evidence(args: argparse.Namespace) -> Evidence:
         rankings=rankings,
         dialogues=dialogues,
         extremes=chosen,
+        unranked=unranked,
     )
 
 
 def _ranked(
     args: argparse.Namespace, scores: Sequence[Score]
-) -> tuple[list[Dialogue], list[Ranking], dict[str, dict[str, Extremes]]]:
-    """The dialogues, a ranking a metric, and the dialogues to read by metric and system."""
+) -> tuple[list[Dialogue], list[Ranking], dict[str, dict[str, Extremes]], dict[str, str]]:
+    """The dialogues, one ranking per metric, the dialogues to read, and the metrics that nothing can be ranked by."""
     from interloq.data.jsonl import header
     from interloq.meta.dialogue_scores import dialogue_scores, extremes, metrics_of
     from interloq.meta.origin import common_origin
     from interloq.meta.rank import rank
+    from interloq.metrics import named
 
     partners = common_origin({path: header(path) for path in (*args.dialogues, *args.scores)}).get("partners", "")
     if not args.dialogues:
-        return [], [], {}
+        return [], [], {}, {}
     dialogues: list[Dialogue] = [d for path in args.dialogues for d in _read(args, path, "dialogues")]
     lower, draws = args.lower_is_better, args.bootstrap
     rankings, chosen = [], {}
-    for metric in metrics_of(scores):
+    unranked = {m: why[0] for m in metrics_of(scores) if (why := named.unrankable(m, lower))}
+    for metric in [m for m in metrics_of(scores) if m not in unranked]:
         rows = dialogue_scores(scores, dialogues, metric=metric)
         chosen[metric] = extremes(rows, args.read, lower_is_better=lower)
         rankings.append(
@@ -185,7 +188,7 @@ def _ranked(
                 partner_set=partners,
             )
         )
-    return dialogues, rankings, chosen
+    return dialogues, rankings, chosen, unranked
 
 
 def _read(args: argparse.Namespace, path: str, kind: str) -> list[Any]:
@@ -230,7 +233,7 @@ def _command(args: argparse.Namespace) -> str:
 
 
 def _direction(args: argparse.Namespace) -> list[str]:
-    said = {True: ["--lower-is-better"], False: ["--no-lower-is-better"]}
+    said = {True: ["--lower-is-better"], False: ["--higher-is-better"]}
     return said.get(args.lower_is_better, [])
 
 

@@ -38,6 +38,7 @@ def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
         ratings=[_rating(r, f"ratings[{i}]", i) for i, r in enumerate(_list(value, "ratings"))],
         given=0 if value.get("given") is None else value["given"],
         trouble=_get(value, "trouble", str, ""),
+        occasion=_get(value, "occasion", str, ""),
     )
 
 

@@ -44,7 +44,7 @@ def comparisons(rows: Iterable[DialogueScore]) -> list[Comparison]:
     for row in rows:
         if row.value == row.value:
             groups.setdefault(f"occasion {row.occasion}", []).append(row)
-            groups.setdefault(f"dialogue {row.dialogue}", []).append(row)
+            groups.setdefault(f"dialogue {row.content} {row.dialogue}", []).append(row)
     found = []
     for name in sorted(groups):
         members = sorted(groups[name], key=lambda row: row.system)

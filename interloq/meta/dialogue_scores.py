@@ -1,24 +1,33 @@
 """From the scores of single utterances to scores of dialogues.
 
 A system's score in a dialogue is the mean over its own utterances that were scored. Two dialogues of different systems
-belong together where partner, opening, the side that begins and the number of the repeat are the same: such an
-*occasion* is what resamples draw and what systems are compared over. A dialogue that nobody scored is kept, with why.
+belong together where they share an *occasion*: the one they name, or the partner, the given opening and the side that
+begins. Occasions are what resamples draw and what systems are compared over. A dialogue that names none and was given
+no opening shares nothing with others that is known: ids do not count. Repeats of one occasion are numbered by a hash of
+what was said, so that no result depends on ids. A dialogue that nobody scored is kept, with why.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from interloq.errors import InputError
 from interloq.metrics import named
 from interloq.play.samples import target_of
 from interloq.play.talk import kind_of, troubles
-from interloq.records import Dialogue, Score
+from interloq.records import Dialogue, Score, Turn
 from interloq.signature import fingerprint
 
+Pairing = Literal["occasion", "opening", "none"]
+PAIR_CURES = {
+    "occasion": 'write "occasion": "…" into dialogues that belong together, or pair by none',
+    "opening": "let all systems begin with the same given turns (interloq play run), or pair by none",
+}
 NO_SCORE = "none of its utterances has a score"
 DECIMALS = 12  # of means, so that equal means tie whatever the order of summing
 
@@ -36,10 +45,20 @@ class DialogueScore:
     reason: str = ""  # why there is no value
     trouble: str = ""  # what went wrong while it was played: `name: what`, without the turn so that it can be counted
     metric: str = ""
+    pairing: Pairing = "opening"  # how the occasion is known; with "none" the dialogue is alone on it
+    content: str = ""  # names what was said, whatever the dialogue's id
 
 
 def metrics_of(scores: Iterable[Score]) -> list[str]:
     return sorted({score.metric for score in scores})
+
+
+def rankable(metrics: Sequence[str], lower_is_better: bool | None) -> tuple[list[str], dict[str, str]]:
+    """The metrics that systems can be ranked by, and why they cannot by the others; a single one is not left out."""
+    unranked = {name: why for name in metrics if (why := named.unrankable(name, lower_is_better))}
+    if len(unranked) == len(metrics):
+        return list(metrics), {}  # whoever ranks by them says so
+    return [name for name in metrics if name not in unranked], {name: what for name, (what, _) in unranked.items()}
 
 
 def metric_of(rows: Iterable[DialogueScore]) -> str:
@@ -47,14 +66,17 @@ def metric_of(rows: Iterable[DialogueScore]) -> str:
 
 
 def downwards(rows: Iterable[DialogueScore], said: bool | None) -> bool:
-    """Whether lower is better: what is said, or what their metric says."""
-    return named.lower_is_better(metric_of(rows), said)
+    """Whether lower is better: what is said, or what their metric says. One that says neither is refused."""
+    return named.downwards(metric_of(rows), said)
 
 
-def dialogue_scores(scores: Iterable[Score], dialogues: Iterable[Dialogue], *, metric: str = "") -> list[DialogueScore]:
-    """One row a dialogue and system, in the order of the ids; `metric` may be left out where there is only one.
+def dialogue_scores(
+    scores: Iterable[Score], dialogues: Iterable[Dialogue], *, metric: str = "", pair_by: Pairing | None = None
+) -> list[DialogueScore]:
+    """One row per dialogue and system, in the order of the ids; `metric` may be left out where there is only one.
 
     A dialogue without any score is its target's. Where both sides of any are scored, both sides of all are meant.
+    Dialogues share the occasion they name, else their given opening, unless `pair_by` says which of these counts.
     """
     by_id = {dialogue.id: dialogue for dialogue in _unique(dialogues)}
     values, metric = _values(scores, metric)
@@ -67,13 +89,22 @@ def dialogue_scores(scores: Iterable[Score], dialogues: Iterable[Dialogue], *, m
     for id in sorted(by_id, key=natural):
         dialogue = by_id[id]
         judged = set(dialogue.systems.values()) if both else spoken.get(id) or {target_of(dialogue)}
-        rows += [_row(dialogue, system, values.get((id, system), {}), metric) for system in sorted(judged)]
+        rows += [_row(dialogue, system, values.get((id, system), {}), metric, pair_by) for system in sorted(judged)]
+    if pair_by not in (None, "none") and all(row.pairing == "none" for row in rows):
+        lacking = "names an occasion" if pair_by == "occasion" else "has given turns"
+        raise InputError(f"cannot pair by {pair_by}: no dialogue {lacking}", cure=PAIR_CURES[pair_by])
     return _numbered(rows)
 
 
 def both_sides(rows: Sequence[DialogueScore]) -> bool:
     """Whether both systems of a dialogue are judged."""
     return len({row.dialogue for row in rows}) < len(rows)
+
+
+def pairing_of(rows: Iterable[DialogueScore]) -> Pairing | Literal["mixed"]:
+    """How the dialogues are known to share occasions; mixed where it is not the same for all."""
+    kinds = sorted({row.pairing for row in rows})
+    return kinds[0] if len(kinds) == 1 else "mixed" if kinds else "none"
 
 
 def partners(rows: Iterable[DialogueScore]) -> dict[str, set[str]]:
@@ -152,19 +183,21 @@ def _check_dialogues(values: Mapping[tuple[str, str], object], by_id: Mapping[st
             )
 
 
-def _row(dialogue: Dialogue, system: str, turns: Mapping[str, float], metric: str) -> DialogueScore:
+def _row(
+    dialogue: Dialogue, system: str, turns: Mapping[str, float], metric: str, pair_by: Pairing | None
+) -> DialogueScore:
     known = sorted(value for value in turns.values() if not math.isnan(value))
     partner = next((name for name in dialogue.systems.values() if name != system), system)
-    speaks = next((turn.speaker for turn in dialogue.turns[dialogue.given :]), "")
-    begins = dialogue.systems.get(speaks, speaks) == system
-    opening = fingerprint(*(turn.text for turn in dialogue.turns[: dialogue.given])) if dialogue.given else ""
+    pairing, occasion = _occasion(dialogue, system, partner, pair_by)
     trouble = "; ".join(dict.fromkeys(f"{bot}: {kind_of(what)}" for bot, what in troubles(dialogue)))
     return DialogueScore(
         dialogue=dialogue.id,
         system=system,
         partner=partner,
         value=round(math.fsum(known) / len(known), DECIMALS) if known else math.nan,
-        occasion="|".join([partner, opening, "first" if begins else "second"]),
+        occasion=occasion,
+        pairing=pairing,
+        content=_content(dialogue.turns),
         utterances=len(known),
         reason="" if known else trouble or NO_SCORE,
         trouble=trouble,
@@ -172,18 +205,34 @@ def _row(dialogue: Dialogue, system: str, turns: Mapping[str, float], metric: st
     )
 
 
+def _occasion(dialogue: Dialogue, system: str, partner: str, pair_by: Pairing | None) -> tuple[Pairing, str]:
+    """How the dialogue is known to share something with others, and what."""
+    if dialogue.occasion and pair_by in (None, "occasion"):
+        return "occasion", f"named {dialogue.occasion}"
+    if not dialogue.given or pair_by not in (None, "opening"):
+        return "none", f"alone {system}|{_content(dialogue.turns)}"
+    speaks = next((turn.speaker for turn in dialogue.turns[dialogue.given :]), "")
+    side = "first" if dialogue.systems.get(speaks, speaks) == system else "second"
+    return "opening", "|".join([partner, _content(dialogue.turns[: dialogue.given]), side])
+
+
+def _content(turns: Iterable[Turn]) -> str:
+    return fingerprint(*(turn.text for turn in turns))
+
+
 def _numbered(rows: Sequence[DialogueScore]) -> list[DialogueScore]:
-    """Repeats of one occasion are told apart by their number, in the order of the ids.
+    """Repeats of one occasion are told apart by a number, which no id decides.
 
     Where everybody talks with itself, the same opening is the same occasion.
     """
-    seen: dict[tuple[str, str], int] = {}
-    numbered, itself = [], all(row.partner == row.system for row in rows)
-    for row in rows:
+    seen: Counter[tuple[str, str]] = Counter()
+    numbered, itself = {}, all(row.partner == row.system for row in rows)
+    for i in sorted(range(len(rows)), key=lambda i: (rows[i].content, repr(rows[i].value), natural(rows[i].dialogue))):
+        row = rows[i]
         occasion = row.occasion.removeprefix(row.partner) if itself else row.occasion
-        seen[row.system, occasion] = seen.get((row.system, occasion), 0) + 1
-        numbered.append(replace(row, occasion=f"{occasion}|{seen[row.system, occasion]}"))
-    return numbered
+        seen[row.system, occasion] += 1
+        numbered[i] = replace(row, occasion=f"{occasion}|{seen[row.system, occasion]}")
+    return [numbered[i] for i in range(len(rows))]
 
 
 def _same(first: float, second: float) -> bool:

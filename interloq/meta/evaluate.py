@@ -53,7 +53,7 @@ def meta_evaluate(
     rows = [_row(name, column, judgments, points, n_bootstrap, seed) for name, column in columns.items()]
     pairs = list(combinations(columns, 2)) if compare else []
     exchanges = enough(len(pairs), n_permutations)
-    turned = [name for name in columns if compare and named.lower_is_better(name)]
+    turned = [name for name in columns if compare and named.direction(name) == "lower"]
     upwards = columns | {name: -columns[name] for name in turned}
     comparisons = [c for pair in pairs for c in _compare(pair, upwards, judgments, points, exchanges, seed)]
     human = agreement(judgments, points, n_bootstrap=n_bootstrap, seed=seed)

@@ -2,11 +2,12 @@
 
 A system's score is the mean over its dialogues of the mean over its utterances (Sato et al., 2022), or its strength in
 the sense of Bradley and Terry, from comparisons on shared occasions. Resamples draw occasions with all dialogues on
-them (dialogues, where both sides are judged), or with `by="partner"` whole partners: the first asks what other openings
-would have changed, the second what other partners would. The systems stay. From the resamples come the intervals, the
-range of ranks (2.5th to 97.5th percentile) and the probability of being best. Two systems are tested by exchanging
-their scores on each shared occasion (or all with one partner) at random; where they share none, by dealing their
-dialogues out anew. Holm adjusts over all pairs.
+them (dialogues, where both sides are judged; dialogues within each system, where none is shared), or with
+`by="partner"` whole partners: the first asks what other openings would have changed, the second what other partners
+would. The systems stay. From the resamples come the intervals, the range of ranks (2.5th to 97.5th percentile) and the
+probability of being best. Two systems are tested by exchanging their scores on each shared occasion (or all with one
+partner) at random; where no shared occasion is known, by dealing their dialogues out anew: `DialogueScore.pairing` says
+what is known. Holm adjusts over all pairs.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from interloq.errors import InputError
 from interloq.meta import correlate
 from interloq.meta.bradley_terry import PRIOR, Comparison, comparisons, strengths, wins
-from interloq.meta.dialogue_scores import DialogueScore, both_sides, downwards, metric_of
+from interloq.meta.dialogue_scores import DialogueScore, Pairing, both_sides, downwards, metric_of, pairing_of
 from interloq.meta.ranking_notes import notes
 from interloq.meta.significance import adjusted, enough, permutation_p, swaps
 from interloq.meta.table import COEFFICIENTS, Estimate
@@ -74,6 +75,7 @@ class Ranking:
     metric: str
     method: Method
     by: Unit
+    pairing: Pairing | Literal["mixed"]  # how dialogues of different systems are known to belong together
     lower_is_better: bool
     standings: tuple[Standing, ...]  # best first
     differences: tuple[Difference, ...]  # every two ranked systems, the better first
@@ -109,7 +111,7 @@ def rank(
     Which score is the better one the metric says, unless it is said here; there are 1,000 permutations a test, or 100
     for each pair of systems where these are more.
     """
-    rows = sorted(rows, key=lambda row: (row.system, row.occasion, row.dialogue))
+    rows = sorted(rows, key=lambda row: (row.system, row.occasion, row.content, row.dialogue))
     lower = downwards(rows, lower_is_better)
     scored = [row for row in rows if not math.isnan(row.value)]
     systems = sorted({row.system for row in scored})
@@ -128,6 +130,7 @@ def rank(
         metric=metric_of(rows),
         method=method,
         by=by,
+        pairing=pairing_of(rows),
         lower_is_better=lower,
         standings=tuple(_standings(rows, systems, values, resampled, places)),
         differences=tuple(_differences(systems, values, resampled, places[0], tests)),
@@ -165,9 +168,20 @@ def _mean(rows: Sequence[DialogueScore], systems: Sequence[str], settings: _Sett
     values = np.array([row.value for row in rows])
     columns = values, np.ones(len(rows))
     sums, sizes = (np.bincount(cell, column, shape[0] * shape[1]).reshape(shape) for column in columns)
-    drawn = [_ratio(counts @ sums, counts @ sizes) for counts in _draws(shape[0], settings)]
-    resampled = np.concatenate(drawn) if drawn else np.empty((0, len(systems)))
-    return _ratio(sums.sum(axis=0), sizes.sum(axis=0)), resampled
+    return _ratio(sums.sum(axis=0), sizes.sum(axis=0)), _resampled_means(sums, sizes, settings)
+
+
+def _resampled_means(sums: NDArray[Any], sizes: NDArray[Any], settings: _Settings) -> Array:
+    """From sums and sizes by unit and system. Where no unit is shared, each system draws among its own."""
+    if (np.count_nonzero(sizes, axis=1) > 1).any():
+        drawn = [_ratio(counts @ sums, counts @ sizes) for counts in _draws(len(sums), settings)]
+        return np.concatenate(drawn) if drawn else np.empty((0, sums.shape[1]))
+    columns = []
+    for i, (total, size) in enumerate(zip(sums.T, sizes.T, strict=True)):
+        own = size > 0
+        stream = _draws(int(own.sum()), replace(settings, seed=settings.seed + i))  # their draws are independent
+        columns.append(np.concatenate([np.zeros(0), *(_ratio(c @ total[own], c @ size[own]) for c in stream)]))
+    return np.stack(columns, axis=1) if columns else np.empty((0, 0))
 
 
 def _strengths(found: Sequence[Comparison], systems: Sequence[str], settings: _Settings) -> tuple[Array, Array]:
@@ -192,7 +206,7 @@ def _draws(n: int, settings: _Settings) -> Iterator[Array]:
 
 
 def _unit(row: DialogueScore, by: Unit, both_sides: bool) -> str:
-    return row.partner if by == "partner" else row.dialogue if both_sides else row.occasion
+    return row.partner if by == "partner" else f"{row.content} {row.dialogue}" if both_sides else row.occasion
 
 
 def _occasion(comparison: Comparison, by: Unit) -> str:
@@ -358,6 +372,7 @@ def _human(systems: Sequence[str], places: tuple[Array, Array], human: Mapping[s
 def _signature(rows: Sequence[DialogueScore], settings: _Settings, partner_set: str) -> str:
     told = sorted(f"{row.dialogue}\0{row.system}\0{row.value!r}" for row in rows)
     facts: dict[str, object] = {"metric": metric_of(rows), "method": settings.method, "by": settings.by}
+    facts["paired-by"] = pairing_of(rows)
     if settings.method == "bradley-terry":
         facts["prior"] = PRIOR
     if settings.lower_is_better:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from interloq.meta.bradley_terry import Comparison, joined, wins
-from interloq.meta.dialogue_scores import DialogueScore, both_sides, metric_of, partners
+from interloq.meta.dialogue_scores import DialogueScore, both_sides, metric_of, pairing_of, partners
 from interloq.metrics import named
 
 FEW_PARTNERS = 10  # with fewer clusters percentile intervals are known to be too narrow
@@ -28,10 +28,11 @@ def notes(
     """Of the ranking of `systems`, those of the rows that have a score; `found` are their comparisons."""
     told = [
         _resampling_note(rows, by),
+        _pairing_note(rows),
         *_partner_notes([row for row in rows if row.system in systems], by),
     ]
-    if named.about_sets(metric_of(rows)):
-        told.append("the metric is about sets of replies: means over single ones say little")
+    if not named.is_known(metric_of(rows)):
+        told.append("no metric of this name is known here: unless it is said, the highest score is taken as the best")
     unranked = sorted({row.system for row in rows} - set(systems))
     if unranked:
         told.append(f"no dialogue has a score, so no rank: {_named(unranked)}")
@@ -51,8 +52,25 @@ def notes(
 def _resampling_note(rows: Sequence[DialogueScore], by: str) -> str:
     if by == "partner":
         return "resamples draw partners, with all dialogues they took part in; the systems stay the same"
-    unit = "dialogues, with both sides" if both_sides(rows) else "occasions, with the dialogues of all systems on them"
+    unit = "occasions, with the dialogues of all systems on them"
+    if both_sides(rows):
+        unit = "dialogues, with both sides"
+    elif pairing_of(rows) == "none":
+        unit = "dialogues within each system"
     return f"resamples draw {unit}; partners and systems stay the same"
+
+
+def _pairing_note(rows: Sequence[DialogueScore]) -> str:
+    alone = sum(row.pairing == "none" for row in rows)
+    if alone == len(rows):
+        return (
+            "not paired: the dialogues were given no opening and name no occasion (or pairing is switched off), so "
+            "those of two systems have nothing in common that is known"
+        )
+    known = {"opening": "begin with the same given turns", "occasion": "name the same occasion"}
+    how = " or ".join(said for kind, said in known.items() if any(row.pairing == kind for row in rows))
+    rest = f"; {alone} of {len(rows)} dialogues do neither and are not paired" if alone else ""
+    return f"paired: dialogues that {how} are compared with each other{rest}"
 
 
 def _partner_notes(rows: Sequence[DialogueScore], by: str) -> list[str]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from interloq.data.numbering import Numbering
 from interloq.data.tokenize import Tokenizer
-from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.metrics.metric import Array, Direction, mean_value, score_rows
 from interloq.records import Sample
 from interloq.registry import Component, component
 
@@ -19,6 +20,7 @@ from interloq.registry import Component, component
 @dataclass(frozen=True)
 class Length(Component):
     tokenizer: Tokenizer = component("tokenizer", "13a")
+    direction: ClassVar[Direction] = "neither"
 
     def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002 - every reply has a length
         return None

@@ -7,7 +7,7 @@ permutation tests cost no second pass. A row of NaN is an unscored sample; `unsc
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, Self, runtime_checkable
+from typing import Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from interloq.records import Sample
 
 Array = NDArray[np.float64]
+Direction = Literal["higher", "lower", "neither"]  # which score is better
 
 NO_REFERENCES = "no references"
 
@@ -22,7 +23,8 @@ NO_REFERENCES = "no references"
 class Metric(Protocol):
     """A frozen dataclass whose fields are its whole configuration.
 
-    One that is better where it is lower says so: `lower_is_better: ClassVar[bool] = True`.
+    Higher is better, unless it says `direction: ClassVar[Direction] = "lower"`, or "neither": then no ranking is made
+    of it unless somebody says which is better.
     """
 
     def unscorable(self, sample: Sample) -> str | None:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from interloq.metrics.deep_fm import EMPTY
-from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.metrics.metric import Array, Direction, mean_value, score_rows
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
@@ -26,6 +26,7 @@ UNKNOWN = "no known tokens"
 class Mlm(Component):
     model: str
     mode: Literal["likelihood", "surprise"] = "likelihood"
+    direction: ClassVar[Direction] = "neither"
 
     def built_with(self) -> str:
         return str(self._scorer().signature())

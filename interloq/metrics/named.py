@@ -5,13 +5,45 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
+from interloq.errors import InputError
+from interloq.metrics.metric import Direction
 from interloq.registry import named_class
 from interloq.spec_text import split_label
 
 
-def lower_is_better(metric: str, said: bool | None = None) -> bool:
-    """What is `said`, or what the class says with `lower_is_better = True`; an unknown name counts upwards."""
-    return bool(getattr(named_class(metric, kind="metric"), "lower_is_better", False)) if said is None else said
+def direction(metric: str, lower_is_better: bool | None = None) -> Direction:
+    """Which score is better: as is said, or as the class says; of an unknown metric, the higher one."""
+    if lower_is_better is not None:
+        return "lower" if lower_is_better else "higher"
+    found: Direction = getattr(named_class(metric, kind="metric"), "direction", "higher")
+    return found
+
+
+def downwards(metric: str, lower_is_better: bool | None = None) -> bool:
+    """Whether a ranking puts the lowest score first; a metric that nothing can be ranked by is refused."""
+    if why := unrankable(metric, lower_is_better):
+        what, cure = why
+        raise InputError(f"nothing can be ranked by {metric}: {what}", cure=cure)
+    return direction(metric, lower_is_better) == "lower"
+
+
+def unrankable(metric: str, lower_is_better: bool | None = None) -> tuple[str, str] | None:
+    """Why systems cannot be ranked by the mean of its scores and what to do instead; None where they can."""
+    if about_sets(metric):
+        return (
+            "it is about sets of replies and says nothing about single ones",
+            "compare the systems' values that `interloq score` prints",
+        )
+    if direction(metric, lower_is_better) == "neither":
+        return (
+            "neither a high nor a low score is better",
+            "take another metric, or say --higher-is-better or --lower-is-better",
+        )
+    return None
+
+
+def is_known(metric: str) -> bool:
+    return named_class(metric, kind="metric") is not None
 
 
 def about_sets(metric: str) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from interloq.metrics.deep_fm import EMPTY
 from interloq.metrics.fed import SCORER, Layout, context
-from interloq.metrics.metric import Array
+from interloq.metrics.metric import Array, Direction
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
@@ -30,7 +30,7 @@ class Perplexity(Component):
     layout: Layout = "eos"
     longest: int = 1024
     log: bool = False
-    lower_is_better: ClassVar[bool] = True
+    direction: ClassVar[Direction] = "lower"
 
     def built_with(self) -> str:
         return str(self._scorer().signature())

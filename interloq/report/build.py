@@ -42,6 +42,7 @@ class Evidence:
     rankings: Sequence[Ranking] = ()
     dialogues: Sequence[Dialogue] = ()  # those that `extremes` names
     extremes: Mapping[str, Mapping[str, Extremes]] = field(default_factory=dict)  # by metric and system
+    unranked: Mapping[str, str] = field(default_factory=dict)  # metrics that systems cannot be ranked by, and why
 
 
 def build(
@@ -66,7 +67,7 @@ def build(
         aspect=aspect,
         judges=who,
         facts=_facts(samples, names, evidence.table, aspect, who),
-        notices=notices(samples, evidence.scores, results, names, aspect),
+        notices=notices(samples, evidence.scores, results, names, aspect, evidence.unranked),
         marks=tuple(marks[s] for s in sorted({s.system for s in samples})),
         scores=score_tables(results, names, marks),
         agreement=agreement(evidence.table, names, who) if evidence.table and evidence.judgments else None,

@@ -34,7 +34,7 @@ _AT_TURN = re.compile(r"(.*) at turn ([0-9]{1,9})", re.DOTALL)
 def rank_table(ranking: Ranking, name: Name, marks: Mapping[str, Mark]) -> RankTable:
     shared = scale(value for s in ranking.standings for value in (s.score, *(s.ci or ())))
     better = "lower is better" if ranking.lower_is_better else "higher is better"
-    how = "mean over dialogues" if ranking.method == "mean" else "strength (Bradley–Terry)"
+    how = "mean over dialogues of the mean over replies" if ranking.method == "mean" else "strength (Bradley–Terry)"
     return RankTable(
         metric=name,
         caption=f"{how}; {better}",
@@ -76,6 +76,7 @@ def _difference(found: Difference) -> DifferenceRow:
         p=text.p_value(found.p),
         adjusted=text.p_value(found.p_adjusted),
         n=f"{found.n:,}",
+        over="shared occasions" if found.paired else "all dialogues, unpaired",
     )
 
 

@@ -28,6 +28,7 @@ def notices(
     results: Sequence[SystemScore],
     names: Mapping[str, Name],
     aspect: str,
+    unranked: Mapping[str, str],
 ) -> tuple[Notice, ...]:
     return (
         *_illustrative(samples, aspect),
@@ -36,6 +37,7 @@ def notices(
         *_unscored(scores, names),
         *_mismatched(samples, scores, names),
         *_means(results),
+        *_unranked(unranked),
     )
 
 
@@ -104,6 +106,11 @@ def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], names: Mappi
     gaps = tuple((metric, text.count(len(known - keys), "sample")) for metric, keys in seen.items() if known - keys)
     if gaps:
         yield Notice("warning", "Some samples have no line in the score files.", gaps)
+
+
+def _unranked(unranked: Mapping[str, str]) -> Iterator[Notice]:
+    if unranked:
+        yield Notice("note", "Systems are not ranked by every metric.", tuple(unranked.items()))
 
 
 def _means(results: Sequence[SystemScore]) -> Iterator[Notice]:

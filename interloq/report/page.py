@@ -268,6 +268,7 @@ class DifferenceRow:
     p: str
     adjusted: str
     n: str
+    over: str  # what the test was made over
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,14 +204,14 @@ def test_bots_play_only_as_long_as_needed(folder: Path) -> None:
     targets, partners = {"short": Wordy(2), "long": Wordy(9)}, {"p": Wordy(1)}
     planned = plan("bipartite", targets, openings, exchanges=2, partners=partners)
     metric = create("length", kind="metric")
-    found = play_until_settled(planned, folder / "d.jsonl", metric)
+    found = play_until_settled(planned, folder / "d.jsonl", metric, Rule(lower_is_better=False))
     assert found.settled.settled
     assert found.settled.order == ("long", "short")
     kept = load(folder / "d.jsonl", kind="dialogues")
     assert len(kept) == found.settled.dialogues < 100
     assert len(found.scores) == 2 * len(kept)
     assert facts(found.settled)["order"] == ("long", "short")
-    again = play_until_settled(planned, folder / "d.jsonl", metric)
+    again = play_until_settled(planned, folder / "d.jsonl", metric, Rule(lower_is_better=False))
     assert again == found
 
 
@@ -244,7 +244,7 @@ def test_the_command_says_how_many_dialogues_it_took(folder: Path, capsys: pytes
     planned = plan("bipartite", targets, openings, exchanges=2, partners={"p": Wordy(1)})
     parser = argparse.ArgumentParser()
     play_settle.add_arguments(parser)
-    args = parser.parse_args(["--until-settled", "length", "--scores", "s.jsonl"])
+    args = parser.parse_args(["--until-settled", "length", "--higher-is-better", "--scores", "s.jsonl"])
     vars(args).update(output="d.jsonl", batch=None, patience=0.0, again=False, quiet=False, json=False)
     tally, settling = Tally(), play_settle.Settling(args, create("length", kind="metric"))
     played = settling.play(planned, tally, lambda _: None)
@@ -256,7 +256,8 @@ def test_the_command_says_how_many_dialogues_it_took(folder: Path, capsys: pytes
     assert settling.ranking() in ("also long ? long > short", "long ? also long > short")
     assert (tally.dialogues, tally.resumed) == (180, 0)
     assert header("s.jsonl")["partners"] == header("d.jsonl")["partners"]
-    found = rank(dialogue_scores(load("s.jsonl", kind="scores"), load("d.jsonl", kind="dialogues")))
+    rows = dialogue_scores(load("s.jsonl", kind="scores"), load("d.jsonl", kind="dialogues"))
+    found = rank(rows, lower_is_better=False)
     assert [s.rank_range for s in found.standings] == [(1, 2), (1, 2), (3, 3)]
     args.json = True
     play_settle.show(args, played, planned, tally)
@@ -270,7 +271,7 @@ def test_the_ranking_so_far_is_that_of_all_dialogues_heard(folder: Path) -> None
     targets = {"short": Wordy(2), "long": Wordy(9)}
     planned = plan("bipartite", targets, openings, exchanges=2, partners={"p": Wordy(1)})
     metric = create("length", kind="metric")
-    running, lower = Running(metric), Running(metric, lower_is_better=True)
+    running, lower = (Running(metric, lower_is_better=lower) for lower in (False, True))
     seen: list[list[tuple[str, float]]] = []
 
     def hear(dialogue: Dialogue) -> None:
@@ -286,7 +287,9 @@ def test_the_ranking_so_far_is_that_of_all_dialogues_heard(folder: Path) -> None
     assert [name for name, _ in lower.standings()] == ["short", "long"]
     assert running.dialogues == len(seen) == 14
     assert running.line().startswith("length over 14 dialogues: long ")
-    resumed = Running(metric)
+    resumed = Running(metric, lower_is_better=False)
     play(planned, folder / "d.jsonl", hear=resumed.hear)  # dialogues from before count as well
     assert dict(resumed.standings()) == pytest.approx(expected)
-    assert Running(metric).line() == ""
+    assert Running(metric, lower_is_better=False).line() == ""
+    with pytest.raises(InputError, match="nothing can be ranked by length"):
+        Running(metric)

@@ -12,7 +12,7 @@ from interloq.cli.main import main
 from interloq.data.jsonl import header
 from interloq.data.synonyms import read_columns
 from interloq.metrics.chosen import choose
-from interloq.metrics.named import find, labels, lower_is_better
+from interloq.metrics.named import direction, find, labels
 
 Captured = pytest.CaptureFixture[str]
 TEXTS = ["the cat sat on the mat", "i like green tea a lot", "see you on monday then", "no idea", "we had a good day"]
@@ -72,7 +72,7 @@ def test_what_a_labelled_name_says() -> None:
     assert [find(asked, metrics) for asked in ("ppl", "perplexity(model='a')", "bleu", "x", "none")] == [
         metrics[0], metrics[0], "x=bleu", "x", "none",
     ]  # fmt: skip
-    assert lower_is_better(metrics[0]), "a label hides no direction"
+    assert direction(metrics[0]) == "lower", "a label hides no direction"
 
 
 def test_the_list_says_what_each_metric_needs(capsys: Captured) -> None:

@@ -52,6 +52,26 @@ def test_the_table_says_ranks_ranges_and_doubts(folder: Path, capsys: pytest.Cap
     assert "note: low: trouble in a scored dialogue, low: repeats itself (1)" in shown
 
 
+def test_metrics_without_a_better_end_are_left_out_and_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dialogues, scores = made_dialogues(LEVELS)
+    more = [replace(score, metric=name) for name in ("length", "distinct") for score in scores]
+    path, talks = write_dialogues(folder, dialogues, [*scores, *more])[:2]
+    found = _json(capsys, "rank", path, "--dialogues", talks)
+    assert [ranking["metric"] for ranking in found["rankings"]] == [scores[0].metric]
+    assert list(found["unranked"]) == ["distinct", "length"]
+    assert main(["rank", path, "--dialogues", talks]) == 0
+    assert "not ranked by length: neither a high nor a low score is better" in capsys.readouterr().out
+    for options in (["-m", "length"], ["-m", "distinct", "--higher-is-better"]):
+        assert main(["rank", path, "--dialogues", talks, *options]) == 2
+        assert "nothing can be ranked by" in capsys.readouterr().err
+    assert len(_json(capsys, "rank", path, "--dialogues", talks, "--lower-is-better")["rankings"]) == 2
+    judged = [Sample(score.id, "hi", "so", system=score.system) for score in scores]
+    write("judged.jsonl", judged, kind="samples")
+    report = ["report", path, "--samples", "judged.jsonl", "--dialogues", talks, "-o", "r.html", "--bootstrap", "0"]
+    assert "Systems are not ranked by every metric." in _json(capsys, *report)["warnings"]
+    assert "mean over dialogues of the mean over replies; higher is better" in Path("r.html").read_text()
+
+
 @pytest.mark.parametrize("form", ["json", "csv", "tsv"])
 def test_agreement_with_people_is_told(folder: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
     dialogues, scores = made_dialogues({**LEVELS, "top": 4.0})

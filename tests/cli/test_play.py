@@ -214,9 +214,9 @@ def test_a_full_disk_is_said_and_the_run_goes_on(talking: Path) -> None:
         (["--scheme", "self-play", "--target", "a=eliza", "--exchanges", "0"], "at least 1 of exchanges"),
         (["--scheme", "self-play", "--target", "a=eliza", "--same", "0"], "same must be 1 or more, got 0"),
         (["--scheme", "self-play", "--target", "a=eliza", "--patience", "-5"], "patience must be 0 seconds or more"),
-        (["--scheme", "self-play", "--target", "a=eliza", "--until-settled", "length"], "two systems or more, got 1"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--until-settled", "bleu"], "two systems or more, got 1"),
         (["--scheme", "self-play", "--target", "a=eliza", "--watch", "distinct"], "is about sets of replies"),
-        (["--until-settled", "length", "--watch", "length"], "leave --watch out"),
+        (["--until-settled", "bleu", "--watch", "bleu"], "leave --watch out"),
         (["--scheme", "self-play", "--bots", "twice.json"], "two targets are called 'a'"),
         (["--scheme", "self-play", "--bots", "bad.toml"], "bad.toml: cannot be read"),
         (["--scheme", "self-play", "--bots", "list.json"], "is no name with a spec"),
@@ -235,6 +235,7 @@ def test_what_cannot_be_played_is_said(
 
 def test_a_run_ends_as_soon_as_the_ranking_is_settled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bots = ["--target", "talker=eliza", "--target", "parrot=echo", "--partner", "doctor=eliza", "--exchanges", "3"]
+    bots += ["--higher-is-better"]
     options = [*bots, "--until-settled", "length", "--scores", "scores.jsonl", "-o", "talks.jsonl", "--quiet"]
     found = shown(capsys, "run", *options, "--json")
     played = load("talks.jsonl", kind="dialogues")
@@ -248,7 +249,7 @@ def test_a_run_ends_as_soon_as_the_ranking_is_settled(folder: Path, capsys: pyte
         for name in ("talker", "parrot")
     }
     assert found["order"] == sorted(means, key=means.__getitem__, reverse=True)
-    assert main(["rank", "scores.jsonl", "--dialogues", "talks.jsonl"]) == 0
+    assert main(["rank", "scores.jsonl", "--dialogues", "talks.jsonl", "--higher-is-better"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -275,7 +276,7 @@ def test_a_run_until_settled_shows_what_goes_wrong_and_keeps_its_output_clean(
 ) -> None:
     targets = [f"{name}=function(path='made_for_play:{name}')" for name in ("slow", "bad")]
     bots = ["--target", targets[0], "--target", targets[1], "--partner", "parrot=echo", "--exchanges", "3"]
-    run = ["run", *bots, "--until-settled", "length", "-o", "d.jsonl"]
+    run = ["run", *bots, "--until-settled", "length", "--higher-is-better", "-o", "d.jsonl"]
     found = shown(capsys, *run)  # one of the bots prints
     assert found["play"]["bots"]["bad"]["troubles"] == {"crashed": found["dialogues"] // 2}
     ended = [dialogue for dialogue in load("d.jsonl", kind="dialogues") if dialogue.trouble]
@@ -295,13 +296,14 @@ def test_a_system_that_never_speaks_is_said_to_have_no_rank(talking: Path, capsy
     bots = ["talker=eliza", "parrot=echo", "mute=function(path='mute:speak')"]
     options = [word for bot in bots for word in ("--target", bot)]
     run = ["run", *options, "--partner", "doctor=eliza", "--exchanges", "3", "--until-settled", "length"]
+    run += ["--higher-is-better"]
     assert main(["play", *run, "-o", "d.jsonl", "--quiet"]) == 0
     assert "note: no dialogue has a score, so no rank: mute" in capsys.readouterr().out
 
 
 def test_the_ranking_so_far_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = ["run", "--target", "talker=eliza", "--target", "parrot=echo", "--partner", "doctor=eliza", "--limit", "4"]
-    assert main(["play", *run, "--watch", "length", "-o", "d.jsonl"]) == 0
+    assert main(["play", *run, "--watch", "length", "--higher-is-better", "-o", "d.jsonl"]) == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert main(["play", "samples", "d.jsonl", "-o", "s.jsonl"]) == 0
     assert main(["score", "s.jsonl", "-m", "length", "-o", "scores.jsonl"]) == 0

@@ -146,7 +146,7 @@ def test_a_metric_says_itself_that_lower_is_better() -> None:
     """Nobody should release the system that surprises most because an option was forgotten."""
     scores, dialogues = played({"a": 0, "b": 1}, openings=30)
     orders = {}
-    for name in ("perplexity(model='nowhere')", "perplexity", "length", "of our own", "perplexity of ours"):
+    for name in ("perplexity(model='nowhere')", "perplexity", "bleu", "of our own", "perplexity of ours"):
         renamed = [replace(score, metric=name) for score in scores]
         orders[name] = [s.system for s in ranked(renamed, dialogues).standings]
     up, down = ["b", "a"], ["a", "b"]
@@ -158,11 +158,88 @@ def test_a_metric_says_itself_that_lower_is_better() -> None:
     assert best == min(row.value for row in rows if row.system == "a")
 
 
-def test_a_metric_of_sets_is_noted() -> None:
+@pytest.mark.parametrize("name", ["length", "length(tokenizer='char')", "mlm(model='x')"])
+def test_what_has_no_better_end_ranks_nothing_unless_told(name: str) -> None:
+    scores, dialogues = played({"a": 0, "b": 1}, openings=30)
+    rows = dialogue_scores([replace(score, metric=name) for score in scores], dialogues)
+    for refused in (rank, lambda rows: extremes(rows, 1)):
+        with pytest.raises(InputError, match=r"nothing can be ranked by .*: neither a high nor a low score is better"):
+            refused(rows)
+    orders = [[s.system for s in rank(rows, lower_is_better=lower).standings] for lower in (False, True)]
+    assert orders == [["b", "a"], ["a", "b"]]
+
+
+def test_a_metric_of_sets_ranks_nothing() -> None:
     scores, dialogues = played({"a": 0, "b": 1})
-    for name, said in (("distinct(n=1)", True), ("length", False)):
-        notes = ranked([replace(score, metric=name) for score in scores], dialogues).notes
-        assert ("the metric is about sets of replies: means over single ones say little" in notes) == said
+    for lower in (None, True, False):
+        with pytest.raises(InputError, match="is about sets of replies"):
+            ranked([replace(s, metric="distinct(n=1)") for s in scores], dialogues, lower_is_better=lower)
+
+
+def test_an_unknown_metric_is_said_to_count_upwards() -> None:
+    scores, dialogues = played({"a": 0, "b": 1})
+    assert any("no metric of this name is known" in note for note in ranked(scores, dialogues).notes)
+
+
+def recorded(*, given: int = 0, seed: int = 3) -> tuple[list[Score], list[Dialogue]]:
+    """Thirty dialogues of each of two bots with a person, five repeats from each of six beginnings."""
+    rng = np.random.default_rng(seed)
+    scores, dialogues = [], []
+    for bot, i in product("ab", range(30)):
+        turns = [Turn(f"topic {i % 6}", "h"), Turn("go on", bot), Turn(f"{bot} says {rng.integers(10**9)}", bot)]
+        dialogues.append(Dialogue(f"{bot}{i}", turns, {bot: bot, "h": "h"}, given=given))
+        value = i % 6 + 0.3 * (bot == "b") + float(rng.normal(scale=0.35))
+        scores.append(Score(f"{bot}{i}#2", "made", value, system=bot))
+    return scores, dialogues
+
+
+def renamed(scores: Sequence[Score], dialogues: Sequence[Dialogue]) -> tuple[list[Score], list[Dialogue]]:
+    """The same dialogues of bot b under each other's ids."""
+    order = np.random.default_rng(9).permutation(30)
+    names = {f"b{i}": f"b{j}" for i, j in enumerate(order)}
+    named = [replace(s, id=f"{names.get(s.id[:-2], s.id[:-2])}#2") for s in scores]
+    return named, [replace(d, id=names.get(d.id, d.id)) for d in dialogues]
+
+
+@pytest.mark.parametrize("given", [0, 2])
+@pytest.mark.parametrize("method", ["mean", "bradley-terry"])
+def test_ids_change_no_result(given: int, method: str) -> None:
+    made = recorded(given=given)
+    if not given and method == "bradley-terry":
+        with pytest.raises(InputError, match="no two systems share an occasion"):
+            ranked(*made, method=method)
+        return
+    first, second = (ranked(*found, method=method) for found in (made, renamed(*made)))
+    assert first.differences == second.differences
+    assert first.standings == second.standings
+
+
+def test_only_what_is_known_to_be_shared_is_paired() -> None:
+    alone = ranked(*recorded())
+    assert (alone.pairing, alone.differences[0].paired, alone.differences[0].n) == ("none", False, 60)
+    assert any(note.startswith("not paired: ") for note in alone.notes)
+    assert any("dialogues within each system" in note for note in alone.notes)
+    first, second = ([s.value or 0 for s in recorded()[0] if s.system == name] for name in "ab")
+    assert alone.differences[0].p == pytest.approx(stats.ttest_ind(first, second).pvalue, abs=0.05)
+    shared = ranked(*recorded(given=2))
+    assert (shared.pairing, shared.differences[0].paired, shared.differences[0].n) == ("opening", True, 30)
+    assert any("begin with the same given turns" in note for note in shared.notes)
+    assert (shared.differences[0].p or 1) < 0.05 < (alone.differences[0].p or 0)
+
+
+def test_an_occasion_can_be_declared_and_pairing_switched_off() -> None:
+    scores, dialogues = recorded()
+    named = [replace(d, occasion=d.turns[0].text) for d in dialogues]
+    declared = rank(dialogue_scores(scores, named))
+    assert (declared.pairing, declared.differences[0].n) == ("occasion", 30)
+    assert (declared.differences[0].p or 1) < 0.05
+    off = rank(dialogue_scores(scores, named, pair_by="none"))
+    assert (off.pairing, off.differences) == ("none", ranked(scores, dialogues).differences)
+    with pytest.raises(InputError, match="cannot pair by opening: no dialogue has given turns"):
+        dialogue_scores(scores, named, pair_by="opening")
+    mixed = [replace(d, occasion="") if d.id in ("a0", "b7") else d for d in named]
+    notes = rank(dialogue_scores(scores, mixed)).notes
+    assert any("2 of 60 dialogues do neither and are not paired" in note for note in notes)
 
 
 def test_many_systems_can_be_told_apart() -> None:
