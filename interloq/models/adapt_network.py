@@ -15,10 +15,11 @@ import transformers
 from safetensors import safe_open
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
+from interloq.data.files import reading_saved
 from interloq.errors import InputError
 from interloq.models.adapt_rows import Marks
 from interloq.models.adapt_settings import Objective
-from interloq.models.pretrained import OPTIONS, load_partly
+from interloq.models.pretrained import load_partly, read_config
 
 Goal = Literal["mlm", "lm"]
 CARRIED = ("pooler.", "seq_relationship.")  # parts of BERT that guess no tokens: kept as they came
@@ -83,12 +84,7 @@ def load_guesser(folder: Path, goal: Goal, *, seed: int) -> TokenGuesser:
 
 def goal_of(folder: Path, objective: Objective) -> Goal:
     """What the network in a folder can learn: encoders guess masked tokens, language models the next one."""
-    try:
-        config = transformers.AutoConfig.from_pretrained(folder, **OPTIONS)
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(
-            "config.json cannot be read as that of a model", cure="copy the model's folder whole", where=str(folder)
-        ) from error
+    config = read_config(folder, cure="copy the model's folder whole")
     both = {"mlm": MODEL_FOR_MASKED_LM_MAPPING, "lm": MODEL_FOR_CAUSAL_LM_MAPPING}
     can: list[Goal] = [goal for goal in ("mlm", "lm") if type(config) in both[goal]]
     if config.is_encoder_decoder or not can:
@@ -130,7 +126,7 @@ def carried(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
     """Weights of the folder that take no part in guessing tokens, under the names that a whole network has."""
     found: dict[str, torch.Tensor] = {}
     for path in sorted(folder.glob("*.safetensors")):
-        with safe_open(path, framework="pt") as file:
+        with reading_saved(path), safe_open(path, framework="pt") as file:
             names = list(file.keys())
             bare = not any(name.startswith(f"{prefix}.") for name in names)
             kept = [name for name in names if any(part in name for part in CARRIED)]

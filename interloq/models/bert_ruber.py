@@ -18,11 +18,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interloq.data.files import reading_saved
 from interloq.errors import InputError
 from interloq.models.encoder import Encoder, Pooling, pooled
 from interloq.models.pretrained import weights_fingerprint
 from interloq.models.ruber import LAYERS, quadratic
-from interloq.models.store import fill, load_model
+from interloq.models.store import load_model, restored
 
 KIND = "bert_ruber"
 BATCH = 1024  # pairs in the network at a time
@@ -66,18 +67,18 @@ class BertRuberScorer:
     def load(cls, folder: str | Path, *, encoder: str | None = None, device: str = "auto") -> BertRuberScorer:
         """`encoder` says where the encoder lies now; None is where it was in training."""
         facts, tensors = load_model(folder, kind=KIND)
-        config = facts["config"]
-        found = Encoder(
-            encoder or facts["encoder"]["place"], layer=config["layer"], longest=config["longest"], device=device
-        )
-        if weights_fingerprint(found.folder) != facts["encoder"]["weights"]:
+        with reading_saved(folder):
+            config, trained_on = facts["config"], facts["encoder"]
+            place = encoder or str(trained_on["place"])
+            layer, longest, _ = config["layer"], int(config["longest"]), config["pooling"]
+        found = Encoder(place, layer=layer, longest=longest, device=device)
+        if weights_fingerprint(found.folder) != trained_on.get("weights"):
             raise InputError(
-                f"{found.folder} is not the encoder that the scorer was trained on, {facts['encoder']['signature']}",
+                f"{found.folder} is not the encoder that the scorer was trained on, {trained_on.get('signature')}",
                 cure="name the right one as `encoder`, or train the scorer again",
                 where=str(folder),
             )
-        network = BertRuberNetwork(found.dimensions)
-        fill(network, tensors, folder)
+        network = restored(lambda: BertRuberNetwork(found.dimensions), tensors, folder)
         return cls(network.double().eval().to(found.device), found, facts)
 
     def signature(self) -> str:

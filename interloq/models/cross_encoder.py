@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 import torch
-import transformers
 from numpy.typing import NDArray
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
-from interloq.models.pretrained import OPTIONS, load_network
+from interloq.models.pretrained import empty_network, load_network
 from interloq.models.subwords import Subwords
 
 Ints = NDArray[np.int64]
@@ -51,15 +50,7 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
     @classmethod
     def empty(cls, folder: Path, outputs: int) -> CrossEncoder:
         """The shape that `folder/config.json` names, with weights still to be filled in."""
-        try:
-            config = transformers.AutoConfig.from_pretrained(folder, **OPTIONS)
-        except (OSError, ValueError, KeyError) as error:
-            raise InputError(
-                f"no {CONFIG} can be read: {str(error).splitlines()[0]}",
-                cure="copy the model's folder whole",
-                where=str(folder),
-            ) from error
-        return cls(transformers.AutoModel.from_config(config, dtype=torch.float32), outputs)
+        return cls(empty_network(folder), outputs)
 
     def forward(self, rows: Rows) -> torch.Tensor:
         device = self.head.weight.device

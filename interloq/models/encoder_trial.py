@@ -17,7 +17,7 @@ from interloq.errors import InputError
 
 ROWS = (1, 6, 9)  # tokens of the rows that are tried, together and each by itself
 NEAR = 1e-4
-TROUBLE = (AttributeError, IndexError, KeyError, NameError, RuntimeError, TypeError, ValueError)
+FAILURE = (ArithmeticError, AttributeError, LookupError, NameError, RuntimeError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def tried(model: Any, layer: int, pad: int, where: str) -> Habits:
     """Drops the layers above `layer` where that is possible. The model is on the processor, in float32."""
     try:
         alone = [_whole(model, row, layer) for row in _rows(model)]
-    except TROUBLE as error:
+    except FAILURE as error:
         raise _strange(model, where) from error
     cut = _cut(model, layer, alone)
     return Habits(cut, _padded(model, layer, pad, alone, cut=cut))
@@ -68,7 +68,7 @@ def _cut(model: Any, layer: int, expected: list[torch.Tensor]) -> bool:
         found = [model(input_ids=row[None], attention_mask=torch.ones_like(row[None])) for row in _rows(model)]
         if all(_near(own.last_hidden_state[0], other) for own, other in zip(found, expected, strict=True)):
             return True
-    except TROUBLE:
+    except FAILURE:
         pass  # it cannot do with fewer
     stack.extend(above)
     return False

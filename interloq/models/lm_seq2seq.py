@@ -23,17 +23,13 @@ from interloq.models.lm import RESERVE, ROWS, FollowUpScores, check_follow_ups, 
 from interloq.models.lm_network import LoadedModel
 from interloq.models.lm_turns import Layout, Turns, TurnTokens
 from interloq.models.memory import cut_to_fit
-from interloq.models.pretrained import OPTIONS
+from interloq.models.pretrained import read_config
 
 Rows = Sequence[Sequence[int]]
 
 
 def has_encoder(folder: Path) -> bool:
-    try:
-        config = transformers.AutoConfig.from_pretrained(folder, **OPTIONS)
-    except (OSError, ValueError, KeyError):
-        return False  # the loading of the model says what is wrong
-    return bool(config.is_encoder_decoder)
+    return bool(read_config(folder).is_encoder_decoder)
 
 
 class Seq2SeqModel(LoadedModel):

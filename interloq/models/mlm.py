@@ -17,7 +17,7 @@ import torch
 import transformers
 from numpy.typing import NDArray
 
-from interloq.data.files import read_json
+from interloq.data.files import read_json, reading_saved
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.adapt_network import SPARE, TokenGuesser, marks_of
@@ -140,8 +140,6 @@ def read_bounds(folder: Path, mode: Mode) -> tuple[float, float]:
     cure = "adapt the encoder to a log with interloq train adapt, or give bounds=(low,high)"
     if not (folder / BOUNDS).is_file():
         raise InputError("the encoder has no bounds of replies", cure=cure, where=str(folder))
-    try:
+    with reading_saved(folder, f"{BOUNDS} holds no bounds of {mode}", cure=cure):
         low, high = read_json(folder / BOUNDS, cure=cure)[mode]
         return float(low), float(high)
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{BOUNDS} holds no bounds of {mode}", cure=cure, where=str(folder)) from error

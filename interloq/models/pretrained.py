@@ -8,23 +8,27 @@ with a model is run.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import time
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 import transformers
-from safetensors import SafetensorError
 
-from interloq.errors import InputError
+from interloq.errors import InputError, InterloqError, shown
 from interloq.signature import file_fingerprint, fingerprint
 
 HUB = "hub:"
 FILES = ["*.safetensors", "*.json", "*.txt", "*.model", "*.jinja"]
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
+FOLDER = "name a folder with config.json and *.safetensors"
+# far above any network there is: a config that asks for more would keep a machine busy for hours
+SIZES = {"num_hidden_layers": 2_000, "num_attention_heads": 2_000, "hidden_size": 2**18, "vocab_size": 2**26}
 ENCODER = "name an encoder in the layout of Hugging Face, not a model made from one"
 Precision = Literal["auto", "float32", "float64", "bfloat16", "float16"]
 WORDS = 3  # tokens other than special ones that any tokenizer has
@@ -51,25 +55,48 @@ def model_folder(name: str | Path) -> Path:
         folder = _from_hub(name.removeprefix(HUB))
     elif Path(name).is_dir():
         folder = Path(name)
+    elif Path(name).exists() or os.sep in name or name.startswith((".", "~")):
+        kind = "is not a folder" if Path(name).exists() else "does not exist"
+        raise InputError(f"the model folder {name!r} {kind}", cure="check the path, or write hub:org/name@revision")
     else:
         folder = _installed(name)
     if not any(folder.glob("*.safetensors")):
         pickled = sorted(path.name for ending in PICKLES for path in folder.glob(f"*{ending}"))
         only = f", only {pickled[0]}, and pickles are not loaded" if pickled else ""
-        cure = "save the model as safetensors" if pickled else "name a folder with config.json and *.safetensors"
+        cure = "save the model as safetensors" if pickled else FOLDER
         raise InputError(f"{folder} holds no *.safetensors{only}", cure=cure)
     return folder
+
+
+@contextlib.contextmanager
+def _loading(what: str, folder: Path, cure: str) -> Iterator[None]:
+    """The libraries that read a model's files raise what they like where these are damaged or make no sense."""
+    try:
+        yield
+    except InterloqError:
+        raise
+    except Exception as error:
+        raise InputError(f"{what}: {_first_line(error)}", cure=cure, where=str(folder)) from error
+
+
+def read_config(folder: Path, *, cure: str = FOLDER) -> Any:
+    """What `config.json` says; sizes that no network has are refused before one is made of them."""
+    with _loading("no model can be loaded", folder, cure):
+        config = transformers.AutoConfig.from_pretrained(folder, **OPTIONS)
+        for name, most in SIZES.items():
+            size = getattr(config, name, None)
+            if size is not None and not (isinstance(size, int) and 0 < size <= most):
+                raise ValueError(f"{name} must be from 1 to {most:,}, got {shown(size)}")
+    return config
 
 
 def load_tokenizer(folder: Path) -> Any:
     """Where its files are missing, transformers makes up a tokenizer that knows no word: that is refused."""
     cure = "copy the model's folder whole, with its tokenizer"
-    try:
+    with _loading("no tokenizer can be loaded", folder, cure):
         found = transformers.AutoTokenizer.from_pretrained(folder, **OPTIONS)
-    except Exception as error:  # the library that reads tokenizers raises what it likes
-        raise InputError(f"no tokenizer can be loaded: {_first_line(error)}", cure=cure, where=str(folder)) from error
-    if len(found) - len(found.all_special_ids) < WORDS:
-        raise InputError("no tokenizer can be loaded: it has no vocabulary", cure=cure, where=str(folder))
+        if len(found) - len(found.all_special_ids) < WORDS:
+            raise ValueError("it has no vocabulary")
     return found
 
 
@@ -86,28 +113,38 @@ def load_network(folder: Path, kind: Any = transformers.AutoModel, *, cure: str 
     return network
 
 
+def empty_network(folder: Path) -> Any:
+    """An encoder of the shape that `config.json` names, with weights still to be filled in."""
+    config = read_config(folder)
+    with _loading("no model can be made", folder, "copy the model's folder whole"):
+        return transformers.AutoModel.from_config(config, dtype=torch.float32)
+
+
 def load_partly(folder: Path, kind: Any, *, cure: str) -> tuple[Any, list[str]]:
     """The network, and the names of the weights that its files lack: transformers makes these up at random."""
+    read_config(folder)
     said = transformers.logging.get_verbosity()
     transformers.logging.set_verbosity_error()  # a head that is not used would be reported as a surprise
     transformers.logging.disable_progress_bar()
+    options = {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True, **OPTIONS}
     try:
-        network, found = kind.from_pretrained(
-            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **OPTIONS
-        )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        if "Unrecognized configuration class" in str(error):
-            made_for = kind.__name__.removeprefix("AutoModelFor")
-            raise InputError(f"no {made_for} can be made of this model", cure=cure, where=str(folder)) from error
-        raise InputError(
-            f"no model can be loaded: {_first_line(error)}",
-            cure="name a folder with config.json and *.safetensors",
-            where=str(folder),
-        ) from error
+        with _loading("no model can be loaded", folder, FOLDER):
+            network, found = _made(kind, folder, options, cure)
     finally:
         transformers.logging.set_verbosity(said)
     check_weights(network, folder)
     return network, sorted(found["missing_keys"])
+
+
+def _made(kind: Any, folder: Path, options: dict[str, Any], cure: str) -> tuple[Any, Any]:
+    try:
+        network, found = kind.from_pretrained(folder, **options)
+    except ValueError as error:
+        if "Unrecognized configuration class" not in str(error):
+            raise
+        made_for = kind.__name__.removeprefix("AutoModelFor")
+        raise InputError(f"no {made_for} can be made of this model", cure=cure, where=str(folder)) from error
+    return network, found
 
 
 def check_weights(network: torch.nn.Module, folder: Path) -> None:
@@ -189,4 +226,4 @@ def _from_hub(name: str) -> Path:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0]
+    return f"{str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__:.300}"

@@ -13,12 +13,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interloq.data.files import reading_saved
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder, Rows, rows
 from interloq.models.memory import cut_to_fit
 from interloq.models.processes import pick_device
-from interloq.models.store import fill, load_model
+from interloq.models.store import check_temperature, load_model, restored
 from interloq.models.subwords import Subwords
 from interloq.signature import fingerprint
 
@@ -39,15 +40,16 @@ class RelevanceScorer:
     def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
         folder = Path(folder)
         facts, tensors = load_model(folder, kind=cls.kind)
-        subwords = Subwords(folder, longest=facts["config"]["longest"])
-        if subwords.signature() != facts["subwords"]:
-            raise InputError(
-                "the tokenizer is not the one the scorer was trained with",
-                cure="copy the folder whole, or train it again",
-                where=str(folder),
-            )
-        network = CrossEncoder.empty(folder, 1)
-        fill(network, tensors, folder)
+        with reading_saved(folder):
+            subwords = Subwords(folder, longest=facts["config"]["longest"])
+            if subwords.signature() != facts["subwords"]:
+                raise InputError(
+                    "the tokenizer is not the one the scorer was trained with",
+                    cure="copy the folder whole, or train it again",
+                    where=str(folder),
+                )
+            check_temperature(facts)
+        network = restored(lambda: CrossEncoder.empty(folder, 1), tensors, folder)
         return cls(network, subwords, facts, device)
 
     def signature(self) -> str:

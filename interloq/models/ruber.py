@@ -21,13 +21,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interloq.data.files import reading_saved
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.gru import SentenceGru
 from interloq.models.pieces import Pieces
 from interloq.models.processes import pick_device
-from interloq.models.store import fill, load_model
+from interloq.models.store import load_model, restored
 from interloq.signature import file_fingerprint
 
 KIND, PIECES = "ruber_unreferenced", "pieces.model"
@@ -75,16 +76,16 @@ class RuberScorer:
     def load(cls, folder: str | Path, *, device: str = "auto") -> RuberScorer:
         facts, tensors = load_model(folder, kind=KIND)
         model = Path(folder) / PIECES
-        if not model.exists() or file_fingerprint(model) != facts["pieces"]:
+        if not model.exists() or file_fingerprint(model) != facts.get("pieces"):
             raise InputError(
                 f"{PIECES} is missing or not the one the scorer was trained with",
                 cure="copy the folder whole, or train it again",
                 where=str(folder),
             )
-        pieces = Pieces(model, longest=facts["config"]["longest"])
-        sizes = {name: facts["config"][name] for name in ("embedding", "hidden")}
-        network = RuberNetwork(vocabulary=pieces.size, **sizes)
-        fill(network, tensors, folder)
+        with reading_saved(folder):
+            pieces = Pieces(model, longest=facts["config"]["longest"])
+            sizes = {name: facts["config"][name] for name in ("embedding", "hidden")}
+        network = restored(lambda: RuberNetwork(vocabulary=pieces.size, **sizes), tensors, folder)
         found = pick_device(device)
         return cls(network.double().eval().to(found), pieces, found, facts)
 

@@ -5,8 +5,9 @@ The facts name the fingerprint of the weights, so a folder whose parts do not be
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from interloq.data.durable import whole_file, whole_file_by_name
-from interloq.data.files import json_bytes, read_json
+from interloq.data.files import json_bytes, read_json, reading_saved
 from interloq.data.files import write_json as write_json
-from interloq.errors import InputError
+from interloq.errors import InputError, shown
 from interloq.signature import file_fingerprint
 
 SCHEMA = 1
@@ -71,8 +72,29 @@ def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
     return facts
 
 
-def fill(network: torch.nn.Module, tensors: Mapping[str, torch.Tensor], where: str | Path) -> None:
-    """Put weights into a network; names and shapes must be the network's own."""
+def check_temperature(facts: Mapping[str, Any]) -> None:
+    """Of models whose probabilities are divided by one."""
+    if not (isinstance(facts["temperature"], int | float) and 0 < facts["temperature"] < math.inf):
+        raise ValueError(f"the temperature is {shown(facts['temperature'])}")
+
+
+def restored(
+    make: Callable[[], torch.nn.Module], tensors: Mapping[str, torch.Tensor], where: str | Path
+) -> torch.nn.Module:
+    """The network that `make` makes, with these weights.
+
+    It is made without memory first: settings that ask for another size than the weights have cost nothing.
+    """
+    with reading_saved(where):
+        with torch.device("meta"):
+            check_shapes(make(), tensors, where)
+        network = make()
+        network.load_state_dict(dict(tensors))
+    return network
+
+
+def check_shapes(network: torch.nn.Module, tensors: Mapping[str, torch.Tensor], where: str | Path) -> None:
+    """Names and shapes must be the network's own."""
     own = network.state_dict()
     for name in sorted(own.keys() | tensors.keys()):
         seen = [tuple(part[name].shape) if name in part else None for part in (tensors, own)]
@@ -82,7 +104,6 @@ def fill(network: torch.nn.Module, tensors: Mapping[str, torch.Tensor], where: s
                 cure="the weights are of another model: copy its folder whole, or train it again",
                 where=str(where),
             )
-    network.load_state_dict(dict(tensors))
 
 
 def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:

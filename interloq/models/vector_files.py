@@ -25,6 +25,8 @@ ROWS = 2048  # words a block
 FASTTEXT = (793712314).to_bytes(4, "little")  # how fastText's own .bin begins
 PIECE = 2**20
 LONGEST_WORD = 2**16
+MOST_DIMENSIONS = 2**14
+FEW, EXPANDED = 2**26, 64  # bytes of vectors, and how many times a file's own size, that no real file exceeds
 
 
 def blocks(path: str | Path) -> Iterator[Block]:
@@ -40,8 +42,12 @@ def _blocks(path: str | Path) -> Iterator[Block]:
     header = _header(path)
     found = _binary(path, header) if header and header.binary else _text(path, header)
     seen: dict[str, int] = {}
+    most = max(FEW, EXPANDED * Path(path).stat().st_size)
     for words, vectors, first in found:
         _check(words, vectors, first, seen, path)
+        if len(seen) * vectors.shape[1] * vectors.itemsize > most:
+            what = f"the vectors take more than {EXPANDED} times the size of the file"
+            raise InputError(what, cure="check that it is the right file", where=str(path))
         yield words, vectors
     if header and len(seen) != header.words:
         what = f"the first line promises {header.words} words, the file holds {len(seen)}"
@@ -77,8 +83,9 @@ def _header(path: str | Path) -> _Header | None:
             return None
         words, dimensions = int(fields[0]), int(fields[1])
         binary = plain_suffix(path) == ".bin" or b"\0" in stream.read(4096)
-    if not words or not dimensions:
-        raise InputError(f"the first line promises {words} words of {dimensions} numbers", where=f"{path}:1")
+    if not words or not 0 < dimensions <= MOST_DIMENSIONS:
+        what = f"the first line promises {words} words of {dimensions} numbers"
+        raise InputError(what, cure=f"a vector has 1 to {MOST_DIMENSIONS:,} numbers", where=f"{path}:1")
     return _Header(words, dimensions, binary)
 
 
@@ -95,6 +102,9 @@ def _text(path: str | Path, header: _Header | None) -> Iterator[tuple[list[str],
             continue
         line = line.rstrip(b" ")  # fastText ends lines with a space
         dimensions = dimensions or line.count(b" ")
+        if dimensions > MOST_DIMENSIONS:
+            what = f"{dimensions} numbers, the most is {MOST_DIMENSIONS:,}"
+            raise InputError(what, cure="write one word with its numbers on each line", where=f"{path}:{number}")
         word, row = _parsed(line, dimensions, f"{path}:{number}")
         words.append(word)
         rows.append(row)
@@ -194,18 +204,19 @@ def _cut_off(where: str) -> InputError:
 
 
 def _check(words: list[str], vectors: NDArray[np.float32], first: int, seen: dict[str, int], path: str | Path) -> None:
-    """Every word once and not empty, every number finite; `first` is the line of the first word."""
+    """Every word once and not empty, every vector of finite length; `first` is the line of the first word."""
     for number, word in enumerate(words, start=first):
         if not word:
             raise InputError("the word is empty", cure="remove the line", where=f"{path}:{number}")
         if (other := seen.setdefault(word, number)) != number:
             what = f"the word {word!r:.60} stands in line {other} too"
             raise InputError(what, cure="remove one of the lines", where=f"{path}:{number}")
-    bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        bad = np.flatnonzero(~np.isfinite(np.einsum("ij,ij->i", vectors, vectors)))
     if len(bad):
         row = vectors[bad[0]]
-        value = next(float(x) for x in row if not math.isfinite(x))
-        what = f"the vector of {words[bad[0]]!r:.60} holds {value}"
+        value = next((float(x) for x in row if not math.isfinite(x)), float(np.abs(row).max()))
+        what = f"the vector of {words[bad[0]]!r:.60} holds {value:g}"
         raise InputError(what, cure="remove the line", where=f"{path}:{first + int(bad[0])}")
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.files import replacing
+from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.numbering import Texts
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError
@@ -86,19 +86,21 @@ class WordVectors:
 
     @classmethod
     def _opened(cls, folder: Path) -> WordVectors:
-        try:
-            facts = orjson.loads((folder / FACTS).read_bytes())
-            matrix = np.load(folder / MATRIX, mmap_mode="r", allow_pickle=False)
-            words = WordTable.load(folder)
-        except (OSError, ValueError) as error:
+        if not (folder / FACTS).is_file():
             unfinished = " yet; training was cut short" if (folder / "work").is_dir() else ""
             cure = "run the same training again" if unfinished else "name a folder made by `interloq train vectors`"
-            raise InputError(f"{folder} holds no word vectors{unfinished}", cure=cure) from error
+            raise InputError(f"{folder} holds no word vectors{unfinished}", cure=cure)
+        facts = read_json(folder / FACTS)
         if facts.get("schema") != SCHEMA:
             raise InputError(f"schema {facts.get('schema')} is not {SCHEMA}", where=str(folder / FACTS))
-        if matrix.dtype != np.float32 or matrix.shape != (len(words), facts["dimensions"]):
-            raise InputError(f"{folder} is damaged: {matrix.shape} numbers, {len(words)} words", cure="copy it again")
-        return cls(words, matrix, facts)
+        with reading_saved(folder):
+            matrix = np.load(folder / MATRIX, mmap_mode="r", allow_pickle=False)
+            words = WordTable.load(folder)
+            if matrix.dtype != np.float32 or matrix.shape != (len(words), facts["dimensions"]):
+                raise ValueError(f"{matrix.shape} numbers, {len(words)} words of {facts['dimensions']} dimensions")
+            found = cls(words, matrix, facts)
+            found.signature()
+        return found
 
     def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the folder; the file that makes it whole comes last. `notes` are kept beside the facts."""

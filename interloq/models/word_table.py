@@ -9,10 +9,12 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from interloq.errors import InputError
 
 LETTERS, ENDS, HASHES, ORDER = "words.utf8", "word_ends.npy", "word_hashes.npy", "word_order.npy"
 
@@ -42,7 +44,8 @@ class WordTable(Sequence[str]):
     @classmethod
     def load(cls, folder: Path) -> WordTable:
         letters = np.memmap(folder / LETTERS, dtype=np.uint8, mode="r")
-        arrays = (np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (ENDS, HASHES, ORDER))
+        arrays = [np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (ENDS, HASHES, ORDER)]
+        _check(letters, *arrays)
         return cls(letters, *arrays)
 
     def save(self, folder: Path) -> None:
@@ -77,15 +80,35 @@ class WordTable(Sequence[str]):
             return [self[i] for i in range(*number.indices(len(self)))]
         if not -len(self) <= number < len(self):
             raise IndexError(number)
-        return self._bytes(number % len(self)).decode("utf-8", "surrogatepass")
+        return _decoded(self._bytes(number % len(self)))
 
     def __iter__(self) -> Iterator[str]:
         letters, ends = self.letters.tobytes(), self.ends.tolist()
         for start, end in pairwise(ends):
-            yield letters[start:end].decode("utf-8", "surrogatepass")
+            yield _decoded(letters[start:end])
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.find(word) >= 0
+
+
+def _check(letters: NDArray[Any], ends: NDArray[Any], hashes: NDArray[Any], order: NDArray[Any]) -> None:
+    """Every number must lead to a word that is there; the words themselves are not read."""
+    kinds = [array.dtype for array in (ends, hashes, order)]
+    if kinds != [np.int64, np.uint64, np.int32] or any(array.ndim != 1 for array in (ends, hashes, order)):
+        raise ValueError("the table of words has numbers of other kinds")
+    if not len(ends) - 1 == len(hashes) == len(order) > 0:
+        raise ValueError(f"the table of words has {len(ends) - 1} ends, {len(hashes)} hashes, {len(order)} places")
+    if ends[0] != 0 or ends[-1] != len(letters) or bool(np.any(np.diff(ends) < 0)):
+        raise ValueError(f"the words do not end where their {len(letters)} letters do")
+    if int(order.min()) < 0 or int(order.max()) >= len(order):
+        raise ValueError("the table of words names a word that is not there")
+
+
+def _decoded(word: bytes) -> str:
+    try:
+        return word.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise InputError(f"the saved word {word!r:.60} is damaged", cure="copy the vectors again") from error
 
 
 def _encoded(word: str) -> bytes:

@@ -26,6 +26,7 @@ from interloq.models.pretrained import (
     load_network,
     load_tokenizer,
     model_folder,
+    read_config,
     tokenizer_fingerprint,
     weights_fingerprint,
 )
@@ -231,12 +232,7 @@ def _padded(rows: list[list[int]], *, left: bool) -> tuple[torch.Tensor, torch.T
 
 
 def _has_encoder(folder: Path) -> bool:
-    try:
-        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except (OSError, ValueError, KeyError) as error:
-        said = str(error).strip().split("\n", 1)[0]
-        raise InputError(f"no model can be loaded: {said}", cure=CURE, where=str(folder)) from error
-    return bool(config.is_encoder_decoder)
+    return bool(read_config(folder, cure=CURE).is_encoder_decoder)
 
 
 def _precision(name: Precision, device: torch.device) -> torch.dtype:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.files import replacing
+from interloq.data.files import reading_saved, replacing
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CONFIG, CrossEncoder, Rows, joined_rows, row_lengths
@@ -18,7 +18,7 @@ from interloq.models.memory import cut_to_fit
 from interloq.models.pretrained import weights_fingerprint
 from interloq.models.processes import pick_device
 from interloq.models.progress import Progress, silent
-from interloq.models.store import FACTS, fill, load_model, save_model
+from interloq.models.store import FACTS, check_temperature, load_model, restored, save_model
 from interloq.models.subwords import Subwords
 from interloq.models.training import Training
 from interloq.rate.bert_task import BertRaterTask
@@ -104,13 +104,14 @@ class BertRaterModel:
     def load(cls, folder: str | Path, *, device: str = "auto") -> BertRaterModel:
         folder = Path(folder)
         facts, tensors = load_model(folder, kind=KIND)
-        if not (folder / CONFIG).exists() or file_fingerprint(folder / CONFIG) != facts["config"]:
+        if not (folder / CONFIG).exists() or file_fingerprint(folder / CONFIG) != facts.get("config"):
             raise _foreign(CONFIG, folder)
-        subwords = Subwords(folder, longest=facts["longest"])
-        if subwords.signature() != facts["subwords"]:
-            raise _foreign("the tokenizer", folder)
-        network = CrossEncoder.empty(folder, OUTPUTS)
-        fill(network, tensors, folder)
+        with reading_saved(folder):
+            subwords = Subwords(folder, longest=facts["longest"])
+            if subwords.signature() != facts["subwords"]:
+                raise _foreign("the tokenizer", folder)
+            check_temperature(facts)
+        network = restored(lambda: CrossEncoder.empty(folder, OUTPUTS), tensors, folder)
         return cls(network, subwords, facts, device)
 
     @property

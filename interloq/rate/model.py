@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.files import replacing
+from interloq.data.files import reading_saved, replacing
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.pieces import Pieces
 from interloq.models.processes import pick_device
 from interloq.models.progress import Progress, silent
-from interloq.models.store import FACTS, fill, load_model, save_model
+from interloq.models.store import FACTS, check_temperature, load_model, restored, save_model
 from interloq.models.training import Training
 from interloq.rate.calibrate import probabilities
 from interloq.rate.learning import check_same, learn
@@ -83,16 +83,17 @@ class RaterModel:
     def load(cls, folder: str | Path, *, device: str = "auto") -> RaterModel:
         folder = Path(folder)
         facts, tensors = load_model(folder, kind=KIND)
-        if not (folder / PIECES).exists() or file_fingerprint(folder / PIECES) != facts["pieces"]:
+        if not (folder / PIECES).exists() or file_fingerprint(folder / PIECES) != facts.get("pieces"):
             raise InputError(
                 f"{PIECES} is missing or not the one the rater was trained with",
                 cure="copy the rater's folder whole, or train it again",
                 where=str(folder),
             )
-        pieces = Pieces(folder / PIECES, longest=facts["longest"])
-        config = facts["config"]
-        network = RaterNetwork(config["vocabulary"], Shape(**config["shape"]))
-        fill(network, tensors, folder)
+        with reading_saved(folder):
+            pieces = Pieces(folder / PIECES, longest=facts["longest"])
+            config, shape = facts["config"], Shape(**facts["config"]["shape"])
+            check_temperature(facts)
+        network = restored(lambda: RaterNetwork(config["vocabulary"], shape), tensors, folder)
         return cls(network, pieces, facts, device)
 
     @property

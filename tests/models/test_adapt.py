@@ -459,8 +459,8 @@ def test_models_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     refused(tmp_path / "pickled", "pickles are not loaded")
     (tmp_path / "bare").mkdir()
     save_file({"weight": torch.zeros(1)}, tmp_path / "bare" / "model.safetensors")
-    refused(tmp_path / "bare", "config.json cannot be read")
-    refused(tmp_path / "none", "no model folder or installed model package")
+    refused(tmp_path / "bare", "no model can be loaded")
+    refused(tmp_path / "none", "the model folder .* does not exist")
     bert = tiny_model(tmp_path / "bert")
     weights = load_file(bert / "model.safetensors")
     save_file(

@@ -143,7 +143,7 @@ def test_other_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "pickled" / "pytorch_model.bin").write_bytes(b"pickle")
     with pytest.raises(InputError, match="pickles are not loaded"):
         scorer(tmp_path / "pickled")
-    with pytest.raises(InputError, match="no model folder or installed model package"):
+    with pytest.raises(InputError, match=r"the model folder .* does not exist"):
         scorer(tmp_path / "nothing")
 
 
@@ -212,5 +212,5 @@ def test_folders_without_bounds(bert: Path, tmp_path: Path) -> None:
         scorer(bert).usual("surprise")
     for text in ("{", "[]", '{"likelihood": [1]}', '{"likelihood": [1, "x"]}'):
         (tmp_path / BOUNDS).write_text(text)
-        with pytest.raises(InputError, match="holds no bounds of likelihood"):
+        with pytest.raises(InputError, match=r"holds no bounds of likelihood|not valid JSON|expected a JSON object"):
             read_bounds(tmp_path, "likelihood")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
 
@@ -72,6 +73,10 @@ BAD = {
     "header_width.txt": (b"2 3\na 1 2\nb 1 2\n", "header_width.txt:2: 2 numbers, expected 3"),
     "nan.txt": (b"a 1 2\nb 1 nan\n", "nan.txt:2: the vector of 'b' holds nan; remove the line"),
     "infinite.txt": (b"a 1 2\nb -inf 1\n", "infinite.txt:2: the vector of 'b' holds -inf"),
+    "long.txt": (b"a 1 1e30\n", "long.txt:1: the vector of 'a' holds 1e+30"),
+    "wide.txt": (b"1 99999999999\n", "wide.txt:1: the first line promises 1 words of 99999999999 numbers"),
+    "wide.bin": (b"1 99999999999\na \0", "wide.bin:1: the first line promises 1 words of 99999999999 numbers"),
+    "row.txt": (b"a" + b" 0" * 20_000 + b"\n", "row.txt:1: 20000 numbers, the most is 16,384"),
     "large.txt": (b"a 1 1e39\n", "large.txt:1: the vector of 'a' holds inf"),
     "word.txt": (b"a 1 2\nb 1 x\n", "word.txt:2: not a number: b'x'"),
     "twice.txt": (b"a 1 2\nb 1 2\na 3 4\n", "twice.txt:3: the word 'a' stands in line 1 too; remove one of the lines"),
@@ -115,13 +120,22 @@ def test_a_damaged_archive_is_an_error(tmp_path: Path, form: str, packed: str) -
             WordVectors.load(path)
 
 
+def test_a_small_file_of_huge_vectors_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interloq.models.vector_files.FEW", 2**20)
+    rows = b"".join(f"word{i}".encode() + b" 0" * 10_000 + b"\n" for i in range(500))
+    path = tmp_path / "v.txt.gz"
+    path.write_bytes(gzip.compress(rows))
+    with pytest.raises(InputError, match="take more than 64 times the size of the file"):
+        WordVectors.load(path)
+
+
 def test_an_absent_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         WordVectors.load(tmp_path / "absent.txt")
 
 
 WORD = st.text(st.characters(exclude_characters=" \n\r", exclude_categories=["Cs"]), min_size=1, max_size=5)
-NUMBER = st.floats(width=32, allow_nan=False, allow_infinity=False)
+NUMBER = st.floats(-(2.0**60), 2.0**60, width=32)  # the squares of larger ones are infinite in float32
 
 
 @given(

@@ -157,14 +157,46 @@ def test_bad_folders(some: WordVectors, tmp_path: Path) -> None:
         WordVectors.load(tmp_path)
     some.save(tmp_path / "v")
     np.save(tmp_path / "v" / "vectors.npy", some.matrix[:-1])
-    with pytest.raises(InputError, match="is damaged"):
+    with pytest.raises(InputError, match="are damaged"):
         WordVectors.load(tmp_path / "v")
     some.save(tmp_path / "v")
     (tmp_path / "v" / "vectors.json").write_text("{")
-    with pytest.raises(InputError, match="holds no word vectors"):
+    with pytest.raises(InputError, match=r"vectors\.json: not valid JSON"):
         WordVectors.load(tmp_path / "v")
     (tmp_path / "v" / "vectors.json").write_text('{"schema": 99}')
     with pytest.raises(InputError, match="schema 99 is not 1"):
+        WordVectors.load(tmp_path / "v")
+
+
+@pytest.mark.parametrize(
+    ("facts", "what"),
+    [
+        ({}, "'dimensions' is missing"),
+        ({"dimensions": 10**12}, "words of 1000000000000 dimensions"),
+        ({"dimensions": 5}, "'fingerprint' is missing"),
+        ({"dimensions": 5, "fingerprint": 1, "tokenizer": [1]}, "indices must be integers"),
+    ],
+)
+def test_settings_that_make_no_sense(some: WordVectors, tmp_path: Path, facts: dict[str, Any], what: str) -> None:
+    some.save(tmp_path / "v")
+    (tmp_path / "v" / "vectors.json").write_text(json.dumps({"schema": 1, **facts}))
+    with pytest.raises(InputError, match=what):
+        WordVectors.load(tmp_path / "v")
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("word_ends.npy", np.array([0, 5, 3, 9, 12], dtype=np.int64)),
+        ("word_ends.npy", np.zeros(3)),
+        ("word_hashes.npy", np.zeros((2, 2), dtype=np.uint64)),
+        ("word_order.npy", np.full(4, 2**30, dtype=np.int32)),
+    ],
+)
+def test_tables_of_words_that_lead_nowhere(some: WordVectors, tmp_path: Path, name: str, array: Any) -> None:
+    some.save(tmp_path / "v")
+    np.save(tmp_path / "v" / name, array)
+    with pytest.raises(InputError, match="the saved files are damaged"):
         WordVectors.load(tmp_path / "v")
 
 

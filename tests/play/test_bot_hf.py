@@ -324,7 +324,7 @@ def test_a_dialogue_that_never_fits_is_in_trouble_alone(
 
 
 def test_what_is_no_writer_is_said_early(folders: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no model folder"):
+    with pytest.raises(InputError, match="does not exist"):
         hf(tmp_path / "nothing").signature()
     (tmp_path / "pytorch_model.bin").write_bytes(b"pickled")
     with pytest.raises(InputError, match="safetensors"):
