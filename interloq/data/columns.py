@@ -58,26 +58,43 @@ def as_samples(rows: Any) -> Iterable[Sample]:
     if isinstance(rows, str | bytes | Mapping):
         cure = "read a file with load(path); pass a list of samples or dicts, or a data frame"
         raise InputError(f"samples must be a list, got {type(rows).__name__} {rows!r:.60}", cure=cure)
-    return rows if isinstance(rows, list) and all(isinstance(row, Sample) for row in rows) else _stream(rows)
+    if _is_frame(rows):
+        return _of_frame(rows)
+    return rows if isinstance(rows, list) and all(isinstance(row, Sample) for row in rows) else _of_dicts(rows)
 
 
-def _stream(rows: Any) -> Iterator[Sample]:
-    frame = _is_frame(rows)
-    layout = Layout("samples", table=frame)
-    names = columns_of(list(rows.columns), "samples", layout.names, where="the data frame") if frame else []
-    for number, row in enumerate(_frame_rows(rows) if frame else rows, start=1):
+def _of_frame(frame: Any) -> Iterator[Sample]:
+    layout = Layout("samples", table=True)
+    names = columns_of(list(frame.columns), "samples", layout.names, where="the data frame")
+    rows = (zip(names, row, strict=True) for row in _frame_rows(frame))
+    values = ({name: plain(cell) for name, cell in row if name} for row in rows)
+    objects = ((number, b"", value) for number, value in enumerate(values, start=1))
+    yield from (sample for _, _, sample in layout.records(objects, _refuse))
+    _tell(layout)
+
+
+def _of_dicts(rows: Iterable[Any]) -> Iterator[Sample]:
+    layout = Layout("samples")
+    for number, row in enumerate(rows, start=1):
         if isinstance(row, Sample):
             yield row
             continue
-        if not (frame or isinstance(row, Mapping)):
+        if not isinstance(row, Mapping):
             raise InputError(f"row {number} must be a sample or a dict, got {type(row).__name__} {row!r:.60}")
-        value = {name: cell for name, cell in zip(names, row, strict=True) if name} if frame else row
         try:
-            yield layout.record({name: plain(cell) for name, cell in value.items()}, str(number))
+            yield layout.record(plain(row), str(number))
         except InputError as error:
-            raise InputError(error.what, cure=error.cure, where=f"row {number}") from error
+            _refuse(number, b"", error)
+    _tell(layout)
+
+
+def _refuse(number: int, _: bytes, error: InputError) -> None:
+    raise InputError(error.what, cure=error.cure, where=f"row {number}") from error
+
+
+def _tell(layout: Layout) -> None:
     if notes := layout.notes():
-        warnings.warn(notes, ReadWarning, stacklevel=2)
+        warnings.warn(notes, ReadWarning, stacklevel=4)
 
 
 def plain(value: Any) -> Any:

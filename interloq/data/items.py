@@ -69,7 +69,10 @@ def items(file: DataFile) -> Iterator[Item]:
 def rows(file: DataFile, columns: Sequence[str]) -> Iterator[Item]:
     """The rows of a CSV file, numbered from 0 below the line of column names."""
     reader = csv.DictReader(StringIO(text(file), newline=""), strict=True, restval="")
-    missing = [name for name in columns if name not in (reader.fieldnames or ())]
+    try:
+        missing = [name for name in columns if name not in (reader.fieldnames or ())]
+    except csv.Error as error:
+        raise InputError(f"not a table: {error}", cure="copy the file again", where=file.where) from error
     if missing:
         raise InputError(f"no column {', '.join(map(repr, missing))}", cure="name the published file", where=file.where)
     for index in count():

@@ -64,9 +64,8 @@ def read(
     seen = _Seen(kind)
     try:
         good = 0
-        for number, line, value in _objects(path, layout, rejects):
+        for number, line, record in layout.records(_objects(path, layout, rejects), rejects.add):
             try:
-                record = layout.record(value, str(number))
                 seen.check(record, number)
             except InputError as error:
                 rejects.add(number, line, error)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from interloq.data import chat, tables
 from interloq.data.parsers import PARSERS
 from interloq.data.synonyms import Names
+from interloq.data.tables import Reject
 from interloq.errors import InputError, nearest
 
+Numbered = tuple[int, bytes, Any]  # the line's number, the line and its record
 _TURNS = {"samples": "context", "dialogues": "turns"}
 
 
@@ -27,11 +30,32 @@ class Layout:
         self._parse = PARSERS[kind]
         self._ratings = Names("ratings")
         self._left_out: Counter[str] = Counter()
+        self._rated_by_row = False
+
+    def records(self, objects: Iterable[tuple[int, bytes, Mapping[str, Any]]], reject: Reject) -> Iterator[Numbered]:
+        """The records of numbered lines; rows of a table with one row per sample and rater are put together."""
+        held: dict[Any, Numbered] = {}
+        for number, line, value in objects:
+            try:
+                record = self.record(value, str(number))
+            except InputError as error:
+                reject(number, line, error)
+                continue
+            if not self._rated_by_row:
+                yield number, line, record
+                continue
+            first = held.get(record.key)
+            if first and replace(first[2], ratings=()) == replace(record, ratings=()):
+                held[record.key] = (*first[:2], replace(record, ratings=(*first[2].ratings, *record.ratings)))
+            else:
+                held[(record.key, number) if first else record.key] = number, line, record
+        yield from held.values()
 
     def record(self, value: Mapping[str, Any], number: str) -> Any:
         """The record of one object; `number` names it where it has no id."""
         value = self.names.renamed(value)
         if self.table:
+            self._rated_by_row = self.kind == "samples" and "rater" in value
             value = tables.cells(value, self.kind)
         field = _TURNS.get(self.kind)
         if field and chat.is_chat(value.get(field)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import math
+import sys
 from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any
@@ -12,6 +12,7 @@ from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Post, Rating, Reference, Sample, Score, Turn
 
 SHOWN_NAMES = 8
+LARGEST = sys.float_info.max
 
 
 def _sample(value: Mapping[str, Any], number: str) -> Sample:
@@ -173,8 +174,8 @@ def _number(value: Any, name: str) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{name} must be a number, got {_kind(value)} {value!r:.60}", cure="write it without quotes")
-    if not math.isfinite(value):
-        raise InputError(f"{name} must be finite, got {value}", cure="write null for 'not applicable'")
+    if not -LARGEST <= value <= LARGEST:  # a whole number may be too large for a float
+        raise InputError(f"{name} must be finite, got {value!r:.60}", cure="write null for 'not applicable'")
     return float(value)
 
 

@@ -77,6 +77,11 @@ def test_dicts_and_frames_are_evaluated_like_samples() -> None:
     assert evaluate_all(["distinct", "chrf"], frame)[0][""].value == evaluate("distinct", SAMPLES).value
 
 
+def test_a_frame_with_one_row_per_rater() -> None:
+    frame = pd.DataFrame({"id": [1, 1], "response": ["a", "a"], "rater": ["ann", "bob"], "rating": [4, 2]})
+    assert from_columns(frame) == [Sample("1", (), "a", (), "", [Rating(4.0, "ann"), Rating(2.0, "bob")])]
+
+
 def test_polars_frames_by_their_shape() -> None:
     class Frame:
         columns = ("response", "reference")
@@ -116,6 +121,7 @@ def test_other_names_are_accepted_and_said() -> None:
         (lambda: from_columns([{"response": "a"}], ["x"]), "a whole table and references beside it"),
         (lambda: from_columns(WITHOUT), "row 1: response is missing"),
         (lambda: from_columns(pd.DataFrame({"response": ["a"], "referense": ["b"]})), "unknown column 'referense'"),
+        (lambda: from_columns([{"response": "a", "ratings": [10**400]}]), "must be finite"),
         (lambda: from_columns(pd.DataFrame({"reference": ["b"]})), "the data frame: no column 'response'"),
         (lambda: evaluate("bleu", TEXT), r"read a file with load\(path\)"),
         (lambda: evaluate("bleu", TEXTS), "row 1 must be a sample or a dict, got str 'reply'"),

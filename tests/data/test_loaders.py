@@ -35,7 +35,9 @@ from published_layouts import (
 
 from interloq import InputError, Rating, Reference, Score, Turn
 from interloq.data import fed, grade, multiref_dailydialog, predictive_engagement, usr
+from interloq.data.archives import DataFile
 from interloq.data.datasets import DATASETS, dataset, locate, read_dataset, source_fingerprint
+from interloq.data.items import rows
 
 WRITERS: dict[str, Callable[[Path], Path]] = {
     "grade": write_grade,
@@ -378,3 +380,8 @@ def test_duplicates_are_refused(tmp_path: Path) -> None:
     write_fed(tmp_path / "two")
     with pytest.raises(InputError, match=r"fed_data\.json is there twice"):
         list(fed.samples(tmp_path))
+
+
+def test_a_table_that_is_none_is_named() -> None:
+    with pytest.raises(InputError, match=r"x\.csv: not a table: new-line character"):
+        list(rows(DataFile("x.csv", "x.csv", b"a,b\r1,2\r"), ["a"]))

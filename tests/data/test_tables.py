@@ -148,3 +148,12 @@ def test_ratings_come_as_a_table_too(tmp_path: Path) -> None:
     path.write_text("item;annotator;aspect;rating\n7;ann;fluent;4\n8;;;\n")
     with pytest.warns(ReadWarning):
         assert load(path, kind="ratings") == [Rating(4.0, "ann", "fluent", item="7"), Rating(None, item="8")]
+
+
+def test_one_row_per_sample_and_rater(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,system,response,rater,rating\n1,x,a,ann,4\n1,y,b,ann,3\n1,x,a,bob,\n1,x,other,cem,1\n")
+    with pytest.warns(RejectedWarning, match=r"1 of 3 lines .*a\.csv:5: duplicate id '1' of 'x'"):
+        first, second = load(path)
+    assert first == Sample("1", (), "a", (), "x", [Rating(4.0, "ann"), Rating(None, "bob")])
+    assert second.ratings == (Rating(3.0, "ann"),)
