@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from interloq.cli import play_audit, play_settle
 from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, print_json, say, tell
+from interloq.cli.output import BadLines, add_common, left_out, print_json, say, tell
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.play_view import print_bots
 from interloq.errors import InputError
@@ -59,10 +59,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
         action.add_argument("--given", type=int, default=2, metavar="N", help="utterances of an opening (default 2)")
         action.add_argument("--exchanges", type=int, metavar="N", help=f"utterances of each bot (default {EXCHANGES})")
+        action.add_argument(
+            "--trust", action="store_true", help="let bots of a file start programs, import modules, contact servers"
+        )
 
-    sampling = actions.add_parser("samples", help="write the target's utterances as samples to be scored")
-    sampling.add_argument("dialogues", type=InputPath, metavar="DIALOGUES", help="what `interloq play run` wrote")
-    sampling.add_argument("--target", action="append", default=[], metavar="NAME", help="judge these systems instead")
+    sampling = actions.add_parser("samples", help="write what systems said as samples to be scored")
+    sampling.add_argument("dialogues", type=InputPath, metavar="DIALOGUES", help="played or recorded dialogues")
+    sampling.add_argument(
+        "--target", action="append", default=[], metavar="NAME", help="judge this system only; repeatable"
+    )
+    sampling.add_argument("--system", default="", metavar="NAME", help="the assistant's name, in chat exports without")
     for action in (running, making, sampling):
         action.add_argument("-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the file to write")
     add_map(sampling, of="dialogues")
@@ -131,6 +137,7 @@ def _run(args: argparse.Namespace) -> int:
         play_settle.show(args, settled, plan, tally)
     else:
         _show(args, plan, tally)
+    left_out(tally.failed)
     return 0
 
 
@@ -161,7 +168,8 @@ def _planned(args: argparse.Namespace) -> Any:
 
     if args.partners and args.partner:
         raise InputError("both a partner set and partners are given", cure="give --partners or --partner")
-    targets = named_bots(args.target, args.bots, "target")
+    trust = tell if args.trust else None
+    targets = named_bots(args.target, args.bots, "target", trust=trust)
     known = load_partners(args.partners) if args.partners else None
     source = args.openings or (known and known.source) or DEFAULT
     openings = read_openings(source, given=args.given)
@@ -178,7 +186,9 @@ def _planned(args: argparse.Namespace) -> Any:
         targets,
         openings,
         exchanges=known.exchanges if known else EXCHANGES if args.exchanges is None else args.exchanges,
-        partners=partner_bots(known, args.partners) if known else named_bots(args.partner, None, "partner"),
+        partners=partner_bots(known, args.partners, trust=trust)
+        if known
+        else named_bots(args.partner, None, "partner"),
         known=known,
         repeats=args.repeats,
         limit=args.limit,
@@ -194,7 +204,7 @@ def _partners(args: argparse.Namespace) -> int:
     from interloq.play.partners import partner_set, save_partners
     from interloq.play.talk import close_all
 
-    bots = named_bots(args.partner, args.bots, "partner")
+    bots = named_bots(args.partner, args.bots, "partner", trust=tell if args.trust else None)
     if not bots:
         raise InputError("no partner is named", cure="name one, for example --partner eliza=eliza")
     source = args.openings or DEFAULT
@@ -220,10 +230,12 @@ def _samples(args: argparse.Namespace) -> int:
     bad, tally = BadLines(), Sampled()
     facts = {} if args.dialogues == "-" else header(args.dialogues)
     dialogues = read(args.dialogues, kind="dialogues", strict=args.strict, on_reject=bad, columns=args.columns)
-    write(args.output, samples(dialogues, targets=args.target, tally=tally), kind="samples", **carried(facts))
+    judged = samples(dialogues, targets=args.target, system=args.system, tally=tally)
+    write(args.output, judged, kind="samples", **carried(facts))
     bad.close(args.dialogues)
+    left_out(tally.silent or not tally.samples)
     if args.json:
-        print_json({name: getattr(tally, name) for name in ("dialogues", "samples", "troubled", "silent")})
+        print_json({name: getattr(tally, name) for name in ("dialogues", "samples", "troubled", "silent", "unmatched")})
     elif args.output != "-":
         say(f"{tally.samples:,} samples from {tally.dialogues:,} dialogues, {tally.troubled:,} of these in trouble")
         if tally.silent:

@@ -13,13 +13,14 @@ from interloq.data.files import read_small
 from interloq.errors import InputError, shown
 from interloq.play.bot import Bot
 from interloq.play.schedule import check_name
+from interloq.play.trust import Trust, check_trust
 from interloq.registry import create, spec
 
 _NAMED = re.compile(r"([^=(]+)=(.*)", re.DOTALL)
 
 
-def named_bots(options: Sequence[str], file: str | None, what: str) -> dict[str, Bot]:
-    """Name → bot; a name that comes twice is refused. Equal specs are one bot."""
+def named_bots(options: Sequence[str], file: str | None, what: str, *, trust: Trust = None) -> dict[str, Bot]:
+    """Name → bot; a name that comes twice is refused. Equal specs are one bot. Those of a file need to be trusted."""
     found: dict[str, Bot] = {}
     same: dict[str, Bot] = {}
     for name, text in [*map(_split, options), *(_file(file) if file else ())]:
@@ -28,6 +29,8 @@ def named_bots(options: Sequence[str], file: str | None, what: str) -> dict[str,
             raise InputError(f"two {what}s are called {name!r}", cure="give each a name of its own")
         bot = create(text, kind="bot")
         found[name] = same.setdefault(spec(bot), bot)
+    if file:
+        check_trust(dict(list(found.items())[len(options) :]), file, trust)
     return found
 
 

@@ -22,7 +22,7 @@ _LEFT_OUT = {
     "observation": "tool message",
     "ipython": "tool message",
 }
-_BOTS = ("assistant", "gpt", "chatgpt", "bot", "model", "bard", "claude")
+ASSISTANTS = ("assistant", "gpt", "chatgpt", "bot", "model", "bard", "claude")
 
 
 def is_chat(values: Any) -> bool:
@@ -48,10 +48,13 @@ def turns(values: list[Any], left_out: Counter[str]) -> list[Any]:
     return found
 
 
-def systems(turns: list[Any], model: Any) -> dict[str, str]:
-    """The model named beside the messages stands behind the assistant."""
+def systems(turns: list[Any], value: Mapping[str, Any]) -> dict[str, str]:
+    """The model named beside the messages stands behind the assistant; `system` is one unless it is a prompt."""
+    model, system = value.get("model"), value.get("system")
+    if model is None and isinstance(system, str) and len(system.split()) == 1:
+        model = system
     speakers = {turn["speaker"] for turn in turns if isinstance(turn, dict) and isinstance(turn.get("speaker"), str)}
-    return {name: model for name in sorted(speakers) if name.lower() in _BOTS} if isinstance(model, str) else {}
+    return {name: model for name in sorted(speakers) if name.lower() in ASSISTANTS} if isinstance(model, str) else {}
 
 
 def _is_message(value: Any) -> bool:

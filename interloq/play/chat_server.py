@@ -26,11 +26,14 @@ _KEY = re.compile(r"\bsk-[\w*.-]{3,}")
 
 
 class Failed(Exception):  # noqa: N818 - not for callers: it ends in a trouble
-    """Why there is no reply; `again` whether another attempt could help, `after` how long the server wants to rest."""
+    """Why there is no reply; `again` whether another attempt could help, `after` how long the server wants to rest.
 
-    def __init__(self, trouble: str, *, again: bool, after: float = 0.0) -> None:
+    `works` says that a chat server is there and would answer at another time, or another dialogue.
+    """
+
+    def __init__(self, trouble: str, *, again: bool, after: float = 0.0, works: bool = False) -> None:
         super().__init__(trouble)
-        self.again, self.after = again, after
+        self.again, self.after, self.works = again, after, works
 
 
 @dataclass
@@ -47,11 +50,23 @@ class Line:
     async def answers(self, bodies: Sequence[dict[str, Any]]) -> list[Reply]:
         """One reply a request, in their order; what fails is a trouble."""
         turnstile = asyncio.Semaphore(self.concurrency)
+        async with self._client() as client:
+            return list(await asyncio.gather(*(self._answer(client, turnstile, body) for body in bodies)))
+
+    async def tried(self, body: dict[str, Any]) -> Failed | None:
+        """Why one request, without further attempts, was not answered."""
+        async with self._client() as client:
+            try:
+                _text(await self._post(client, json.dumps(body).encode()))
+            except Failed as failed:
+                return Failed(self._said(str(failed)), again=failed.again, works=failed.works)
+        return None
+
+    def _client(self) -> httpx.AsyncClient:
         headers = {"Authorization": f"Bearer {self.secret}"} if self.secret else {}
         limits = httpx.Limits(max_connections=self.concurrency)
         # no proxy to ourselves; the key follows no redirect, because none is followed
-        async with httpx.AsyncClient(headers=headers, timeout=None, limits=limits, trust_env=not self.local) as client:  # noqa: S113 - `_post` has the limit
-            return list(await asyncio.gather(*(self._answer(client, turnstile, body) for body in bodies)))
+        return httpx.AsyncClient(headers=headers, timeout=None, limits=limits, trust_env=not self.local)  # noqa: S113 - `_post` has the limit
 
     async def _answer(self, client: httpx.AsyncClient, turnstile: asyncio.Semaphore, body: dict[str, Any]) -> Reply:
         content = json.dumps(body).encode()  # escapes what orjson would refuse
@@ -84,14 +99,15 @@ class Line:
                 async with client.stream("POST", self.url, content=content, headers=headers) as answer:
                     data = await _read(answer)
         except TimeoutError:
-            raise Failed(f"timed out after {self.timeout:g} s", again=True) from None
+            raise Failed(f"timed out after {self.timeout:g} s", again=True, works=True) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:  # connection refused or lost, broken HTTP
             raise Failed(f"no answer: {type(error).__name__}: {error}", again=True) from None
         if answer.status_code == 429:
             self.free_at = max(self.free_at, time.monotonic() + min(_retry_after(answer), LONGEST_PAUSE))
         if answer.status_code != 200:
             again = answer.status_code in AGAIN or answer.status_code >= 500
-            raise Failed(f"HTTP {answer.status_code}: {_message(data)}", again=again, after=_retry_after(answer))
+            trouble, after = f"HTTP {answer.status_code}: {_message(data)}", _retry_after(answer)
+            raise Failed(trouble, again=again, after=after, works=again)
         return data
 
     def _said(self, text: str) -> str:
@@ -124,7 +140,7 @@ def _text(data: bytes) -> str:
     if isinstance(text, str):
         return text
     refusal = message.get("refusal")
-    raise Failed(f"refused: {refusal}" if refusal else "the answer's message holds no text", again=False)
+    raise Failed(f"refused: {refusal}" if refusal else "the answer's message holds no text", again=False, works=True)
 
 
 def _message(data: bytes) -> str:

@@ -11,6 +11,7 @@ import asyncio
 import math
 import os
 import re
+import warnings
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from interloq.signature import signature
 
 HERE = ("localhost", "127.0.0.1", "::1")
 PATH = "/chat/completions"
+DEFAULT_KEY = "OPENAI_API_KEY"
 EACH = 4  # dialogues of a batch for each request at a time
 _SECRET = re.compile(r"key|token|secret|password|sig", re.IGNORECASE)
 T = TypeVar("T")
@@ -35,7 +37,7 @@ T = TypeVar("T")
 class Endpoint(Component):
     url: str  # up to /v1, or to /chat/completions
     model: str
-    key: str = "OPENAI_API_KEY"  # the environment variable that holds the key; '' for none
+    key: str = DEFAULT_KEY  # the environment variable that holds the key; '' for none
     concurrency: int = 8
     timeout: float = 60.0  # seconds for one request
     retries: int = 5
@@ -67,6 +69,34 @@ class Endpoint(Component):
         bodies = [self._body(turns, seed) if turns else None for turns, seed in zip(dialogues, seeds, strict=True)]
         found = iter(_run(self._line.answers([body for body in bodies if body])))
         return [next(found) if body else Reply("", NOTHING_TO_ANSWER) for body in bodies]
+
+    def try_out(self, turns: Sequence[Turn]) -> None:
+        """One request, without further attempts; a server that is merely busy is left to the attempts of the play."""
+        if self._lacks_key():
+            raise InputError(
+                f"the environment variable {self.key} is not set, and the endpoint's key should be there",
+                cure="set it, name another with key=…, or write key='' where the server needs none",
+                where=self.url,
+            )
+        failed = _run(self._line.tried(self._body(turns, 0)))
+        if failed and not failed.works:
+            raise InputError(f"the endpoint does not answer: {failed}", cure="check url, model and key", where=self.url)
+        if failed:
+            warnings.warn(f"{self.url}: {failed}; playing all the same", stacklevel=2)
+
+    def _lacks_key(self) -> bool:
+        """The default may be unset where a server of one's own, which needs none, is likely: without encryption."""
+        wanted = self.key != DEFAULT_KEY or self.url.lower().startswith("https")
+        return bool(self.key) and wanted and not os.environ.get(self.key, "").strip()
+
+    @property
+    def side_effect(self) -> str:
+        key = f" with the key in {self.key}" if self.key else ""
+        return f"sends dialogues to {self.url}{key}"
+
+    @property
+    def key_variable(self) -> str:
+        return self.key
 
     def signature(self) -> str:
         """Nobody can know which weights answer; how they are asked for changes no reply."""

@@ -47,6 +47,10 @@ class Function(Component):
             found += [_reply(text) for text in _list(texts, len(dialogues[part]))]
         return found
 
+    @property
+    def side_effect(self) -> str:
+        return f"imports the module {self.path.partition(':')[0]!r} and calls {self.path!r}"
+
     def signature(self) -> str:
         """Names the file that the function stands in by what it holds; what that one imports is not looked at."""
         return signature(self, source=_source(self._call))

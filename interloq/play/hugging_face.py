@@ -64,6 +64,10 @@ class HuggingFace(Component):
             replies[i] = crashed(text) if isinstance(text, Exception) else Reply(self._prompts.first(text))
         return replies
 
+    @property
+    def side_effect(self) -> str:
+        return f"downloads {self.model}" if self.model.startswith("hub:") else ""
+
     def signature(self) -> str:
         """Weights and tokenizer, whatever folder they lie in; not what changes no reply but for rounding."""
         precision: Any = str(self._writer.precision).removeprefix("torch.")

@@ -7,7 +7,8 @@ the same hash in the header of the dialogues; scores with different hashes canno
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from interloq.errors import InputError, InterloqError
 from interloq.play.bot import Bot
 from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.schedule import check_name
+from interloq.play.trust import Trust, check_trust
 from interloq.registry import create, spec
 from interloq.signature import fingerprint
 from interloq.version import __version__
@@ -89,9 +91,16 @@ def load_partners(path: str | Path) -> PartnerSet:
     return found
 
 
-def partner_bots(found: PartnerSet, path: str | Path = "") -> dict[str, Bot]:
-    """The partners themselves, each checked to be what it was when the set was made."""
-    return {partner.name: _verified(partner, str(path)) for partner in found.partners}
+def partner_bots(found: PartnerSet, path: str | Path = "", *, trust: Trust = None) -> dict[str, Bot]:
+    """The partners themselves, each checked to be what it was when the set was made.
+
+    `trust` is told what each partner does beyond speaking; without it, a set with such partners is refused.
+    """
+    bots = {partner.name: _made(partner, str(path)) for partner in found.partners}
+    check_trust(bots, str(path) or "the partner set", trust)
+    for partner in found.partners:
+        _verify(partner, bots[partner.name], str(path))
+    return bots
 
 
 def check_openings(found: PartnerSet, openings: Sequence[Opening], path: str | Path = "") -> None:
@@ -109,19 +118,29 @@ def lasting(signature: str) -> str:
     return "|".join(part for part in signature.split("|") if not part.startswith("version:"))
 
 
-def _verified(partner: Partner, where: str) -> Bot:
-    try:
+def _made(partner: Partner, where: str) -> Bot:
+    with _named(partner, where):
         bot: Bot = create(partner.spec, kind="bot")
+        return bot
+
+
+def _verify(partner: Partner, bot: Bot, where: str) -> None:
+    with _named(partner, where):
         seen = lasting(bot.signature())
-    except InterloqError as error:
-        raise InputError(f"partner {partner.name!r} cannot be had: {error}", cure=f"or {NEW}", where=where) from error
     if seen != partner.signature:
         raise InputError(
             f"partner {partner.name!r} is not what it was: signed {partner.signature}, now {seen}",
             cure=f"bring back what it was, or {NEW}",
             where=where,
         )
-    return bot
+
+
+@contextlib.contextmanager
+def _named(partner: Partner, where: str) -> Iterator[None]:
+    try:
+        yield
+    except InterloqError as error:
+        raise InputError(f"partner {partner.name!r} cannot be had: {error}", cure=f"or {NEW}", where=where) from error
 
 
 def _parsed(value: Any) -> PartnerSet:

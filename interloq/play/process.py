@@ -9,6 +9,7 @@ again and asked once more; one that takes too long is killed. The end of what it
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import weakref
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from typing import Any, ClassVar
 
 from interloq.errors import InputError
 from interloq.play.bot import Reply
-from interloq.play.program import Program
+from interloq.play.program import BROKEN, Program
 from interloq.records import Turn
 from interloq.registry import Component
 from interloq.signature import file_fingerprint, signature
@@ -67,6 +68,20 @@ class Process(Component):
                 self.close()
                 raise
         return found
+
+    def try_out(self, turns: Sequence[Turn]) -> None:
+        """One request. A program that crashes on it, or cannot be understood, would not answer others."""
+        (reply,) = self.replies([turns], [0])
+        if reply.trouble.startswith(BROKEN):
+            raise InputError(
+                f"the program does not answer: {reply.trouble}",
+                cure="run it by hand and give it a request on standard input",
+                where=shlex.join(self.command),
+            )
+
+    @property
+    def side_effect(self) -> str:
+        return f"starts the program: {shlex.join(self.command)}"
 
     def signature(self) -> str:
         """The command, and what is in the files that it names."""

@@ -21,6 +21,7 @@ from interloq.records import Turn
 LARGEST = 1 << 20  # bytes of a line
 TAIL = 2_000  # bytes of stderr that are kept
 CHUNK = 1 << 16
+BROKEN = ("crashed", "cannot be started", "timed out", "wrote")  # how troubles begin where the program is to blame
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 PATIENCE = 5.0  # seconds until a thread must have seen that its program was killed
 

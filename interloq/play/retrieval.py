@@ -16,6 +16,7 @@ from interloq.errors import InputError
 from interloq.play.bot import NOTHING_TO_ANSWER, Reply, generator
 from interloq.records import Turn
 from interloq.registry import Component, full_spec
+from interloq.retrieve.homes import KEY_VARIABLES
 from interloq.retrieve.index import Index, open_index
 from interloq.retrieve.retriever import Hit, Query
 from interloq.signature import fingerprint, signature
@@ -38,6 +39,17 @@ class Retrieval(Component):
         queries = [Query(turns[-1].text if turns else "") for turns in dialogues]
         found = self._opened.search(queries, k=self.k + SPARE)
         return [self._reply(*each) for each in zip(dialogues, seeds, found, strict=True)]
+
+    @property
+    def side_effect(self) -> str:
+        if "://" not in self.index:
+            return ""
+        key = f" with the key in {self.key_variable}" if self.key_variable else ""
+        return f"sends the last turns to {self.index.rpartition('@')[2]}{key}"
+
+    @property
+    def key_variable(self) -> str:
+        return KEY_VARIABLES.get(self.index.partition("://")[0].lower(), "")
 
     def signature(self) -> str:
         """The retriever, and which pairs are searched; where the index lies is left out."""

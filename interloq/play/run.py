@@ -7,20 +7,20 @@ bot's signature. A run that was stopped goes on from its journal; a finished fil
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from interloq.data.jsonl import header, read
-from interloq.errors import InputError, nearest
+from interloq.errors import InputError, InterloqError, nearest
 from interloq.play.bot import Bot
 from interloq.play.journal import Journal, check_run, journal_path
 from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.partners import PartnerSet, lasting, partner_set
 from interloq.play.schedule import SCHEMES, Match, all_play_all, apart, bipartite, check_name, chosen, self_play
-from interloq.play.talk import REPEATS, Tally, talk
-from interloq.records import Dialogue
+from interloq.play.talk import REPEATS, Tally, sameness, talk
+from interloq.records import Dialogue, Turn
 from interloq.registry import spec
 from interloq.version import __version__
 
@@ -34,6 +34,7 @@ class Plan:
     run: Mapping[str, Any]
     repeats: int = REPEATS
     stop_repeating: bool = False
+    tried: set[Any] = field(default_factory=set)  # the bots that have answered once
 
     def facts(self) -> dict[str, Any]:
         """As they stand in the header."""
@@ -116,6 +117,7 @@ def play(
     ids = [match.id for match in plan.matches]
     with Journal(journal_path(output), plan.run, again=again) as journal:
         before = _take_over(Path(output), plan, journal, {match.id for match in now} if again else set())
+        _try_out(plan, [match for match in now if match.id not in journal])
         found = talk(
             now,
             plan.bots,
@@ -132,6 +134,21 @@ def play(
                 hear(dialogue)
         journal.finish(output, dict.fromkeys([*ids, *before]), **plan.facts())
     return tally
+
+
+def _try_out(plan: Plan, matches: Sequence[Match]) -> None:
+    """Ask each bot that is needed once, so that a wrong port or key is told now, not after thousands of attempts."""
+    needed = {name: match for match in reversed(matches) for name in (match.target, match.partner)}
+    for name, match in sorted(needed.items()):
+        bot = plan.bots.get(name)
+        trial = getattr(bot, "try_out", None)
+        if bot is None or trial is None or sameness(bot) in plan.tried:
+            continue
+        try:
+            trial([Turn(text) for text in match.opening])
+        except InterloqError as error:
+            raise InputError(f"{name!r} cannot play: {error}") from error
+        plan.tried.add(sameness(bot))
 
 
 def _take_over(output: Path, plan: Plan, journal: Journal, again: Collection[str]) -> list[str]:

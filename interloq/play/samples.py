@@ -1,17 +1,20 @@
-"""Dialogues → samples: one for each utterance of the target; the given openings are nobody's and never judged.
+"""Dialogues → samples: one for each utterance that is judged; the given openings are nobody's and never judged.
 
 The context is all that was said before. Sample `<dialogue>#<n>` is turn n of the dialogue, counted from 0.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from interloq.errors import InputError
+from interloq.data.chat import ASSISTANTS
+from interloq.errors import InputError, RejectedWarning
 from interloq.records import Dialogue, Sample
 
+SHOWN = 8  # names in a message
 CARRIED = ("partners", "scheme", "openings", "exchanges")  # facts of the dialogues that judgments of them need
 
 
@@ -22,21 +25,45 @@ class Sampled:
     dialogues: int = 0
     samples: int = 0
     troubled: int = 0
-    silent: int = 0  # dialogues in which the target said nothing
+    silent: int = 0  # dialogues in which nobody who is judged said anything
+    unmatched: int = 0  # dialogues whose speakers cannot be told to be systems
 
 
 def samples(
-    dialogues: Iterable[Dialogue], *, targets: Collection[str] = (), tally: Sampled | None = None
+    dialogues: Iterable[Dialogue], *, targets: Collection[str] = (), system: str = "", tally: Sampled | None = None
 ) -> Iterator[Sample]:
-    """A sample for every utterance of the dialogue's target, or of all these `targets`."""
+    """A sample for every utterance that is judged.
+
+    Judged are these `targets`. Without any: where `interloq play run` made the dialogue, its target; in recorded ones,
+    every system. `system` names the system behind the assistant of chat exports that do not.
+    """
     tally = Sampled() if tally is None else tally
+    first, seen = "", set[str]()
     for dialogue in dialogues:
-        found = list(_of(dialogue, set(targets) or {target_of(dialogue)}))
+        named = _named(dialogue, system)
+        seen.update(named.systems.values())
+        unmatched = _unmatched(named)
+        found = [] if unmatched else list(_of(named, set(targets) or judged_in(named)))
+        first = first or unmatched
         tally.dialogues += 1
         tally.samples += len(found)
         tally.troubled += bool(dialogue.trouble)
-        tally.silent += not found
+        tally.silent += not found and not unmatched
+        tally.unmatched += bool(unmatched)
         yield from found
+    _check(tally, first, targets, seen)
+
+
+def judged_in(dialogue: Dialogue) -> set[str]:
+    """The systems that are judged unless somebody says otherwise: a schedule has its target, a record all of them."""
+    names = list(dialogue.systems.values())
+    return {names[0]} if is_scheduled(dialogue) else set(names)
+
+
+def is_scheduled(dialogue: Dialogue) -> bool:
+    """Whether `interloq play run` made it: then it is called `target~partner/…`, and its target is judged."""
+    names = list(dialogue.systems.values())
+    return len(names) == 2 and dialogue.id.startswith(f"{names[0]}~{names[1]}/")
 
 
 def target_of(dialogue: Dialogue) -> str:
@@ -59,6 +86,44 @@ def place_of(sample_id: str) -> tuple[str, int]:
 def carried(header: Mapping[str, Any]) -> dict[str, Any]:
     """What the header of samples takes over from that of their dialogues; above all the partner set's hash."""
     return {name: header[name] for name in CARRIED if name in header}
+
+
+def _named(dialogue: Dialogue, system: str) -> Dialogue:
+    if dialogue.systems or not system:
+        return dialogue
+    return replace(dialogue, systems={who: system for who in _speakers(dialogue) if who.lower() in ASSISTANTS})
+
+
+def _speakers(dialogue: Dialogue) -> list[str]:
+    return sorted({turn.speaker for turn in dialogue.turns} - {""})
+
+
+def _unmatched(dialogue: Dialogue) -> str:
+    """Why no turn can be told to be a system's, or ''."""
+    speakers = _speakers(dialogue)
+    if not dialogue.turns or dialogue.systems.keys() & set(speakers):
+        return ""
+    who = f"its speakers are {_listed(speakers)}" if speakers else "its turns have no speakers"
+    if not dialogue.systems:
+        return f"dialogue {dialogue.id!r} names no system; {who}"
+    return f"dialogue {dialogue.id!r} has systems for the speakers {_listed(dialogue.systems)}, but {who}"
+
+
+def _check(tally: Sampled, first: str, targets: Collection[str], seen: Collection[str]) -> None:
+    """Nothing to judge is an error where the reason can be told; some dialogues without are a warning."""
+    cure = 'write "systems": {"speaker": "system"}, or name the assistant of chat exports with --system NAME'
+    if unknown := sorted(set(targets) - set(seen)):
+        raise InputError(f"no dialogue has a system {unknown[0]!r}", cure=f"systems seen: {_listed(sorted(seen))}")
+    if tally.unmatched and not tally.samples:
+        raise InputError(first, cure=cure)
+    if tally.unmatched:
+        n = f"{tally.unmatched:,} dialogues have" if tally.unmatched > 1 else "1 dialogue has"
+        warnings.warn(f"{n} no speaker that is a system: {first}; {cure}", RejectedWarning, stacklevel=3)
+
+
+def _listed(names: Iterable[str]) -> str:
+    found = [repr(name) for name in names]
+    return ", ".join(found[:SHOWN]) + (" …" if len(found) > SHOWN else "") or "none"
 
 
 def _of(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:

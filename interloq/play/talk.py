@@ -45,6 +45,7 @@ class Tally:
     utterances: int = 0  # of the dialogues' own
     troubled: int = 0
     short: int = 0  # of the troubled, those that ended too early
+    failed: int = 0  # of the short, those that lack a reply; the others were stopped because a bot repeated itself
     troubles: Counter[tuple[str, str]] = field(default_factory=Counter)  # (bot, what) → how often
     replies: Counter[str] = field(default_factory=Counter)
     batches: Counter[str] = field(default_factory=Counter)
@@ -56,6 +57,7 @@ class Tally:
         self.resumed += resumed
         self.utterances += own
         self.short += own < 2 * exchanges
+        self.failed += own < 2 * exchanges and not dialogue.trouble.split(": ")[-1].startswith(REPEATING)
         self.troubled += bool(dialogue.trouble)
         self.troubles.update((bot, kind_of(what)) for bot, what in troubles(dialogue))
 
@@ -69,6 +71,7 @@ class Tally:
             "utterances": self.utterances,
             "troubled": self.troubled,
             "short": self.short,
+            "failed": self.failed,
             "bots": {
                 bot: {
                     "replies": self.replies[bot],
@@ -218,7 +221,7 @@ class _Room:
 
     def __init__(self, bots: Mapping[str, Bot], batch: int | None, rules: _Rules, tally: Tally) -> None:
         first: dict[Any, str] = {}
-        self.voice = {name: first.setdefault(_sameness(bot), name) for name, bot in bots.items()}
+        self.voice = {name: first.setdefault(sameness(bot), name) for name, bot in bots.items()}
         self.bots, self.batch, self.rules, self.tally = bots, batch, rules, tally
         self.queues: dict[str, list[tuple[int, int, _Talk]]] = {name: [] for name in first.values()}
         self.missing: Counter[str] = Counter()  # replies that did not come, in a row
@@ -309,7 +312,7 @@ def _unplayed(
             yield match
 
 
-def _sameness(bot: Bot) -> Any:
+def sameness(bot: Bot) -> Any:
     """Frozen dataclasses that are equal are the same bot; what cannot be compared is only itself."""
     try:
         hash(bot)

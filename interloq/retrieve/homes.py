@@ -23,6 +23,12 @@ SCHEMES = {
     "qdrant": "interloq.retrieve.qdrant:Qdrant",
     "qdrants": "interloq.retrieve.qdrant:Qdrant",
 }
+KEY_VARIABLES = {  # environment variables whose values are sent to a server
+    "postgres": "PGPASSWORD",
+    "postgresql": "PGPASSWORD",
+    "qdrant": "INTERLOQ_QDRANT_API_KEY",
+    "qdrants": "INTERLOQ_QDRANT_API_KEY",
+}
 NEEDED = {"psycopg": ("psycopg[binary]", "postgres"), "httpx": ("httpx", "qdrant")}
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 

@@ -22,8 +22,9 @@ import orjson
 
 from interloq.data.http_body import Body, BodyError
 from interloq.errors import InputError
+from interloq.retrieve.homes import KEY_VARIABLES
 
-KEY = "INTERLOQ_QDRANT_API_KEY"
+KEY = KEY_VARIABLES["qdrant"]
 PORT = 6333
 TIMEOUT = 60.0  # seconds for one request
 LARGEST = 256 << 20  # bytes of an answer: the longest lists of results that are asked for have 240 MiB

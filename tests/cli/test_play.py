@@ -35,6 +35,9 @@ def slow(turns, seed):
     time.sleep(float(os.environ.get("SLOW", "0")))
     return f"{turns[-1].text[:20]} {seed % 1000}"
 
+def mute(turns, seed):
+    return ""
+
 def bad(turns, seed):
     if Path("well").exists():
         return f"well again {seed}"
@@ -44,8 +47,8 @@ def bad(turns, seed):
 """
 
 
-def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    assert main(["play", *arguments, "--json"]) == 0
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
+    assert main(["play", *arguments, "--json"]) == code
     value: dict[str, Any] = json.loads(capsys.readouterr().out)
     return value
 
@@ -126,7 +129,7 @@ def test_the_same_command_again_plays_nothing_and_a_longer_one_only_the_rest(
 
 def test_a_bot_in_trouble_is_shown_and_can_try_again(talking: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = ["run", "--target", "bad=function(path='made_for_play:bad')", "--partner", "eliza", "-o", "d.jsonl"]
-    assert main(["play", *run, "--limit", "4"]) == 0
+    assert main(["play", *run, "--limit", "4"]) == 1
     out, err = capsys.readouterr()
     assert "crashed 4" in out
     assert "4 dialogues; 4 ended too early" in out
@@ -135,10 +138,80 @@ def test_a_bot_in_trouble_is_shown_and_can_try_again(talking: Path, capsys: pyte
     assert {d.trouble for d in troubled} == {"bad: crashed: RuntimeError: no [bold]more[/] at turn 7"}
     assert {len(d.turns) for d in troubled} == {6}
     (talking / "well").touch()
-    assert shown(capsys, *run, "--limit", "4")["short"] == 4
+    assert shown(capsys, *run, "--limit", "4", code=1)["failed"] == 4
     again = shown(capsys, *run, "--limit", "4", "--again")
     assert (again["short"], again["resumed"]) == (0, 0)
     assert {len(d.turns) for d in load("d.jsonl", kind="dialogues")} == {12}
+
+
+def test_dialogues_that_were_asked_to_stop_are_whole(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["run", "--target", "a=echo", "--partner", "b=echo", "--limit", "2", "--stop-repeating", "-o", "d.jsonl"]
+    facts = shown(capsys, *run)
+    assert (facts["short"], facts["failed"]) == (2, 0)
+
+
+def samples(capsys: pytest.CaptureFixture[str], lines: list[Any], *options: str, code: int = 0) -> dict[str, Any]:
+    Path("d.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return shown(capsys, "samples", "d.jsonl", "-o", "s.jsonl", *options, code=code)
+
+
+HI = [{"speaker": "A", "text": "hi"}, {"speaker": "B", "text": "hello"}]
+CHAT = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+
+
+def test_recorded_dialogues_are_judged_on_all_sides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded = [{"id": "1", "turns": HI, "systems": {"A": "one", "B": "two"}}]
+    assert samples(capsys, recorded)["samples"] == 2
+    assert [sample.system for sample in load("s.jsonl")] == ["one", "two"]
+    assert samples(capsys, recorded, "--target", "two")["samples"] == 1
+    assert [sample.id for sample in load("s.jsonl")] == ["1#1"]
+
+
+@pytest.mark.filterwarnings("default::interloq.errors.ReadWarning", "default::interloq.errors.RejectedWarning")
+def test_chat_exports_become_samples(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [{"messages": CHAT, "model": "mine"}, {"messages": CHAT, "system": "theirs"}, {"messages": CHAT}]
+    assert samples(capsys, lines, "--system", "unnamed")["samples"] == 3
+    assert [(sample.system, sample.response) for sample in load("s.jsonl")] == [
+        ("mine", "hello"),
+        ("theirs", "hello"),
+        ("unnamed", "hello"),
+    ]
+    found = samples(capsys, [*lines[:2], {"messages": CHAT, "system": "You are a helpful assistant."}], code=1)
+    assert (found["samples"], found["unmatched"]) == (2, 1)
+
+
+@pytest.mark.filterwarnings("default::interloq.errors.ReadWarning")
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ({"turns": HI, "systems": {"X": "one"}}, "has systems for the speakers 'X', but its speakers are 'A', 'B'"),
+        ({"turns": ["hi", "hello"], "systems": {"X": "one"}}, "the speakers 'X', but its turns have no speakers"),
+        ({"turns": HI}, "dialogue 'd' names no system; its speakers are 'A', 'B'"),
+        ({"messages": CHAT}, "dialogue 'd' names no system; its speakers are 'assistant', 'user'"),
+    ],
+)
+def test_speakers_that_are_no_systems_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], line: dict[str, Any], said: str
+) -> None:
+    Path("d.jsonl").write_text(json.dumps({"id": "d", **line}))
+    found = failure(capsys, "samples", "d.jsonl", "-o", "s.jsonl")
+    assert said in found
+    assert '"systems": {"speaker": "system"}' in found
+    assert not Path("s.jsonl").exists()
+
+
+def test_a_target_that_nobody_is_called_is_named_with_those_there_are(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("d.jsonl").write_text(json.dumps({"turns": HI, "systems": {"A": "one", "B": "two"}}))
+    found = failure(capsys, "samples", "d.jsonl", "-o", "s.jsonl", "--target", "three")
+    assert "no dialogue has a system 'three'; systems seen: 'one', 'two'" in found
+
+
+def test_silent_targets_are_counted_and_end_in_1(talking: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["run", "--target", "mute=function(path='made_for_play:mute')", "--partner", "eliza", "-o", "d.jsonl"]
+    assert shown(capsys, *run, "--limit", "2", code=1)["failed"] == 2
+    assert shown(capsys, "samples", "d.jsonl", "-o", "s.jsonl", code=1)["silent"] == 2
 
 
 def _little_disk() -> None:
@@ -192,7 +265,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on(talking: Path) -> None:
     process = _started(full=True)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 2
-    assert "cannot write d.jsonl.journal: File too large; free some space; the same command goes on" in err
+    assert "cannot write d.jsonl.journal: File too large; write to a disk without that limit" in err
     kept = _finished_lines()
     assert 0 < kept < 12
     out, err = _started().communicate(timeout=120)
@@ -219,7 +292,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on(talking: Path) -> None:
         (["--until-settled", "bleu", "--watch", "bleu"], "leave --watch out"),
         (["--scheme", "self-play", "--bots", "twice.json"], "two targets are called 'a'"),
         (["--scheme", "self-play", "--bots", "bad.toml"], "bad.toml: cannot be read"),
-        (["--scheme", "self-play", "--bots", "list.json"], "is no name with a spec"),
+        (["--scheme", "self-play", "--bots", "list.json"], "is not a name with a spec"),
     ],
 )
 def test_what_cannot_be_played_is_said(
@@ -277,7 +350,7 @@ def test_a_run_until_settled_shows_what_goes_wrong_and_keeps_its_output_clean(
     targets = [f"{name}=function(path='made_for_play:{name}')" for name in ("slow", "bad")]
     bots = ["--target", targets[0], "--target", targets[1], "--partner", "parrot=echo", "--exchanges", "3"]
     run = ["run", *bots, "--until-settled", "length", "--higher-is-better", "-o", "d.jsonl"]
-    found = shown(capsys, *run)  # one of the bots prints
+    found = shown(capsys, *run, code=1)  # one of the bots prints
     assert found["play"]["bots"]["bad"]["troubles"] == {"crashed": found["dialogues"] // 2}
     ended = [dialogue for dialogue in load("d.jsonl", kind="dialogues") if dialogue.trouble]
     assert len(ended) == found["play"]["short"] == found["dialogues"] // 2
@@ -297,7 +370,7 @@ def test_a_system_that_never_speaks_is_said_to_have_no_rank(talking: Path, capsy
     options = [word for bot in bots for word in ("--target", bot)]
     run = ["run", *options, "--partner", "doctor=eliza", "--exchanges", "3", "--until-settled", "length"]
     run += ["--higher-is-better"]
-    assert main(["play", *run, "-o", "d.jsonl", "--quiet"]) == 0
+    assert main(["play", *run, "-o", "d.jsonl", "--quiet"]) == 1
     assert "note: no dialogue has a score, so no rank: mute" in capsys.readouterr().out
 
 

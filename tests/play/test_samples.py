@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_bots import Bad, Teller
 
-from interloq.errors import InputError
+from interloq.errors import InputError, RejectedWarning
 from interloq.play.bot import Bot
 from interloq.play.openings import Opening
 from interloq.play.samples import Sampled, carried, place_of, samples, target_of
@@ -60,12 +60,18 @@ def test_what_is_missing_is_counted() -> None:
     assert tally == Sampled(dialogues=2, samples=1, troubled=2, silent=1)
 
 
-def test_a_dialogue_from_elsewhere_is_judged_by_its_first_system() -> None:
+def test_a_dialogue_from_elsewhere_is_judged_by_its_systems() -> None:
     dialogue = Dialogue("fed/1", [Turn("hi", "User"), Turn("hello", "System")], {"System": "meena"})
     assert target_of(dialogue) == "meena"
     assert [(s.id, s.response) for s in samples([dialogue])] == [("fed/1#1", "hello")]
+    both = Dialogue("1", [Turn("hi", "A"), Turn("hello", "B")], {"A": "one", "B": "two"})
+    assert [(s.id, s.system) for s in samples([both])] == [("1#0", "one"), ("1#1", "two")]
     with pytest.raises(InputError, match="dialogue 'd' names no system"):
         list(samples([Dialogue("d", ["a"])]))
+    with pytest.warns(
+        RejectedWarning, match="1 dialogue has no speaker that is a system: dialogue 'd' names no system"
+    ):
+        assert len(list(samples([both, Dialogue("d", ["a"])]))) == 2
 
 
 @pytest.mark.parametrize("id", ["", "x", "#3", "x#", "x#-1", "x#y"])

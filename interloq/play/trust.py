@@ -1,0 +1,61 @@
+"""Bots that come from a file: a file describes, it does not execute.
+
+A partner set or a file of specs may come from anybody. Its bots may speak, and no more: one that starts a program,
+imports a module or contacts a server is used only where the user trusts the file, after being told what it does.
+Even then it gets only those keys that the user has named in INTERLOQ_KEY_VARIABLES (names of environment variables,
+separated by commas or blanks). A bot that the user writes on the command line needs neither.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from interloq.errors import InputError
+from interloq.play.bot import Bot
+
+ALLOWED_KEYS = "INTERLOQ_KEY_VARIABLES"
+Trust = Callable[[str], None] | None  # is told what each bot will do; None: the file is not trusted
+
+
+def check_trust(bots: Mapping[str, Bot], where: str, trust: Trust) -> None:
+    """Refuse bots of a file that do more than speak, unless it is trusted; comes before any of them is used."""
+    found = {name: effect for name, bot in bots.items() if (effect := side_effect(bot))}
+    if found and trust is None:
+        raise InputError(
+            f"bots of this file do more than speak: {'; '.join(f'{name!r} {what}' for name, what in found.items())}",
+            cure="if you trust whoever wrote it, add --trust",
+            where=where,
+        )
+    for name, what in found.items():
+        if trust is not None:
+            trust(f"trusted: {where}: {name!r} {what}")
+        _check_key(name, bots[name], where)
+
+
+def side_effect(bot: Bot) -> str:
+    """What the bot starts, imports or contacts, in words; '' where it does nothing but speak.
+
+    A bot says so itself, in `side_effect`. One from another package that says nothing may do anything.
+    """
+    said = getattr(bot, "side_effect", None)
+    if said is not None:
+        return str(said)
+    cls = type(bot)
+    return "" if cls.__module__.startswith("interloq.") else f"runs {cls.__module__}:{cls.__qualname__}"
+
+
+def sent_key(bot: Bot) -> str:
+    """The environment variable whose value the bot sends to a server; '' where it sends none."""
+    name = str(getattr(bot, "key_variable", ""))
+    return name if os.environ.get(name, "") else ""
+
+
+def _check_key(name: str, bot: Bot, where: str) -> None:
+    variable = sent_key(bot)
+    if variable and variable not in os.environ.get(ALLOWED_KEYS, "").replace(",", " ").split():
+        raise InputError(
+            f"{name!r} would send the key in {variable} to a server that the file names: it {side_effect(bot)}",
+            cure=f"write this bot on the command line, or allow the key: {ALLOWED_KEYS}={variable}",
+            where=where,
+        )
