@@ -1,12 +1,13 @@
 # make demo   set up, then the whole job on embedded data: train, search, rate, score; ends with a report
 # make test   set up, check style and types, run the tests
 # make check  ruff and mypy alone
+# make soak   kill -9 at random moments of every verb (TRIALS=200)
 # make bench  the benchmarks (minutes)
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check soak bench clean
 demo: .venv/runtime
 	$(BIN)/interloq demo -o out/demo
 
@@ -17,6 +18,9 @@ check: .venv/development
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+soak: .venv/development
+	$(BIN)/python tests/kill/soak.py
 
 bench: .venv/development
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done

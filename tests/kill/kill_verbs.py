@@ -1,0 +1,155 @@
+"""Every verb that writes, with a tiny job for it: the files it needs, and the command."""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+WORDS = [f"w{i}" for i in range(60)]
+OFTEN = "--checkpoint-minutes 0.0001"
+
+
+@dataclass(frozen=True)
+class Verb:
+    name: str
+    command: str
+    make: Callable[[Path], object]
+    before: tuple[str, ...] = ()  # commands that make further inputs
+    quick: bool = False  # a few trials in the tests
+
+    @property
+    def arguments(self) -> list[str]:
+        return shlex.split(self.command)
+
+
+def rows(path: Path, found: Iterable[Mapping[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in found))
+
+
+def text(rng: random.Random) -> str:
+    return " ".join(rng.choices(WORDS, k=rng.randint(2, 8)))
+
+
+def pairs(folder: Path, n: int = 400) -> None:
+    for seed, name in enumerate(("pairs.jsonl", "more.jsonl")):
+        rng = random.Random(seed)
+        rows(folder / name, ({"id": f"{seed}-{i}", "utterance": text(rng), "response": text(rng)} for i in range(n)))
+
+
+def samples(folder: Path, n: int = 300) -> None:
+    rng = random.Random(3)
+    given = [
+        {
+            "id": f"s{i}",
+            "context": [text(rng)],
+            "response": text(rng),
+            "references": [{"text": text(rng), "weight": 1.0} for _ in range(3)],
+            "system": f"system{i % 2}",
+            "ratings": [{"rater": "ann", "aspect": "overall", "value": i % 5 + 1}],
+        }
+        for i in range(n)
+    ]
+    rows(folder / "samples.jsonl", given)
+
+
+def indexed(folder: Path) -> None:
+    pairs(folder)
+    samples(folder)
+
+
+def judged(folder: Path) -> None:
+    samples(folder)
+    people = [
+        {"item": f"s{i}/{j}", "rater": "ann", "aspect": "overall", "value": (i + j) % 5 + 1}
+        for i in range(300)
+        for j in range(3)
+    ]
+    rows(folder / "ratings.jsonl", people)
+
+
+def log(folder: Path) -> None:
+    from made_rater import write_log
+
+    write_log(folder / "pairs.jsonl", 40)
+
+
+def topics(folder: Path) -> None:
+    from made_language_models import tiny_model
+    from made_ruber import topic_pairs
+
+    rows(folder / "pairs.jsonl", ({"utterance": p.utterance, "response": p.response} for p in topic_pairs(200)))
+    tiny_model(folder / "bert")
+
+
+def bert_log(folder: Path) -> None:
+    from made_bert import tiny_bert
+
+    log(folder)
+    tiny_bert(folder / "encoder")
+
+
+def talks(folder: Path) -> None:
+    from made_relevance import talks as made
+    from made_relevance import tiny_encoder
+
+    tiny_encoder(folder / "encoder")
+    rows(
+        folder / "talks.jsonl",
+        ({"id": f"talk{i}", "turns": [{"text": text} for text in turns]} for i, turns in enumerate(made(40))),
+    )
+
+
+def posts(folder: Path) -> None:
+    from made_posts import made_posts, write_posts
+
+    write_posts(folder / "posts.jsonl", made_posts(1500))
+
+
+TINY = f"--learning-rate .003 --batch 32 --device cpu --quiet {OFTEN}"
+SCORER = f"--encoder encoder --epochs 1 --reply 12 {TINY}"
+SCORES = "score samples.jsonl -m chrf -m distinct -o scores.jsonl --bootstrap 0 --quiet"
+INDEX = "index build pairs.jsonl -o index --segment 37 --quiet --retriever"
+DENSE = "\"dense(encoder='fake32')\" --exact-up-to 150"
+VERBS = (
+    Verb("index build (words)", f"{INDEX} bm25", pairs, quick=True),
+    Verb("index build (vectors)", f"{INDEX} {DENSE}", pairs),
+    Verb("index add", "index add index more.jsonl --segment 37 --quiet", pairs, (f"{INDEX} bm25",), quick=True),
+    Verb("extend", "extend samples.jsonl --index index -k 3 -o out.jsonl.gz --quiet", indexed, (f"{INDEX} bm25",)),
+    Verb(
+        "rate",
+        "rate samples.jsonl --rater \"human(ratings='ratings.jsonl',low=1,high=5)\" -o rated.jsonl --batch 4 --quiet",
+        judged,
+        quick=True,
+    ),
+    Verb("score", "score samples.jsonl -m chrf -m 'bleu(order=2)' -o scores.jsonl.zst --quiet", samples, quick=True),
+    Verb("report", "report scores.jsonl --samples samples.jsonl -o report.html --quiet", samples, (SCORES,)),
+    Verb("data convert", "data convert samples.jsonl -o converted.jsonl.gz", samples, quick=True),
+    Verb("corpus build", "corpus build posts.jsonl -o corpus --workers 2 --block 20000 --quiet", posts),
+    Verb(
+        "play run",
+        "play run --scheme self-play --target a=eliza --target b=echo --repeats 4 -o talks.jsonl --quiet",
+        lambda _: None,
+        quick=True,
+    ),
+    Verb(
+        "train vectors", "train vectors pairs.jsonl -o out --dimensions 6 --epochs 3 --min-count 1 --threads 1", pairs
+    ),
+    Verb("train rater", f"train rater pairs.jsonl -o out --embedding 8 --hidden 8 --epochs 2 {TINY}", log),
+    Verb("train rater (encoder)", f"train rater pairs.jsonl -o out --encoder encoder --epochs 1 {TINY}", bert_log),
+    Verb("train ruber", f"train ruber pairs.jsonl -o out --embedding 16 --hidden 16 --epochs 2 {TINY}", topics),
+    Verb("train bert-ruber", f"train bert-ruber pairs.jsonl --encoder bert -o out --epochs 2 {TINY}", topics),
+    Verb("train relevance", f"train relevance talks.jsonl -o out --context 24 {SCORER}", talks),
+    Verb("train valid", f"train valid talks.jsonl -o out {SCORER}", talks),
+    Verb("train adapt", f"train adapt pairs.jsonl --model bert -o out --epochs 2 --longest 16 {TINY}", topics),
+    Verb(
+        "train encoder",
+        "train encoder pairs.jsonl -o out --layers 1 --dimensions 16 --heads 2 --vocabulary 150 --epochs 2 "
+        f"--longest 16 {TINY}",
+        topics,
+    ),
+)

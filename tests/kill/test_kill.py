@@ -1,0 +1,34 @@
+"""kill -9 at random moments: the next run ends in the very files of an undisturbed one. `make soak` runs many more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from kill_server import Server
+from kill_trials import trial, undisturbed
+from kill_verbs import VERBS, Verb
+
+TRIALS, MOST_TRIALS = 3, 12
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server() as started:
+        yield started
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb.quick], ids=lambda verb: verb.name)
+def test_a_killed_command_ends_as_if_it_had_not_been(server: Server, verb: Verb, tmp_path: Path) -> None:
+    known = undisturbed(server, verb, tmp_path)
+    rng = Random(verb.name)
+    kills = [trial(server, verb, known, rng) for _ in range(TRIALS)]
+    while not any(kills) and len(kills) < MOST_TRIALS:
+        kills.append(trial(server, verb, known, rng))
+    assert any(kills), "no kill came in time: the test proved nothing"
+
+
+def test_every_verb_is_known_once() -> None:
+    assert len({verb.name for verb in VERBS}) == len(VERBS)
