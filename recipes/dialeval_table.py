@@ -117,7 +117,9 @@ def _tables(samples: Sequence[Sample], specs: Sequence[str]) -> dict[str, dict[s
     scores = [score for spec, result in zip(specs, results, strict=True) for score in result.scores(spec)]
     levels: dict[str, By] = {"turn": "none", "system": "system"}
     tables = {
-        level: meta_evaluate(scores, samples, aspect="overall", by=by, n_bootstrap=0, compare=False)
+        level: meta_evaluate(
+            scores, samples, aspect="overall", by=by, n_bootstrap=0, compare=False, system_score="mean"
+        )
         for level, by in levels.items()
     }
     return {level: {row.metric: row.with_mean for row in table.rows} for level, table in tables.items()}

@@ -32,7 +32,7 @@ from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.data.tokenize import Tokenizer, train_sentencepiece
 from interloq.metrics import evaluate as evaluating
 from interloq.metrics.context_reply import NO_CONTEXT
-from interloq.metrics.metric import NO_REFERENCES, FittedMetric, SetMetric
+from interloq.metrics.metric import NO_REFERENCES, FittedMetric, SetMetric, is_mean
 from interloq.models.bert_ruber_settings import BertRuberSettings
 from interloq.models.bert_ruber_training import train as train_bert_ruber
 from interloq.models.mlm import BOUNDS
@@ -436,6 +436,14 @@ def test_rows_add_up_to_the_value(text: str) -> None:
     assert metric.value(rows[0]).shape == ()
     if not isinstance(metric, SetMetric):
         assert float(metric.value(rows.sum(axis=0))) == pytest.approx(result.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_a_metric_says_whether_its_value_of_a_set_is_a_mean(text: str) -> None:
+    metric = create(text)
+    result = evaluate(metric, plain_samples())
+    mean = np.nanmean(list(result.by_sample.values()))
+    assert is_mean(metric) == (result.value == pytest.approx(mean, abs=1e-9))
 
 
 @pytest.mark.parametrize("text", REFERENCED)

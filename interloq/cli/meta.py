@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--by",
         choices=("none", "system", "sample"),
         default="none",
-        help="correlate over all samples, over systems' means, or within each context (default none)",
+        help="correlate over all samples, over systems, or within each context (default none)",
     )
     parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
@@ -63,6 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--adjust", choices=("holm", "bh"), default="holm", help="how p-values are adjusted (default holm)"
+    )
+    parser.add_argument(
+        "--system-score",
+        choices=("value", "mean"),
+        default="value",
+        help="with --by system: the metric's value of a system's samples, or the mean of their scores (default value)",
     )
     parser.add_argument("--list-aspects", action="store_true", help="list what was rated, and how often")
     add_map(parser)
@@ -90,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
             compare=not args.no_compare,
             n_permutations=args.permutations,
             adjust=args.adjust,
+            system_score=args.system_score,
         )
     if args.json:
         from dataclasses import asdict
@@ -140,8 +147,14 @@ def _print(table: MetaTable, adjust: str, coefficient: str) -> None:
         rows.append(
             ["people: half against half", *(_estimate(halves[name]) for name in COEFFICIENTS), _sizes(halves), ""]
         )
+    columns = ["metric", *names, "n", "unscored"]
+    if table.by == "system":
+        said = {"value": "value of its samples", "mean": "mean of sample scores"}
+        kinds = [said[row.system_score] if row.system_score else "" for row in table.rows]
+        rows = [[*row, kind] for row, kind in zip(rows, [*kinds, ""], strict=False)]
+        columns.append("a system's score")
     title = f"{table.aspect}: correlation with the mean judgment, {level} (95 % interval, p adjusted by {adjust})"
-    print_table(title, ["metric", *names, "n", "unscored"], rows)
+    print_table(title, columns, rows)
     _print_annotators(table, names)
     shown = [c for c in table.comparisons if coefficient in (c.coefficient, "all") and not math.isnan(c.difference)]
     _print_comparisons(shown, adjust)

@@ -16,6 +16,7 @@ from interloq.errors import InputError
 from interloq.meta import correlate, significance
 from interloq.meta.correlate import complete
 from interloq.meta.judgments import Judgments
+from interloq.meta.set_scores import Column, scores_of
 from interloq.meta.table import COEFFICIENTS, Estimate
 from interloq.metrics.evaluate import bootstrap_counts
 from interloq.metrics.metric import Array
@@ -31,19 +32,20 @@ class Contexts:
     usable: int  # contexts with enough rated replies
     skipped: int  # contexts with fewer
 
-    def points(self, *_: Array) -> None:
+    def points(self, *_: Column) -> None:
         return None
 
-    def size(self, *columns: Array) -> int:
-        return sum(len(_lively(rows, *columns)) for rows in self._groups(*columns))
+    def size(self, *columns: Column) -> int:
+        scores = [scores_of(column) for column in columns]
+        return sum(len(_lively(rows, *scores)) for rows in self._groups(*scores))
 
-    def values(self, x: Array, y: Array) -> dict[str, float]:
+    def values(self, x: Column, y: Array) -> dict[str, float]:
         return {name: estimate.value for name, estimate in self.estimates(x, y).items()}
 
-    def estimates(self, x: Array, y: Array) -> dict[str, Estimate]:
+    def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
         return {name: _average(found) for name, found in self._by_context(x, y).items()}
 
-    def resampled(self, x: Array, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+    def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         result = {}
         for name, found in self._by_context(x, y).items():
             found = found[~np.isnan(found)]
@@ -51,13 +53,14 @@ class Contexts:
             result[name] = np.concatenate(means)
         return result
 
-    def exchanged(self, first: Array, second: Array, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+    def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         """The average over contexts in which both metrics have a coefficient."""
-        groups = [_lively(rows, first, second, y) for rows in self._groups(first, second, y)]
+        a, b = scores_of(first), scores_of(second)
+        groups = [_lively(rows, a, b, y) for rows in self._groups(a, b, y)]
         parts: dict[str, list[Array]] = {name: [] for name in COEFFICIENTS}
         for swapped in significance.swaps(len(y), n_permutations, seed):
             for name, part in parts.items():
-                found = [_differences(name, first[rows], second[rows], y[rows], swapped[:, rows]) for rows in groups]
+                found = [_differences(name, a[rows], b[rows], y[rows], swapped[:, rows]) for rows in groups]
                 part.append(_mean(np.concatenate(found, axis=1)))
         return {name: np.concatenate(part) for name, part in parts.items()}
 
@@ -75,10 +78,11 @@ class Contexts:
             for size in np.unique(sizes[sizes >= FEWEST_REPLIES]).tolist()
         ]
 
-    def _by_context(self, x: Array, y: Array) -> dict[str, Array]:
-        groups = self._groups(x, y)
+    def _by_context(self, x: Column, y: Array) -> dict[str, Array]:
+        scores = scores_of(x)
+        groups = self._groups(scores, y)
         return {
-            name: np.concatenate([np.zeros(0), *(correlate.by_rows(name, x[rows], y[rows]) for rows in groups)])
+            name: np.concatenate([np.zeros(0), *(correlate.by_rows(name, scores[rows], y[rows]) for rows in groups)])
             for name in COEFFICIENTS
         }
 

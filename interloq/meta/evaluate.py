@@ -19,8 +19,9 @@ from interloq.meta import correlate
 from interloq.meta.agree import agreement, spread
 from interloq.meta.judgments import Judgments, collect
 from interloq.meta.levels import Level, level
+from interloq.meta.set_scores import Column, scores_of, set_columns
 from interloq.meta.significance import TOLERANCE, Adjust, adjusted, enough, permutation_p, williams
-from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow
+from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow, SystemScore
 from interloq.metrics import named
 from interloq.metrics.evaluate import percentile_interval
 from interloq.metrics.metric import Array
@@ -41,16 +42,27 @@ def meta_evaluate(
     compare: bool = True,
     n_permutations: int | None = None,
     adjust: Adjust = "holm",
+    system_score: SystemScore = "value",
 ) -> MetaTable:
     """Correlations of every metric in `scores` with the ratings of `samples`, and of people with each other.
 
-    There are 1,000 permutations a test, or 100 for each pair of metrics where these are more, unless it is said.
+    There are 1,000 permutations per test, or 100 for each pair of metrics where these are more, unless it is said. By
+    system, a system's score is the metric's value of its samples, as `interloq score` prints it, or with
+    `system_score="mean"` the mean of its sample scores.
     """
     _check(n_bootstrap, n_permutations, adjust)
+    samples = sorted(samples, key=lambda sample: sample.key) if by == "system" else samples
     judgments = collect(samples, aspect=aspect, role=role)
     points = level(by, judgments)
-    columns, stray = _columns(scores, judgments)
+    plain, stray = _columns(scores, judgments)
+    sets, means = set_columns(plain, list(samples)) if by == "system" and system_score == "value" else ({}, {})
+    columns: dict[str, Column] = {**plain, **sets}
     rows = [_row(name, column, judgments, points, n_bootstrap, seed) for name, column in columns.items()]
+    if by == "system":
+        rows = [
+            replace(row, system_score="mean" if row.metric in means or system_score == "mean" else "value")
+            for row in rows
+        ]
     pairs = list(combinations(columns, 2)) if compare else []
     exchanges = enough(len(pairs), n_permutations)
     turned = [name for name in columns if compare and named.direction(name) == "lower"]
@@ -58,7 +70,9 @@ def meta_evaluate(
     comparisons = [c for pair in pairs for c in _compare(pair, upwards, judgments, points, exchanges, seed)]
     human = agreement(judgments, points, n_bootstrap=n_bootstrap, seed=seed)
     facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}
-    facts |= {"scores": _fingerprint(columns), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
+    if by == "system":
+        facts["system-score"] = system_score
+    facts |= {"scores": _fingerprint(plain), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
     if compare:
         facts["permutations"] = exchanges
     return MetaTable(
@@ -69,12 +83,27 @@ def meta_evaluate(
         comparisons=tuple(_adjust_comparisons(comparisons, adjust)),
         counted=judgments.counted,
         signature=_signature(facts),
-        notes=(*points.notes(), *map(_turned_note, turned), *stray, *_human_notes(judgments), *judgments.notes),
+        notes=(
+            *points.notes(),
+            *_mean_notes(means),
+            *map(_turned_note, turned),
+            *stray,
+            *_human_notes(judgments),
+            *judgments.notes,
+        ),
     )
 
 
 def _turned_note(metric: str) -> str:
     return f"{metric}: lower is better, so comparisons turn the sign of its coefficients"
+
+
+def _mean_notes(means: Mapping[str, str]) -> list[str]:
+    return [
+        f"{name}: a system's score is the mean of its sample scores, which need not be the value that `interloq score` "
+        f"prints: {why}"
+        for name, why in means.items()
+    ]
 
 
 def _check(n_bootstrap: int, n_permutations: int | None, adjust: str) -> None:
@@ -145,23 +174,26 @@ def _stray_note(metric: str, keys: Sequence[Key]) -> str:
 # ---- one metric, two metrics -----------------------------------------------------------------------------------------
 
 
-def _row(name: str, scores: Array, judgments: Judgments, points: Level, n_bootstrap: int, seed: int) -> MetricRow:
+def _row(name: str, scores: Column, judgments: Judgments, points: Level, n_bootstrap: int, seed: int) -> MetricRow:
     people = judgments.mean()
     estimates = points.estimates(scores, people)
     if n_bootstrap and not any(math.isnan(e.value) for e in estimates.values()):
         resampled = points.resampled(scores, people, n_bootstrap, seed)
-        estimates = {k: replace(e, ci=percentile_interval(resampled[k])) for k, e in estimates.items()}
+        estimates = {
+            k: replace(e, ci=percentile_interval(resampled[k])) if len(resampled[k]) else e
+            for k, e in estimates.items()
+        }
     return MetricRow(
         metric=name,
         with_mean=estimates,
         with_annotators=spread(points.values(scores, judgments.of(i)) for i in range(len(judgments.annotators))),
-        unscored=int((np.isnan(scores) & ~np.isnan(people)).sum()),
+        unscored=int((np.isnan(scores_of(scores)) & ~np.isnan(people)).sum()),
     )
 
 
 def _compare(
     pair: tuple[str, str],
-    columns: Mapping[str, Array],
+    columns: Mapping[str, Column],
     judgments: Judgments,
     points: Level,
     n_permutations: int,
@@ -187,7 +219,7 @@ def _compare(
     return found
 
 
-def _williams(first: Array, second: Array, people: Array, points: Level) -> dict[str, float | None]:
+def _williams(first: Column, second: Column, people: Array, points: Level) -> dict[str, float | None]:
     """Two-sided, for Pearson and, on ranks, for Spearman; there is none for Kendall, nor for averages over contexts."""
     tests: dict[str, float | None] = dict.fromkeys(COEFFICIENTS)
     found = points.points(first, second, people)

@@ -19,28 +19,29 @@ from interloq.meta import correlate, significance
 from interloq.meta.contexts import contexts
 from interloq.meta.correlate import complete
 from interloq.meta.judgments import Judgments
+from interloq.meta.set_scores import Column, scores_of
 from interloq.meta.systems import systems
 from interloq.meta.table import COEFFICIENTS, By, Estimate
 from interloq.metrics.metric import Array
 
 
 class Level(Protocol):
-    def points(self, *columns: Array) -> list[Array] | None:
+    def points(self, *columns: Column) -> list[Array] | None:
         """The points themselves; None where a coefficient is an average over several sets of points."""
 
-    def size(self, *columns: Array) -> int:
+    def size(self, *columns: Column) -> int:
         """How many points, or sets of points, a comparison of these columns rests on."""
 
-    def values(self, x: Array, y: Array) -> dict[str, float]:
+    def values(self, x: Column, y: Array) -> dict[str, float]:
         """The coefficients alone."""
 
-    def estimates(self, x: Array, y: Array) -> dict[str, Estimate]:
+    def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
         """The coefficients with p-values and notes."""
 
-    def resampled(self, x: Array, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+    def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         """The coefficients in each bootstrap resample."""
 
-    def exchanged(self, first: Array, second: Array, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+    def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         """Differences between two metrics' coefficients: as observed, then after each random exchange."""
 
     def notes(self) -> list[str]:
@@ -60,26 +61,27 @@ def level(by: By, judgments: Judgments) -> Level:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    def points(self, *columns: Array) -> list[Array]:
-        rows = complete(*columns)
-        return [column[rows] for column in columns]
+    def points(self, *columns: Column) -> list[Array]:
+        scores = [scores_of(column) for column in columns]
+        rows = complete(*scores)
+        return [column[rows] for column in scores]
 
-    def size(self, *columns: Array) -> int:
-        return len(complete(*columns))
+    def size(self, *columns: Column) -> int:
+        return len(complete(*map(scores_of, columns)))
 
-    def values(self, x: Array, y: Array) -> dict[str, float]:
+    def values(self, x: Column, y: Array) -> dict[str, float]:
         return correlate.values(*self.points(x, y))
 
-    def estimates(self, x: Array, y: Array) -> dict[str, Estimate]:
+    def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
         return correlate.coefficients(*self.points(x, y))
 
-    def resampled(self, x: Array, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+    def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         return correlate.resampled(*self.points(x, y), n_bootstrap=n_bootstrap, seed=seed)
 
-    def exchanged(self, first: Array, second: Array, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
-        first, second, y = self.points(first, second, y)
-        z = significance.z_scores(first), significance.z_scores(second)
-        ranks = significance.midranks(first), significance.midranks(second)
+    def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+        a, b, y = self.points(first, second, y)
+        z = significance.z_scores(a), significance.z_scores(b)
+        ranks = significance.midranks(a), significance.midranks(b)
         parts: dict[str, list[Array]] = {name: [] for name in COEFFICIENTS}
         for swapped in significance.swaps(len(y), n_permutations, seed):
             parts["pearson"].append(significance.pearson_differences(*z, y, swapped))

@@ -1,13 +1,15 @@
-"""Correlation by system: a point is a system's mean score and mean judgment, over the samples that have both.
+"""Correlation by system: a point is a system's score and mean judgment, over the samples that have both.
 
-Resamples draw contexts where systems share them, with all replies to them, else samples within each system. The systems
-stay, so the interval says what other samples would change, not what other systems would. The permutation test exchanges
-the standardised scores of single samples and takes the systems' means again.
+A system's score is the metric's value of its samples where that is known (`set_scores.py`), else the mean of their
+scores. Resamples draw contexts where systems share them, with all replies to them, else samples within each system. The
+systems stay, so the interval says what other samples would change, not what other systems would. The permutation test
+exchanges the standardised scores of single samples and takes the systems' means again; where one of the two metrics has
+values of sets, it exchanges the standardised values of systems.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +18,13 @@ from interloq.errors import InputError
 from interloq.meta import correlate, significance
 from interloq.meta.correlate import complete
 from interloq.meta.judgments import Judgments
+from interloq.meta.set_scores import Column, SetColumn, scores_of
 from interloq.meta.table import COEFFICIENTS, Estimate
 from interloq.metrics.evaluate import bootstrap_counts
 from interloq.metrics.metric import Array
 
 Index = NDArray[np.int64]
+NO_INTERVAL = "no interval: resamples repeat replies, and a repeated reply adds nothing to the metric's value"
 DECIMALS = 10  # of standardised system means, so that equal means tie whatever the order of summing
 
 
@@ -31,33 +35,49 @@ class Systems:
     shared: bool  # whether systems reply to the same contexts
     unnamed: int = 0  # rated samples of no system
 
-    def points(self, *columns: Array) -> list[Array]:
+    def points(self, *columns: Column) -> list[Array]:
         rows, names = self._rows(*columns)
-        return list(_system_means(names, np.array([significance.z_scores(column[rows]) for column in columns])))
+        return [_of_systems(column, rows, names) for column in columns]
 
-    def size(self, *columns: Array) -> int:
+    def size(self, *columns: Column) -> int:
         return len(np.unique(self._rows(*columns)[1]))
 
-    def values(self, x: Array, y: Array) -> dict[str, float]:
+    def values(self, x: Column, y: Array) -> dict[str, float]:
         return correlate.values(*self.points(x, y))
 
-    def estimates(self, x: Array, y: Array) -> dict[str, Estimate]:
-        return correlate.coefficients(*self.points(x, y))
+    def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
+        found = correlate.coefficients(*self.points(x, y))
+        if isinstance(x, SetColumn) and not x.resamples:
+            found = {name: replace(e, note=e.note or NO_INTERVAL) for name, e in found.items()}
+        return found
 
-    def resampled(self, x: Array, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+    def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+        if isinstance(x, SetColumn) and not x.resamples:
+            return {name: np.zeros(0) for name in COEFFICIENTS}
         rows, names = self._rows(x, y)
-        columns = np.array([significance.z_scores(column[rows]) for column in (x, y)])
+        drawn = [self._drawn(column, rows, names, n_bootstrap, seed) for column in (x, y)]
+        return {name: correlate.by_rows(name, *drawn) for name in COEFFICIENTS}
+
+    def _drawn(self, column: Column, rows: NDArray[np.intp], names: Index, n_bootstrap: int, seed: int) -> Array:
+        """A row of system scores per resample; the same resamples for every column."""
         if self.shared:
             context = np.unique(self.context[rows], return_inverse=True)[1]
-            means = _by_contexts(columns, names, context, n_bootstrap, seed)
-        else:
-            means = _within_systems(columns, names, n_bootstrap, seed)
-        return {name: correlate.by_rows(name, means[0], means[1]) for name in COEFFICIENTS}
+            if isinstance(column, SetColumn):
+                return _sets_by_contexts(column, rows, names, context, n_bootstrap, seed)
+            return _by_contexts(significance.z_scores(column[rows])[None], names, context, n_bootstrap, seed)[0]
+        if isinstance(column, SetColumn):
+            return _sets_within_systems(column, rows, names, n_bootstrap, seed)
+        return _within_systems(significance.z_scores(column[rows])[None], names, n_bootstrap, seed)[0]
 
-    def exchanged(self, first: Array, second: Array, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+    def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         rows, names = self._rows(first, second, y)
-        a, b, y = (significance.z_scores(column[rows]) for column in (first, second, y))
-        (people,) = _system_means(names, y[None])
+        if isinstance(first, SetColumn) or isinstance(second, SetColumn):
+            a, b, people = self.points(first, second, y)
+            a, b, names = significance.z_scores(a), significance.z_scores(b), np.arange(len(a))
+            rows = np.arange(len(a))
+        else:
+            a, b = (significance.z_scores(column[rows]) for column in (first, second))
+            people = _of_systems(y, rows, names)
         parts: dict[str, list[Array]] = {name: [] for name in COEFFICIENTS}
         for swapped in significance.swaps(len(rows), n_permutations, seed):
             mixed = _system_means(names, a + swapped * (b - a)), _system_means(names, b + swapped * (a - b))
@@ -72,9 +92,9 @@ class Systems:
         missing = [f"rated samples that name no system, left out: {self.unnamed}"] if self.unnamed else []
         return [f"bootstrap resamples {how}; the systems stay the same", *missing]
 
-    def _rows(self, *columns: Array) -> tuple[NDArray[np.intp], Index]:
+    def _rows(self, *columns: Column) -> tuple[NDArray[np.intp], Index]:
         """The usable samples and, for each, its system as a number from 0."""
-        rows = complete(*columns)
+        rows = complete(*map(scores_of, columns))
         rows = rows[self.system[rows] >= 0]
         return rows, np.unique(self.system[rows], return_inverse=True)[1]
 
@@ -93,6 +113,37 @@ def systems(judgments: Judgments) -> Systems:
     cells = np.unique(np.stack([judgments.contexts, system])[:, rated & (system >= 0)], axis=1)
     shared = bool((np.bincount(cells[0]) > 1).any())
     return Systems(system, judgments.contexts, shared, int((rated & (system < 0)).sum()))
+
+
+def _of_systems(column: Column, rows: NDArray[np.intp], names: Index) -> Array:
+    """A number per system: the value of its samples, or the mean of their standardised scores."""
+    if not isinstance(column, SetColumn):
+        return np.asarray(_system_means(names, significance.z_scores(column[rows])[None])[0])
+    owned = [rows[names == i] for i in range(int(names.max(initial=-1)) + 1)]
+    values = [float(column.of_sets(np.ones((1, len(own)), dtype=np.int64), own)[0]) for own in owned]
+    return np.asarray(np.round(np.array(values), DECIMALS), dtype=np.float64)
+
+
+def _sets_by_contexts(
+    column: SetColumn, rows: NDArray[np.intp], names: Index, context: Index, n_bootstrap: int, seed: int
+) -> Array:
+    """Values of systems when contexts are drawn; NaN for a system that no drawn context has."""
+    owned = [names == i for i in range(int(names.max(initial=-1)) + 1)]
+    parts: list[Array] = [
+        np.stack([column.of_sets(drawn[:, context[own]], rows[own]) for own in owned], axis=1)
+        for drawn in bootstrap_counts(int(context.max(initial=-1)) + 1, n_bootstrap, seed)
+    ]
+    return np.asarray(np.round(np.concatenate(parts), DECIMALS))
+
+
+def _sets_within_systems(column: SetColumn, rows: NDArray[np.intp], names: Index, n_bootstrap: int, seed: int) -> Array:
+    """Values of systems when each system draws from its own samples."""
+    columns = []
+    for i in range(int(names.max(initial=-1)) + 1):
+        own = rows[names == i]
+        drawn = bootstrap_counts(len(own), n_bootstrap, seed + i)
+        columns.append(np.concatenate([column.of_sets(counts, own) for counts in drawn]))
+    return np.asarray(np.round(np.stack(columns, axis=1), DECIMALS))
 
 
 def _system_means(system: Index, columns: Array) -> Array:

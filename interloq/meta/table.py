@@ -11,6 +11,7 @@ from interloq.metrics.named import labels
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
 By = Literal["none", "system", "sample"]
+SystemScore = Literal["value", "mean"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class MetricRow:
     with_mean: Mapping[str, Estimate]  # coefficient → with the mean judgment
     with_annotators: Mapping[str, Spread]  # coefficient → over single annotators; empty where there are none
     unscored: int = 0
+    system_score: SystemScore | None = None  # by system: the metric's value of its samples, or the mean of their scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,8 +55,12 @@ class Bleu(Component):
         rows = bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.brevity)
         return score_rows(self._bleu(rows)) if self.level == "sentence" else rows
 
+    @property
+    def is_mean(self) -> bool:
+        return self.level == "sentence"
+
     def value(self, total: Array) -> Array:
-        return mean_value(total) if self.level == "sentence" else self._bleu(total)
+        return mean_value(total) if self.is_mean else self._bleu(total)
 
     def _bleu(self, rows: Array) -> Array:
         k = DEFAULT_K.get(self.smoothing, 0.0) if self.k is None else self.k

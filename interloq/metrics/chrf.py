@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class Chrf(Component):
     beta: int = 2
     lowercase: bool = False
     whitespace: bool = False  # count white space as characters
+    is_mean: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

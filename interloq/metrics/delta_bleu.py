@@ -55,8 +55,12 @@ class DeltaBleu(Component):
         rows = delta_bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.mode)
         return score_rows(self._bleu(rows)) if self.mode == "sentence" else rows
 
+    @property
+    def is_mean(self) -> bool:
+        return self.mode == "sentence"
+
     def value(self, total: Array) -> Array:
-        return mean_value(total) if self.mode == "sentence" else self._bleu(total)
+        return mean_value(total) if self.is_mean else self._bleu(total)
 
     def _bleu(self, rows: Array) -> Array:
         floored = np.concatenate([np.maximum(rows[..., : self.order], 0), rows[..., self.order :]], axis=-1)

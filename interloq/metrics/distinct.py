@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ class Distinct(Component):
     n: int = 2
     per: Literal["ngram", "token"] = "ngram"
     tokenizer: Tokenizer = component("tokenizer", "13a")
+    is_mean: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -69,8 +69,12 @@ class Meteor(Component):
         rows = np.array([self._best(sample) for sample in samples], dtype=np.float64).reshape(-1, 4)
         return score_rows(self._meteor(rows)) if self.level == "sentence" else rows
 
+    @property
+    def is_mean(self) -> bool:
+        return self.level == "sentence"
+
     def value(self, total: Array) -> Array:
-        return mean_value(total) if self.level == "sentence" else self._meteor(total)
+        return mean_value(total) if self.is_mean else self._meteor(total)
 
     def _best(self, sample: Sample) -> list[float]:
         response = self._words(sample.response)

@@ -24,7 +24,8 @@ class Metric(Protocol):
     """A frozen dataclass whose fields are its whole configuration.
 
     Higher is better, unless it says `direction: ClassVar[Direction] = "lower"`, or "neither": then no ranking is made
-    of it unless somebody says which is better.
+    of it unless somebody says which is better. One whose value of a set is not the mean of its sample scores has
+    `is_mean`, which says so.
     """
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -53,6 +54,11 @@ class SetMetric(Protocol):
 
     def value_of_set(self, samples: Sequence[Sample], counts: Iterable[NDArray[np.int64]]) -> Array:
         """The value of each resampled set; `counts[b, i]` of a block says how often sample i stands in set b."""
+
+
+def is_mean(metric: object) -> bool:
+    """Whether the value of a set is the mean of its sample scores."""
+    return bool(getattr(metric, "is_mean", True))
 
 
 def mean_value(total: Array) -> Array:

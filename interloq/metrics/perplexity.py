@@ -31,6 +31,7 @@ class Perplexity(Component):
     longest: int = 1024
     log: bool = False
     direction: ClassVar[Direction] = "lower"
+    is_mean: ClassVar[bool] = False  # over tokens, not over replies
 
     def built_with(self) -> str:
         return str(self._scorer().signature())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from interloq.metrics.metric import Array, FittedMetric, Metric
+from interloq.metrics.metric import Array, FittedMetric, Metric, is_mean
 from interloq.pipelines.stages import cached
 from interloq.rate.rater import BATCH, Rater
 from interloq.rate.summary import summary
@@ -70,6 +70,10 @@ class RatedReferences(Component):
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         return self._metric().stats(self.rated(samples))
+
+    @property
+    def is_mean(self) -> bool:
+        return is_mean(self._metric())
 
     def value(self, total: Array) -> Array:
         return self._metric().value(total)

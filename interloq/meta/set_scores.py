@@ -1,0 +1,98 @@
+"""Metrics whose value of a set is not the mean of its sample scores: corpus BLEU, NIST, chrF, distinct-n.
+
+Score files hold sample scores, from which such a value cannot be made. It is made again from the samples, after their
+scores were found to be the same ones; where that cannot be done, only the mean of sample scores is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.errors import InterloqError
+from interloq.metrics.metric import Array, FittedMetric, SetMetric, is_mean
+from interloq.records import Sample
+from interloq.registry import create
+from interloq.spec_text import split_label
+
+Counts = NDArray[np.int64]
+COSTLY = ("model", "index", "vectors")  # fields of metrics that take too long to be computed in passing
+TOLERANCE = 1e-6  # between a score and the same one again, in parts of it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetColumn:
+    """A metric's scores of samples, and its value of any set of them."""
+
+    scores: Array  # of each sample; NaN where it has none
+    value: Callable[
+        [Counts, NDArray[np.intp]], Array
+    ]  # of each set; counts[b, i]: how often samples[i] stands in set b
+    resamples: bool = True  # whether a set may repeat samples
+    sign: float = 1.0
+
+    def __neg__(self) -> SetColumn:
+        return replace(self, scores=-self.scores, sign=-self.sign)
+
+    def of_sets(self, counts: Counts, samples: NDArray[np.intp]) -> Array:
+        """The value of each set; NaN where a set is empty."""
+        found = np.full(len(counts), np.nan)
+        some = counts.sum(axis=1) > 0
+        found[some] = self.sign * self.value(counts[some], samples)
+        return found
+
+
+Column = Array | SetColumn
+
+
+def scores_of(column: Column) -> Array:
+    return column.scores if isinstance(column, SetColumn) else column
+
+
+def set_columns(columns: Mapping[str, Array], samples: Sequence[Sample]) -> tuple[dict[str, SetColumn], dict[str, str]]:
+    """The metrics that have a value of their own for a set; and of which only means are left, and why.
+
+    `samples` are in the order of the columns.
+    """
+    found: dict[str, SetColumn] = {}
+    means: dict[str, str] = {}
+    for name, scores in columns.items():
+        try:
+            metric: Any = create(split_label(name)[1], kind="metric")
+        except InterloqError:
+            means[name] = "the metric is not known here"
+            continue
+        if is_mean(metric):
+            continue
+        if any(hasattr(metric, field) for field in COSTLY):
+            means[name] = "computing it again takes the metric's model"
+            continue
+        column = _column(metric, scores, samples)
+        if column is None:
+            means[name] = "the samples given are not those that were scored: their scores differ"
+        else:
+            found[name] = column
+    return found, means
+
+
+def _column(metric: Any, scores: Array, samples: Sequence[Sample]) -> SetColumn | None:
+    """None where the samples do not have these scores."""
+    if isinstance(metric, FittedMetric):
+        metric = metric.fit(samples)
+    usable = np.array([metric.unscorable(sample) is None for sample in samples], dtype=bool)
+    stats = metric.stats([sample for sample, good in zip(samples, usable, strict=True) if good])
+    rows = np.full((len(samples), stats.shape[1]), np.nan)
+    rows[usable] = stats
+    scored = ~np.isnan(scores)
+    again = np.full(len(samples), np.nan)
+    again[usable] = metric.value(stats)
+    if not np.allclose(again[scored], scores[scored], rtol=TOLERANCE, atol=TOLERANCE):
+        return None
+    if isinstance(metric, SetMetric):
+        of_set = metric.value_of_set
+        return SetColumn(scores, lambda counts, some: of_set([samples[i] for i in some], [counts]), resamples=False)
+    return SetColumn(scores, lambda counts, some: metric.value(counts @ rows[some]))
