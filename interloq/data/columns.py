@@ -55,7 +55,7 @@ def from_columns(
 
 def as_samples(rows: Any) -> Iterable[Sample]:
     """Samples from samples, from dicts with the fields of a JSONL record, or from the rows of a data frame."""
-    if isinstance(rows, str | bytes | Mapping):
+    if isinstance(rows, str | bytes | Mapping) or not (isinstance(rows, Iterable) or _is_frame(rows)):
         cure = "read a file with load(path); pass a list of samples or dicts, or a data frame"
         raise InputError(f"samples must be a list, got {type(rows).__name__} {rows!r:.60}", cure=cure)
     if _is_frame(rows):

@@ -151,6 +151,8 @@ def _get(
     if given is None:
         if not required:
             return default
+        if name in value:
+            raise InputError(f"{full} is missing: it is null", cure=f'write "{name}": "" where it is empty')
         raise InputError(f"{full} is missing{_has(value)}", cure=f'add "{name}"{_mapping(name, value, of)}')
     if not isinstance(given, kind):
         wanted = "text" if kind is str else "an object"

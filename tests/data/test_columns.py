@@ -13,6 +13,7 @@ from interloq import InputError, Rating, Reference, Sample, Turn, evaluate, eval
 from interloq.errors import ReadWarning
 
 REPLIES = ["the cat sat down", "green tea for me", "see you on monday"]
+NUMBER: Any = 3
 TEXT: Any = "samples.jsonl"
 TEXTS: Any = ["reply"]
 GAP: Any = ["a", float("nan")]
@@ -124,6 +125,8 @@ def test_other_names_are_accepted_and_said() -> None:
         (lambda: from_columns([{"response": "a", "ratings": [10**400]}]), "must be finite"),
         (lambda: from_columns(pd.DataFrame({"reference": ["b"]})), "the data frame: no column 'response'"),
         (lambda: evaluate("bleu", TEXT), r"read a file with load\(path\)"),
+        (lambda: evaluate("bleu", NUMBER), "samples must be a list, got int 3"),
+        (lambda: from_columns(pd.DataFrame({"response": ["a", None]})), "row 2: response is missing: it is null"),
         (lambda: evaluate("bleu", TEXTS), "row 1 must be a sample or a dict, got str 'reply'"),
     ],
 )
