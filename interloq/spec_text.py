@@ -41,14 +41,19 @@ def read_spec(text: str) -> Written:
         raise SpecError(f"cannot read spec {_shown(text)}: it is nested too deeply") from None
 
 
+def straight(text: str) -> str:
+    """The text with straight quotes for curly ones."""
+    return text.translate(_CURLY)
+
+
 def split_specs(text: str) -> list[str]:
     """`bleu,chrf` as two specs: split at commas outside brackets and quotes."""
     parts, start, depth, quote = [], 0, 0, ""
     for i, mark in enumerate(text):
         if quote:
-            quote = "" if mark.translate(_CURLY) == quote and text[i - 1] != "\\" else quote
+            quote = "" if straight(mark) == quote and text[i - 1] != "\\" else quote
         elif mark in _QUOTES:
-            quote = mark.translate(_CURLY)
+            quote = straight(mark)
         elif mark in _OPEN:
             depth += 1
         elif mark in _CLOSE:
@@ -68,7 +73,7 @@ def split_label(text: str) -> tuple[str, str]:
 def _call(text: str, whole: str) -> ast.Call:
     """The text as a call; straightened only where it cannot be read otherwise, for a text may hold ’ itself."""
     failure: Exception | None = None
-    for tried in dict.fromkeys((text, text.translate(_CURLY))):
+    for tried in dict.fromkeys((text, straight(text))):
         try:
             call = ast.parse("f" + tried, mode="eval").body
         except (SyntaxError, ValueError) as error:

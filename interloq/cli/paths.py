@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.errors import InputError
+from interloq.spec_text import straight
 
 _QUOTED = re.compile(r"""(["'])(.*?)\1""", re.DOTALL)
 
@@ -54,7 +55,7 @@ def _texts(values: dict[str, Any]) -> Iterator[str]:
 
 
 def _quoted(text: str) -> Iterator[InputPath]:
-    for _, inner in _QUOTED.findall(text):
+    for _, inner in _QUOTED.findall(straight(text)):
         yield InputPath(inner)
         yield from _quoted(inner)
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "extend": "extend in.jsonl --index index -o {out}",
     "rate": "rate in.jsonl --rater human(ratings='r.jsonl') -o {out}",
     "rate, ratings in the spec": "rate other.jsonl --rater human(ratings='in.jsonl') -o {out}",
+    "rate, in curly quotes": "rate other.jsonl --rater human(ratings=‘in.jsonl’) -o {out}",
     "report, scores": "report in.jsonl --samples other.jsonl -o {out}",
     "report, samples": "report other.jsonl --samples in.jsonl -o {out}",
     "report, dialogues": "report other.jsonl --samples other.jsonl --dialogues in.jsonl -o {out}",
