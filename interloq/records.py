@@ -172,11 +172,24 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """Something about the data that whoever reads a score must know."""
+
+    name: str  # of the check
+    text: str
+    count: int  # replies it concerns
+    of: int  # replies there are
+    by_system: tuple[tuple[str, int], ...] = ()  # those it concerns
+    metric: str = ""  # the one it concerns; none: all
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """A metric's verdict on a set of samples.
 
     `n` counts the scored samples and `unscored` the others; `reasons` says why, by sample.
     `ci` is the 95 % bootstrap interval, None when no resamples were asked for.
+    `notes` say where the data make the value mean something else than it seems to.
     """
 
     metric: str
@@ -187,6 +200,7 @@ class Result:
     signature: str
     by_sample: Mapping[Key, float]  # (id, system) → score, NaN where there is none
     reasons: Mapping[Key, str] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
 
     def scores(self, metric: str = "") -> Iterator[Score]:
         """One record per sample, under the metric's spec or another name."""

@@ -278,6 +278,8 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         index.add([Pair(f"p{i}", f"how was it {i % 3} ?", f"it was a good day {i}") for i in range(30)], source="made")
         places = [(s.id, place) for s in plain_samples() for place in range(len(s.references), len(s.references) + 9)]
         rated = [Rating(1 + place % 5, item=f"{id}/{place}") for id, place in places]  # not the gold replies
+        others = ("odd", "one", *map(str, range(20)), *FOREIGN, *(f"{script}, other" for script in FOREIGN))
+        rated += [Rating(5, item=f"{id}/0") for id in others]  # weight 1, as a gold reply has without a rating
         write("ratings.jsonl", rated, kind="ratings")
         yield
 

@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from interloq.data.jsonl import SHOWN, Rejected, to_json
+from interloq.records import Note
 
 MISSING = "n/a"
 PIPED = 10_000  # columns of a table that no terminal shows
@@ -93,6 +94,12 @@ def _numbered(rows: Sequence[Sequence[str]], limit: int) -> tuple[list[list[str]
             )
         short.append([first, *rest])
     return short, [f"[{number}] {name}" for name, number in numbers.items()]
+
+
+def say_notes(notes: Sequence[Note]) -> None:
+    """What makes scores mean something else than they seem to; what is said of several metrics is said once."""
+    for text in dict.fromkeys(note.text for note in notes):
+        say(f"note: {text}")
 
 
 def say_signatures(*signatures: str) -> None:

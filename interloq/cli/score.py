@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from interloq.cli.mapping import add_map
@@ -17,6 +17,7 @@ from interloq.cli.output import (
     print_json,
     print_table,
     say,
+    say_notes,
     say_signatures,
     tell,
 )
@@ -93,12 +94,16 @@ def run(args: argparse.Namespace) -> int:
     ]
     facts = [summary(system, result) for by_system in results for system, result in by_system.items()]
     left_out(any(not by_system[""].n for by_system in results))
+    found = list(dict.fromkeys(note for by_system in results for note in by_system[""].notes))
+    kept = {"results": facts, "notes": [asdict(note) for note in found]}
     if args.output:
-        write(args.output, _scores(results), kind="scores", results=facts, **origin)
+        write(args.output, _scores(results), kind="scores", **kept, **origin)
     if args.json:
-        print_json({"results": facts})
+        print_json(kept)
     elif args.output != "-":
         _print(results)
+        say_notes(found)
+        say_signatures(*(by_system[""].signature for by_system in results))
     return 0
 
 
@@ -161,7 +166,6 @@ def _print(results: Sequence[dict[str, Result]]) -> None:
             reasons[key] = reasons.get(key, 0) + 1
     for reason, count in sorted(reasons.items()):
         say(f"unscored: {reason} ({count} samples)")
-    say_signatures(*(by_system[""].signature for by_system in results))
 
 
 def _row(result: Result, system: str) -> list[str]:

@@ -5,8 +5,11 @@ P = Σ_a s_a · max_b cos(a, b) over tokens a of the reply and b of a reference,
 As the public `bert_score`: vectors of one layer; [CLS] and [SEP] are matched but weigh nothing; `idf` weighs tokens by
 log((N + 1) / (df + 1)) over the N references of the sample set; of several references the best P, R and F count, each
 by itself; `rescale` maps x to (x − b) / (1 − b), b being what unrelated texts reach. A reply or reference without
-tokens has P = R = F = 0 before rescaling. Unlike it: padding is never matched. There it counts as a similarity of 0, so
-a token whose best match is negative gets 0 instead, depending on what else is in the batch.
+tokens has P = R = F = 0 before rescaling.
+
+Unlike it: where `idf` leaves a reply, or all its references, no token of weight above 0 (as a single reference does),
+the sample is unscored, not 0. And padding is never matched. There it counts as a similarity of 0, so a token whose best
+match is negative gets 0 instead, depending on what else is in the batch.
 
 `weights` (vBERTScore, Tsuta et al., 2023): `outside` multiplies a reference's value by its weight, after rescaling and
 before the best is taken; `inside` is the formula as printed, with w inside the maximum: w · max for w ≥ 0, w · min for
@@ -35,6 +38,7 @@ Weights = Literal["ignore", "outside", "inside"]
 Precision = Literal["auto", "float32", "bfloat16"]
 SAMPLES = 4096  # whose texts are looked at together: bounds memory
 LONGEST = 512  # tokens of a text that count, as most models allow
+NO_IDF = "idf leaves nothing to compare: every token stands in every reference"
 COLUMNS: dict[Part, int] = {"p": 0, "r": 1, "f": 2}
 
 
@@ -48,6 +52,10 @@ class BertScore(Component):
     weights: Weights = "ignore"
     precision: Precision = "auto"
     _idf: Any = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def reads_weights(self) -> bool:
+        return self.weights != "ignore"
 
     def fit(self, samples: Sequence[Sample]) -> Self:
         """A copy that knows how rare each token is among these samples' references; itself without `idf`."""
@@ -72,9 +80,13 @@ class BertScore(Component):
     def unscorable(self, sample: Sample) -> str | None:
         if reason := needs_references(sample):
             return reason
-        if self.weights == "ignore" or max(reference.weight for reference in sample.references) > 0:
-            return None
-        return NO_POSITIVE_WEIGHT
+        if self.weights != "ignore" and max(reference.weight for reference in sample.references) <= 0:
+            return NO_POSITIVE_WEIGHT
+        if self._idf is not None:
+            texts = [text.strip() for text in (sample.response, *(r.text for r in sample.references))]
+            reply, *references = self._idf.weightless(texts, self._encoder())
+            return NO_IDF if reply or all(references) else None
+        return None
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         column = COLUMNS[self.part]

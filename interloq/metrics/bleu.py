@@ -47,6 +47,10 @@ class Bleu(Component):
         if self.k is not None and (self.smoothing not in DEFAULT_K or self.k <= 0):
             raise SpecError(f"bleu: k is a positive number and goes with {', '.join(DEFAULT_K)}, got {self.k}")
 
+    def tokens_needed(self) -> int:
+        """With fewer an order has no n-grams, and the score is 0 unless smoothing makes some up."""
+        return 0 if self.effective_order else tokens_needed(self.order, self.smoothing)
+
     def unscorable(self, sample: Sample) -> str | None:
         return needs_references(sample)
 
@@ -65,6 +69,10 @@ class Bleu(Component):
     def _bleu(self, rows: Array) -> Array:
         k = DEFAULT_K.get(self.smoothing, 0.0) if self.k is None else self.k
         return bleu_value(rows, self.order, self.smoothing, k, effective_order=self.effective_order)
+
+
+def tokens_needed(order: int, smoothing: Smoothing) -> int:
+    return order if smoothing in ("none", "floor", "exp") else 0
 
 
 def check_order(order: int) -> None:

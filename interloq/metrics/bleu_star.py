@@ -13,7 +13,7 @@ import numpy as np
 
 from interloq.data.tokenize import Tokenizer
 from interloq.metrics import ngrams
-from interloq.metrics.bleu import DEFAULT_K, Smoothing, bleu_value, check_order
+from interloq.metrics.bleu import DEFAULT_K, Smoothing, bleu_value, check_order, tokens_needed
 from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
 from interloq.records import Sample
 from interloq.registry import Component, component
@@ -28,6 +28,9 @@ class BleuStar(Component):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_order(self.order)
+
+    def tokens_needed(self) -> int:
+        return tokens_needed(self.order, self.smoothing)
 
     def unscorable(self, sample: Sample) -> str | None:
         return needs_references(sample)

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interloq.data.tokenize import Tokenizer
 from interloq.metrics import ngrams
-from interloq.metrics.bleu import Smoothing, bleu_value, check_order
+from interloq.metrics.bleu import Smoothing, bleu_value, check_order, tokens_needed
 from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
 from interloq.records import Sample
 from interloq.registry import Component, component
@@ -40,10 +40,14 @@ class DeltaBleu(Component):
     order: int = 2
     mode: Mode = "sentence"
     tokenizer: Tokenizer = component("tokenizer", "13a")
+    reads_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_order(self.order)
+
+    def tokens_needed(self) -> int:
+        return tokens_needed(self.order, SMOOTHING[self.mode])
 
     def unscorable(self, sample: Sample) -> str | None:
         if reason := needs_references(sample):

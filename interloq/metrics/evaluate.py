@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from interloq.data.columns import Rows, as_samples
 from interloq.errors import InputError
+from interloq.metrics.checks import Checks
 from interloq.metrics.layout import LayoutCheck
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric
 from interloq.records import NO_SYSTEM, BySample, Key, Result, Sample, shown_key
@@ -95,7 +96,7 @@ class _Scoring:
         self.metrics, self.kept = metrics, samples if isinstance(samples, list) else None
         self.ids: list[str] = []
         self.system_of: list[str] = []
-        self.fingerprint, layout = SampleFingerprint(), LayoutCheck()
+        self.fingerprint, layout, checks = SampleFingerprint(), LayoutCheck(), Checks(metrics)
         self.reasons: list[dict[Key, str]] = [{} for _ in metrics]
         rows: list[list[Array]] = [[] for _ in metrics]
         for chunk in _chunks(samples):
@@ -103,11 +104,13 @@ class _Scoring:
             self.system_of += [sys.intern(sample.system) for sample in chunk]
             self.fingerprint.add(chunk)
             layout.add(chunk)
+            checks.add(chunk)
             for metric, parts, reasons in zip(metrics, rows, self.reasons, strict=True):
                 parts.append(_scored(metric, chunk, reasons))
             if progress:
                 progress(len(chunk))
         layout.finish()
+        self.notes = [(*checks.of_data(), *checks.of_metric(i)) for i in range(len(metrics))]
         self._sort([np.concatenate(parts or [m.stats([])]) for m, parts in zip(metrics, rows, strict=True)])
 
     def _sort(self, rows: list[Array]) -> None:
@@ -151,6 +154,7 @@ class _Scoring:
             signature=self._signature(metric, n_bootstrap, seed),
             by_sample=BySample(ids, systems, values),
             reasons=reasons,
+            notes=tuple(note for note in self.notes[i] if not system or dict(note.by_system).keys() & set(systems)),
         )
 
     def _mask(self, system: str) -> NDArray[np.bool_]:

@@ -25,7 +25,8 @@ class Metric(Protocol):
 
     Higher is better, unless it says `direction: ClassVar[Direction] = "lower"`, or "neither": then no ranking is made
     of it unless somebody says which is better. One whose value of a set is not the mean of its sample scores has
-    `is_mean`, which says so.
+    `is_mean`, which says so. For checks on the data (checks.py) one that reads the weights of references has a true
+    `reads_weights`, and one that scores replies of few tokens 0 whatever they say has `tokens_needed() -> int`.
     """
 
     def unscorable(self, sample: Sample) -> str | None:

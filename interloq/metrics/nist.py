@@ -8,6 +8,7 @@ penalty = exp( log 0.5 · (log min(1, η/ρ) / log 1.5)² ): 1 for replies as lo
 With several references this is NIST's own program, mteval-v13a: counts are clipped at the largest count in any
 reference and ρ is the mean reference length. NLTK instead takes, for each order, the one reference with the best score;
 with a single reference both give the same number. The program lower-cases, as `tokenizer='13a(lowercase=True)'` does.
+Where the references hold a single word no n-gram has information, and nothing is scored.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -29,6 +31,8 @@ from interloq.metrics.metric import Array, needs_references
 from interloq.records import Sample
 from interloq.registry import Component, component
 from interloq.signature import fingerprint
+
+NO_INFORMATION = "no n-gram of the references tells anything: they hold a single word, if any"
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class Nist(Component):
         return self._information.source if self._information else ""
 
     def unscorable(self, sample: Sample) -> str | None:
-        return needs_references(sample)
+        is_empty = self._information is not None and self._information.is_empty
+        return needs_references(sample) or (NO_INFORMATION if is_empty else None)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         """[information of matches of order 1…N, n-grams of order 1…N, reply length, mean reference length]."""
@@ -95,6 +100,11 @@ class Information:
     numbers: dict[str, int]
     keys: list[NDArray[np.int64]]
     weights: list[Array]
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether no n-gram tells anything, as where the references hold a single word."""
+        return not any(weights.any() for weights in self.weights)
 
     @classmethod
     def of(cls, samples: Sequence[Sample], tokenizer: Tokenizer, order: int) -> Information:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,21 @@ class Idf:
             times = np.array([often[text] for text in texts])
             np.add.at(counts, held % encoder.vocabulary, times[held // encoder.vocabulary])
         return cls(fingerprint(*sorted(often.elements())), often.total(), counts)
+
+    @cached_property
+    def everywhere(self) -> NDArray[np.bool_]:
+        """Tokens that every reference holds: they weigh nothing."""
+        return np.asarray((self.counts == self.references) & (self.counts > 0))
+
+    def weightless(self, texts: Sequence[str], encoder: Any) -> list[bool]:
+        """Texts with tokens of which none weighs anything: compared by idf they are like nothing, even themselves."""
+        own = np.ones(encoder.vocabulary, dtype=bool)
+        own[encoder.special] = False
+        if not (self.everywhere & own).any():
+            return [False] * len(texts)
+        numbered = encoder.numbered(texts)
+        tokens = (numbered.tokens[a:b] for a, b in pairwise(numbered.ends))
+        return [bool(own[t].any() and self.everywhere[t[own[t]]].all()) for t in tokens]
 
     def weights(self) -> Floats:
         return np.asarray(np.log((self.references + 1) / (self.counts + 1)))

@@ -24,6 +24,7 @@ from itertools import pairwise
 
 from interloq.records import Pair, Reference, Sample
 
+FIRST = 12  # characters that tell most texts apart
 ADDED = ("parrot", "retrieved:")  # sources of references that were not there at first
 _CONTROL = ("Cc", "Cf")  # line ends and tabs; marks that join emoji or turn the direction of writing
 _ASCII = str.maketrans("", "", string.punctuation + "".join(map(chr, [*range(33), 127])))
@@ -112,6 +113,24 @@ def originals(sample: Sample) -> tuple[Reference, ...]:
 
 def is_original(reference: Reference) -> bool:
     return not reference.source.startswith(ADDED)
+
+
+def reads_like(first: str, second: str) -> bool:
+    """Whether two texts read alike; the empty text is like nothing. Most are told apart by their first letters."""
+    one, other = first[:1], second[:1]
+    if one != other and one.isalnum() and other.isalnum() and one.lower() != other.lower():
+        if first.isascii() and second.isascii():
+            return False
+    elif first.isascii() and second.isascii():
+        one, other = (text[:FIRST].lower().translate(_ASCII) for text in (first, second))
+        if one[: len(other)] != other[: len(one)]:
+            return False
+    return normalised(first) == normalised(second) != ""
+
+
+def is_own(sample: Sample, reference: Reference) -> bool:
+    """Whether a reference is a copy of the very reply that is judged."""
+    return reads_like(sample.response, reference.text)
 
 
 def ids(sample: Sample) -> Iterator[str]:

@@ -17,7 +17,7 @@ from made_encoder import NAME, small_bert
 from interloq import InputError, Reference, Sample, evaluate, load
 from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.metrics import bertscore as module
-from interloq.metrics.bertscore import BertScore
+from interloq.metrics.bertscore import NO_IDF, BertScore
 from interloq.metrics.metric import NO_REFERENCES
 from interloq.models import matching
 from interloq.models.baseline import load_baseline, make_baseline, save_baseline
@@ -230,7 +230,11 @@ def test_empty_texts_score_0(model: str) -> None:
 
 def test_tokens_that_every_reference_holds_have_no_idf(model: str) -> None:
     some = [Sample("1", (), "yes", ["yes", "yes no"]), Sample("2", (), "no", ["yes maybe"])]
-    assert scores(BertScore(model, idf=True, part="p"), some)[0] == 0.0
+    result = evaluate(BertScore(model, idf=True, part="p"), some)
+    assert (result.n, dict(result.reasons)) == (1, {("1", ""): NO_IDF})
+    alone = evaluate(BertScore(model, idf=True), [Sample("1", (), "it was good", ["it was good"])])
+    assert np.isnan(alone.value)  # compared with itself, and 0 in the public package
+    assert alone.reasons == {("1", ""): NO_IDF}
     with pytest.raises(InputError, match="no idf weights yet"):
         BertScore(model, idf=True).stats(some)
 

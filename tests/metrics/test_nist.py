@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nltk.translate.nist_score import corpus_nist
 
 from interloq import InputError, Sample, create, evaluate, spec
-from interloq.metrics.nist import Nist, penalty
+from interloq.metrics.nist import NO_INFORMATION, Nist, penalty
 
 WHITESPACE = create("whitespace", kind="tokenizer")
 TOKENS = st.lists(st.sampled_from("abcd"), max_size=9)
@@ -112,10 +112,16 @@ def test_fitting_keeps_the_spec_and_signs_the_references() -> None:
 def test_weights_come_from_the_whole_set_not_from_one_sample() -> None:
     pairs: Pairs = [(["a"], [["a"]]), (["b"], [["b", "a", "c"]])]
     alone, together = evaluate("nist(order=1)", samples_of(pairs[:1])), evaluate("nist(order=1)", samples_of(pairs))
-    assert alone.value == 0.0  # a certain word carries no information
+    assert alone.n == 0  # a certain word carries no information
     assert by_id(together.by_sample)["0"] == pytest.approx(math.log2(4 / 2))
 
 
 def test_unfitted_is_refused() -> None:
     with pytest.raises(InputError, match="fit"):
         Nist().stats(samples_of([(["a"], [["a"]])]))
+
+
+def test_references_of_a_single_word_have_no_information() -> None:
+    result = evaluate("nist", [Sample("1", (), "yes", ["yes"]), Sample("2", (), "no", ["yes"])])
+    assert result.n == 0
+    assert set(result.reasons.values()) == {NO_INFORMATION}

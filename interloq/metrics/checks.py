@@ -1,0 +1,221 @@
+"""Checks on samples as they stream by: what makes a score mean something else than it seems to.
+
+Each check counts the replies it concerns, by system, and ends in a note. It reads no sample twice and keeps none, so
+scoring a million samples costs a few seconds more.
+
+- `own references`: the reply stands among its own references. Such a reply is compared with itself.
+- `parrot`: the reply repeats the last utterance of its context.
+- `weights`: references of weight 0 or below, which a metric that reads no weights counts in full.
+- `language`: text written without spaces, which the tokenizer leaves in one piece.
+- `case`: references in both cases against lower-case replies, or the reverse, where the metric tells them apart.
+- `length`: replies of fewer tokens than the metric needs: 0 whatever they say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from interloq.data.tokenize import Tokenizer
+from interloq.metrics.traits import Traits, traits
+from interloq.records import NO_SYSTEM, Note, Sample
+from interloq.registry import full_spec, spec
+from interloq.retrieve.leaks import is_own, reads_like
+
+_KANA = "\u3040-\u30ff"
+_UNSPACED = re.compile(f"[{_KANA}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_JAPANESE = re.compile(f"[{_KANA}]")
+EXAMPLES = 32  # texts without spaces that a tokenizer is tried on
+LONGEST = 4  # characters of a token, on average: words of such languages have one or two
+LOWER, MIXED, CASED = 0.9, 0.7, 0.5  # shares of texts without capital letters, in lower-case and in cased data
+SHOWN = 5  # systems named in a note
+
+
+@dataclass(slots=True)
+class Facts:
+    """Counts by system over the samples seen."""
+
+    samples: Counter[str] = field(default_factory=Counter)
+    own: Counter[str] = field(default_factory=Counter)
+    parrots: Counter[str] = field(default_factory=Counter)
+    distrusted: Counter[str] = field(default_factory=Counter)  # samples with a reference of weight 0 or below
+    distrusted_references: int = 0
+    lower_replies: Counter[str] = field(default_factory=Counter)
+    lower_references: Counter[str] = field(default_factory=Counter)  # by the first reference
+    referenced: Counter[str] = field(default_factory=Counter)
+    unspaced: Counter[str] = field(default_factory=Counter)
+    unspaced_texts: list[str] = field(default_factory=list)
+
+    def add(self, system: str, samples: Sequence[Sample]) -> None:
+        """Samples of one system."""
+        responses = [sample.response for sample in samples]
+        self.samples[system] += len(samples)
+        self.lower_replies[system] += sum(map(str.islower, responses))
+        unspaced = [text for text in responses if not text.isascii() and _is_unspaced(text)]
+        self.unspaced[system] += len(unspaced)
+        self.unspaced_texts += unspaced[: EXAMPLES - len(self.unspaced_texts)]
+        self.parrots[system] += sum(1 for s in samples if s.context and reads_like(s.response, s.context[-1].text))
+        referenced = [sample for sample in samples if sample.references]
+        self.referenced[system] += len(referenced)
+        self.lower_references[system] += sum(1 for sample in referenced if sample.references[0].text.islower())
+        self._add_references(system, referenced)
+
+    def cases(self, system: str) -> tuple[str, str]:
+        """How the replies of a system and their references are written: lower-case, cased, or neither for sure."""
+        replies = _case_of(self.lower_replies[system], self.samples[system])
+        return replies, _case_of(self.lower_references[system], self.referenced[system])
+
+    def _add_references(self, system: str, samples: Sequence[Sample]) -> None:
+        for sample in samples:
+            own = distrusted = 0
+            for reference in sample.references:
+                own += is_own(sample, reference)
+                distrusted += reference.weight <= 0
+            if own:
+                self.own[system] += 1
+            if distrusted:
+                self.distrusted[system] += 1
+                self.distrusted_references += distrusted
+
+
+class Checks:
+    """Add samples, then ask for notes: those on the data, and those on each metric."""
+
+    def __init__(self, metrics: Sequence[Any] = ()) -> None:
+        self.facts = Facts()
+        self._specs, self._traits = [spec(metric) for metric in metrics], [traits(metric) for metric in metrics]
+        self._short: dict[tuple[str, int], Counter[str]] = {}
+        self._tokenizers: dict[str, Tokenizer] = {}
+        for part in (part for parts in self._traits for part in parts):
+            if part.tokenizer and part.tokens_needed > 1:
+                self._short[_length_key(part)] = Counter()
+                self._tokenizers[full_spec(part.tokenizer)] = part.tokenizer
+
+    def add(self, samples: Iterable[Sample]) -> None:
+        groups: dict[str, list[Sample]] = {}
+        for sample in samples:
+            groups.setdefault(sample.system, []).append(sample)
+        for system, group in groups.items():
+            self.facts.add(system, group)
+            for (name, needed), counts in self._short.items():
+                counts[system] += self._shorter(group, needed, self._tokenizers[name])
+
+    @staticmethod
+    def _shorter(samples: Sequence[Sample], needed: int, tokenizer: Tokenizer) -> int:
+        # a word is a token at least, so only replies of few words have to be tokenised
+        few = [s.response for s in samples if len(s.response.split(None, needed)) < needed]
+        return sum(len(tokenizer.tokens(text)) < needed for text in few)
+
+    def notes(self) -> tuple[Note, ...]:
+        """On the data first, then metric by metric."""
+        about = (note for i in range(len(self._specs)) for note in self.of_metric(i))
+        return (*self.of_data(), *about)
+
+    def of_data(self) -> tuple[Note, ...]:
+        return tuple(self._of_data())
+
+    def of_metric(self, i: int) -> tuple[Note, ...]:
+        found = (note for part in self._traits[i] for note in self._of_part(part, self._specs[i]))
+        return tuple(dict.fromkeys(found))
+
+    def _of_data(self) -> Iterator[Note]:
+        reads = not self._traits or any(part.reads_references for parts in self._traits for part in parts)
+        if reads and (note := own_note(self.facts)):
+            yield note
+        if self.facts.parrots.total():
+            yield self._note("parrot", self.facts.parrots, "repeat the last utterance of their context")
+
+    def _of_part(self, part: Traits, metric: str) -> Iterator[Note]:
+        facts = self.facts
+        if part.reads_references and not part.reads_weights and facts.distrusted.total():
+            yield Note(
+                "weights",
+                f"{part.name} does not read weights: {facts.distrusted_references:,} references of weight 0 or below, "
+                f"in {_share(facts.distrusted, facts.samples)} samples{_systems(facts.distrusted)}, count in full; "
+                "use delta_bleu, or remove them",
+                facts.distrusted.total(),
+                facts.samples.total(),
+                _pairs(facts.distrusted),
+                metric,
+            )
+        if part.tokenizer and (advice := self._tokenizer_advice(part.tokenizer)):
+            said = f"are written without spaces, and {part.name}'s tokenizer leaves them in one piece: {advice}"
+            yield self._note("language", facts.unspaced, said, metric)
+        yield from self._case(part, metric)
+        yield from self._length(part, metric)
+
+    def _case(self, part: Traits, metric: str) -> Iterator[Note]:
+        if not (part.case_sensitive and part.reads_references):
+            return
+        facts = self.facts
+        for replies, references in (("lower-case", "cased"), ("cased", "lower-case")):
+            counts = Counter({s: facts.samples[s] for s in facts.samples if facts.cases(s) == (replies, references)})
+            if counts:
+                said = f"are {replies}, their references {references}, and {part.name} tells these apart"
+                yield self._note("case", counts, f"{said}: set lowercase=True", metric)
+
+    def _length(self, part: Traits, metric: str) -> Iterator[Note]:
+        counts = self._short.get(_length_key(part)) if part.tokenizer else None
+        if counts and counts.total():
+            said = f"have fewer than {part.tokens_needed} tokens, so {part.name} scores each 0 whatever it says"
+            yield self._note("length", counts, f"{said}: choose a lower order", metric)
+
+    def _tokenizer_advice(self, tokenizer: Tokenizer) -> str:
+        texts = self.facts.unspaced_texts
+        tokens = sum(len(tokenizer.tokens(text)) for text in texts)
+        if not texts or sum(map(len, texts)) <= LONGEST * max(tokens, 1):
+            return ""
+        japanese = any(map(_JAPANESE.search, texts))
+        return "use tokenizer='char' or 'ja-mecab'" if japanese else "use tokenizer='zh', or 'char' outside Chinese"
+
+    def _note(self, name: str, counts: Counter[str], said: str, metric: str = "") -> Note:
+        return _note(name, counts, self.facts.samples, said, metric)
+
+
+def own_note(facts: Facts) -> Note | None:
+    """How many replies are compared with themselves."""
+    if not facts.own.total():
+        return None
+    said = "stand among their own references, so they are compared with themselves (see --drop-own-replies)"
+    return _note("own references", facts.own, facts.samples, said)
+
+
+def _note(name: str, counts: Counter[str], samples: Counter[str], said: str, metric: str = "") -> Note:
+    text = f"{_share(counts, samples)} replies{_systems(counts)} {said}"
+    return Note(name, text, counts.total(), samples.total(), _pairs(counts), metric)
+
+
+def _share(counts: Counter[str], samples: Counter[str]) -> str:
+    n, total = counts.total(), samples.total()
+    return f"all {n:,}" if n == total > 1 else f"{n:,} of {total:,}"
+
+
+def _pairs(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted((system, n) for system, n in counts.items() if n))
+
+
+def _systems(counts: Mapping[str, int]) -> str:
+    """` (human 45, bot 3)`, the most concerned first; nothing where no system is named."""
+    found = sorted(_pairs(counts), key=lambda pair: (-pair[1], pair[0]))
+    if all(not system for system, _ in found):
+        return ""
+    named = [f"{system or NO_SYSTEM} {n:,}" for system, n in found[:SHOWN]]
+    return f" ({', '.join([*named, '…'] if len(found) > SHOWN else named)})"
+
+
+def _case_of(lower: int, texts: int) -> str:
+    share = lower / texts if texts else MIXED
+    return "lower-case" if share >= LOWER else "cased" if share <= CASED else ""
+
+
+def _is_unspaced(text: str) -> bool:
+    """Mostly in a script without spaces; text with spaces between its words is segmented already."""
+    letters = len(_UNSPACED.findall(text))
+    return letters > LONGEST * len(text.split()) and 2 * letters > len(text)
+
+
+def _length_key(part: Traits) -> tuple[str, int]:
+    return full_spec(part.tokenizer), part.tokens_needed

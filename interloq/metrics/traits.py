@@ -1,0 +1,53 @@
+"""What a metric does with its input, as far as checks on the data need to know; nothing is loaded to find out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from interloq.data.tokenize import Tokenizer
+from interloq.metrics.metric import NO_REFERENCES
+from interloq.records import Sample
+from interloq.registry import name_of
+
+_BARE = Sample("bare", ["a context"], "a reply")
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """Of one metric, or of one part of a metric that is made of others."""
+
+    name: str
+    tokenizer: Tokenizer | None
+    reads_references: bool
+    reads_weights: bool
+    case_sensitive: bool
+    tokens_needed: int  # a reply with fewer is scored 0 whatever it says
+
+
+def traits(metric: Any) -> tuple[Traits, ...]:
+    return tuple(_traits(part) for part in _parts(metric))
+
+
+def _parts(metric: Any) -> Iterator[Any]:
+    """The metrics that a metric is made of; itself where it is made of none."""
+    inner = [getattr(metric, item.name) for item in fields(metric) if item.metadata.get("kind") == "metric"]
+    inner += [metric.metric()] if hasattr(metric, "metric") else []
+    if not inner:
+        yield metric
+    for each in inner:
+        yield from _parts(each)
+
+
+def _traits(metric: Any) -> Traits:
+    tokenizer = getattr(metric, "tokenizer", None)
+    lowercase = getattr(metric, "lowercase", getattr(tokenizer, "lowercase", None))
+    return Traits(
+        name=name_of(metric),
+        tokenizer=tokenizer,
+        reads_references=metric.unscorable(_BARE) == NO_REFERENCES,
+        reads_weights=bool(getattr(metric, "reads_weights", False)),
+        case_sensitive=lowercase is False or (lowercase is None and tokenizer is not None),
+        tokens_needed=metric.tokens_needed() if hasattr(metric, "tokens_needed") else 0,
+    )
