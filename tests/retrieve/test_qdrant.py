@@ -22,7 +22,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from server_fixtures import QdrantNode, free_port, qdrant_binary
+from qdrant_double import QdrantDouble
+from server_fixtures import QdrantNode, free_port, qdrant_node
 
 pytest.importorskip("httpx")
 
@@ -38,6 +39,7 @@ from interloq.retrieve.qdrant_nodes import KEY, Address, Nodes
 from interloq.retrieve.qdrant_points import Ranking, as_queries, as_stored, fold
 from interloq.retrieve.retriever import Query, Words
 
+Node = QdrantNode | QdrantDouble
 DENSE = "dense(encoder='fake32')"
 WORDS = [f"w{i}" for i in range(300)]
 
@@ -171,14 +173,14 @@ def test_one_client_adds_at_a_time(qdrant_address: str, monkeypatch: pytest.Monk
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[QdrantNode]:
+def node(tmp_path: Path) -> Iterator[Node]:
     """A server of this test's own, which it may kill."""
-    node = QdrantNode(qdrant_binary(), tmp_path / "node").start()
+    node = qdrant_node(tmp_path / "node").start()
     yield node
     node.kill()
 
 
-def test_a_server_that_comes_back_in_time_is_waited_for(node: QdrantNode, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_comes_back_in_time_is_waited_for(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qdrant, "COMMIT_EVERY", 0.05)
     address = f"qdrant://{node.host}/log?batch=8&patience=60"
     index = create_index(address, DENSE)
@@ -200,9 +202,7 @@ def test_a_server_that_comes_back_in_time_is_waited_for(node: QdrantNode, monkey
     assert_whole(address, PAIRS)
 
 
-def test_a_server_that_is_gone_is_an_error_that_says_how_to_go_on(
-    node: QdrantNode, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_gone_is_an_error_that_says_how_to_go_on(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qdrant, "COMMIT_EVERY", 0.05)
     address = f"qdrant://{node.host}/log?batch=8&patience=1"
     index = create_index(address, DENSE)
@@ -233,7 +233,7 @@ def test_a_server_that_is_gone_is_an_error_that_says_how_to_go_on(
 
 
 def test_a_key_is_needed_and_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    node = QdrantNode(qdrant_binary(), tmp_path / "node", {"SERVICE__API_KEY": "right-secret"}).start()
+    node = qdrant_node(tmp_path / "node", key="right-secret").start()
     try:
         address = f"qdrant://{node.host}/log"
         for key in ("", "wrong-secret"):
