@@ -237,9 +237,9 @@ def _samples(args: argparse.Namespace) -> int:
     if args.json:
         print_json({name: getattr(tally, name) for name in ("dialogues", "samples", "troubled", "silent", "unmatched")})
     elif args.output != "-":
-        say(f"{tally.samples:,} samples from {tally.dialogues:,} dialogues, {tally.troubled:,} of these in trouble")
+        say(f"samples: {tally.samples:,}; dialogues: {tally.dialogues:,}, {tally.troubled:,} of these in trouble")
         if tally.silent:
-            say(f"{tally.silent:,} dialogues without any utterance to judge")
+            say(f"dialogues without any utterance to judge: {tally.silent:,}")
     return 0
 
 
