@@ -163,7 +163,7 @@ def _ranked(
 ) -> tuple[list[Dialogue], list[Ranking], dict[str, dict[str, Extremes]], dict[str, str]]:
     """The dialogues, one ranking per metric, the dialogues to read, and the metrics that nothing can be ranked by."""
     from interloq.data.jsonl import header
-    from interloq.meta.dialogue_scores import dialogue_scores, extremes, metrics_of
+    from interloq.meta.dialogue_scores import LARGEST, TOO_LARGE, dialogue_scores, extremes, metrics_of
     from interloq.meta.origin import common_origin
     from interloq.meta.rank import rank
     from interloq.metrics import named
@@ -175,6 +175,7 @@ def _ranked(
     lower, draws = args.lower_is_better, args.bootstrap
     rankings, chosen = [], {}
     unranked = {m: why[0] for m in metrics_of(scores) if (why := named.unrankable(m, lower))}
+    unranked |= {score.metric: TOO_LARGE for score in scores if abs(score.value or 0) > LARGEST}
     for metric in [m for m in metrics_of(scores) if m not in unranked]:
         rows = dialogue_scores(scores, dialogues, metric=metric)
         chosen[metric] = extremes(rows, args.read, lower_is_better=lower)

@@ -29,6 +29,8 @@ PAIR_CURES = {
     "opening": "let all systems begin with the same given turns (interloq play run), or pair by none",
 }
 NO_SCORE = "none of its utterances has a score"
+LARGEST = 1e100  # of a score: beyond, sums of squares are not numbers
+TOO_LARGE = "too large to be averaged"
 DECIMALS = 12  # of means, so that equal means tie whatever the order of summing
 
 
@@ -54,10 +56,12 @@ def metrics_of(scores: Iterable[Score]) -> list[str]:
 
 
 def rankable(metrics: Sequence[str], lower_is_better: bool | None) -> tuple[list[str], dict[str, str]]:
-    """The metrics that systems can be ranked by, and why they cannot by the others; a single one is not left out."""
+    """The metrics that systems can be ranked by, and why they cannot by the others; there must be one of the former."""
     unranked = {name: why for name in metrics if (why := named.unrankable(name, lower_is_better))}
-    if len(unranked) == len(metrics):
-        return list(metrics), {}  # whoever ranks by them says so
+    if unranked and len(unranked) == len(metrics):
+        said = "; ".join(f"{name}: {what}" for name, (what, _) in unranked.items())
+        cures = dict.fromkeys(cure for _, cure in unranked.values())
+        raise InputError(f"nothing can be ranked by {said}", cure=", or ".join(cures))
     return [name for name in metrics if name not in unranked], {name: what for name, (what, _) in unranked.items()}
 
 
@@ -141,8 +145,10 @@ def _values(scores: Iterable[Score], metric: str) -> tuple[dict[tuple[str, str],
         if metric and score.metric != metric:
             continue
         value = math.nan if score.value is None else float(score.value)
-        if math.isinf(value):
-            raise InputError(f"{score.metric} scored {score.id!r} {value}", cure="leave it unscored (null)")
+        if abs(value) > LARGEST:
+            raise InputError(
+                f"{score.metric} scored {score.id!r} {value:g}: {TOO_LARGE}", cure="leave it unscored (null)"
+            )
         dialogue = score.id.rpartition("#")[0]
         if not dialogue or not score.system:
             raise InputError(

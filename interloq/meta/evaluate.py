@@ -29,6 +29,8 @@ from interloq.records import Key, Known, Sample, Score, shown_key
 from interloq.signature import fingerprint
 from interloq.version import __version__
 
+LEAST, LARGEST = 1e-100, 1e100  # between these a sum of squares is a number
+
 
 def meta_evaluate(
     scores: Iterable[Score],
@@ -140,7 +142,17 @@ def _columns(scores: Iterable[Score], judgments: Judgments) -> tuple[dict[str, A
         seen.add(i)
         column[i] = value
     _check_ids(columns, stray, judgments)
-    return dict(sorted(columns.items())), [_stray_note(name, keys) for name, keys in sorted(stray.items())]
+    return {name: _tamed(columns[name]) for name in sorted(columns)}, [
+        _stray_note(name, keys) for name, keys in sorted(stray.items())
+    ]
+
+
+def _tamed(column: Array) -> Array:
+    """The same order and proportions, where squares of scores would leave the range of numbers."""
+    largest = float(np.nanmax(np.abs(column), initial=0.0))
+    if largest == 0 or LEAST <= largest <= LARGEST:
+        return column
+    return np.asarray(np.ldexp(column, -math.frexp(largest)[1]))
 
 
 def _value(score: Score) -> float:

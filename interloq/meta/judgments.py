@@ -24,6 +24,7 @@ from interloq.signature import fingerprint
 Index = NDArray[np.int64]
 DECIMALS = 12  # of a mean judgment, so that equal means tie whatever the order of summing
 NOBODY = -1
+LARGEST = 1e100  # of a rating: beyond, sums of squares are not numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,11 @@ class _Row:
 def _row(sample: Sample, ratings: Sequence[Rating]) -> _Row:
     context = fingerprint(*[turn.text for turn in sample.context]) if sample.context else ""
     usable = sorted((rating.rater, rating.value) for rating in ratings if rating.value is not None)
+    for _, value in usable:
+        if abs(value) > LARGEST:
+            raise InputError(
+                f"the rating {value:g} of {shown_key(sample.key)} is too large to be averaged", cure="correct it"
+            )
     return _Row(sample.key, context, _votes(usable), len(usable), len(ratings) - len(usable))
 
 

@@ -1,12 +1,16 @@
-"""Axes: round ticks, and where a value lies between two ends."""
+"""Axes: round ticks, and where a value lies between two ends. No number is too large or too small for one."""
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from interloq.report.text import number
+
+LARGEST = sys.float_info.max
+SMALLEST = 1e-300  # below, steps are no numbers: such values are drawn as 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +21,12 @@ class Scale:
 
     def at(self, value: float, start: float = 0, end: float = 100) -> str:
         """The place of a value; the default is percent of a line's length."""
-        return f"{start + (value - self.low) / (self.high - self.low) * (end - start):.1f}"
+        share = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)  # halves: a difference may be no number
+        return f"{start + share * (end - start):.1f}"
 
     def ticks(self) -> list[float]:
         first, last = round(self.low / self.step), round(self.high / self.step)
-        return [i * self.step for i in range(first, last + 1)]
+        return [tick for i in range(first, last + 1) if math.isfinite(tick := i * self.step)]
 
     def label(self, value: float) -> str:
         return number(value, max(0, -math.floor(math.log10(self.step) + 1e-9)))
@@ -31,11 +36,14 @@ def scale(values: Iterable[float], *, about: int = 5) -> Scale:
     """A scale with round ends that holds all finite values, in `about` steps."""
     finite = [value for value in values if math.isfinite(value)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
-    span = high - low
-    if span <= 1e-9 * max(abs(low), abs(high)):  # one value: some room on both sides
-        span = abs(high) or 1.0
-        low, high = low - span / 2, high + span / 2
-    rough = span / about
+    if max(abs(low), abs(high)) < SMALLEST:
+        low = high = 0.0
+    half = high / 2 - low / 2
+    if half <= 0.5e-9 * max(abs(low), abs(high)):  # one value: some room on both sides
+        half = abs(high) / 2 or 0.5
+        low, high = max(low - half, -LARGEST), min(high + half, LARGEST)
+    rough = half / about * 2
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * nice for nice in (1, 2, 5, 10) if rough <= power * nice * (1 + 1e-9))
-    return Scale(math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step, step)
+    ends = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+    return Scale(max(ends[0], -LARGEST), min(ends[1], LARGEST), step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, isnan
+from math import fsum, isfinite, isnan
 from statistics import fmean
 from typing import Any
 
@@ -83,8 +83,15 @@ def _means(scores: Sequence[Score]) -> Iterator[SystemScore]:
 
 def _mean(metric: str, system: str, values: Sequence[float | None]) -> SystemScore:
     scored = sorted(value for value in values if value is not None)
-    mean = fmean(scored) if scored else float("nan")
+    mean = _mean_of(scored) if scored else float("nan")
     return SystemScore(metric, system, mean, None, len(scored), len(values) - len(scored), is_mean=True)
+
+
+def _mean_of(values: Sequence[float]) -> float:
+    try:
+        return fmean(values)
+    except OverflowError:  # the sum is no number, the mean is
+        return fsum(value / len(values) for value in values)
 
 
 def score_tables(

@@ -11,6 +11,7 @@ from interloq.spec_text import split_label
 
 MISSING = "n/a"
 MINUS = "\N{MINUS SIGN}"
+LONG = 1e9  # from here on a number is written with its power of ten
 FOLD = 420  # characters shown before the fold
 _JOINS = "\u200d\ufe0e\ufe0f"  # zero-width joiner and variation selectors: part of the sign before them
 _DIRECTIONS = {  # signs that turn the direction of what follows: a reader must see them, not their effect
@@ -24,7 +25,7 @@ _HIDDEN |= {code: f"\u27e8{name}\u27e9" for code, name in _DIRECTIONS.items()}
 def number(value: float | None, digits: int = 3) -> str:
     if value is None or math.isnan(value):
         return MISSING
-    text = f"{value:.{digits}f}"
+    text = f"{value:.{digits}f}" if abs(value) < LONG else f"{value:.4g}"
     return MINUS + text[1:] if text.startswith("-") and float(text) else text.removeprefix("-")
 
 

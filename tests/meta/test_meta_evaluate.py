@@ -281,6 +281,22 @@ def test_signature_tells_tables_apart() -> None:
     assert len({base, *(table.signature for table in others)}) == 8
 
 
+@pytest.mark.parametrize("by", ["none", "system", "sample"])
+@pytest.mark.parametrize("factor", [1e307, 1e-307])
+def test_extreme_scores_correlate_as_usual(by: str, factor: float) -> None:
+    samples = rated()
+    usual = scored(samples, m=follow(samples, 1.0, 1), n=follow(samples, 0.5, 2))
+    scaled = [replace(score, value=None if score.value is None else score.value * factor) for score in usual]
+    first, second = (
+        meta_evaluate(some, samples, by=by, n_bootstrap=20, n_permutations=20)  # type: ignore[arg-type]
+        for some in (usual, scaled)
+    )
+    for one, other in zip(first.rows, second.rows, strict=True):
+        for name, estimate in one.with_mean.items():
+            assert other.with_mean[name].value == pytest.approx(estimate.value, abs=1e-6)
+            assert other.with_mean[name].ci == pytest.approx(estimate.ci, abs=1e-6)
+
+
 def test_scores_given_twice() -> None:
     samples = rated()
     scores = scored(samples, m=follow(samples, 1.0, 1))

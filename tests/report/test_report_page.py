@@ -312,6 +312,21 @@ def test_one_system_or_none(folder: Path, samples: list[Sample], system: str) ->
     assert [item.text for item in page.one("ul", cls="legend").all("li")] == [system or "(none)"]
 
 
+def test_extreme_scores_are_drawn(folder: Path, samples: list[Sample]) -> None:
+    values = iter([1e308, 1e308, 5e-324, -1.7e308, 1.7e308, 1e307] * 9)
+
+    def edit(path: Path) -> None:
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        scores = [line | {"value": next(values)} for line in lines[1:]]
+        path.write_text("".join(json.dumps(line) + "\n" for line in ({"kind": "scores", "schema": 1}, *scores)))
+
+    page = parse(report(folder, samples, edit=edit))
+    points = page.one(id="plot2").one("svg", cls="scatter").all("use")
+    assert len(points) == 6
+    assert all(0 <= float(point.attributes["y"]) <= 400 for point in points)
+    assert "e+307" in page.one("table", cls="scores").text
+
+
 def test_samples_without_a_system_beside_others_are_counted(folder: Path, samples: list[Sample]) -> None:
     samples[0] = Sample("1", samples[0].context, "fine", samples[0].references, "", samples[0].ratings)
     page = parse(report(folder, samples))

@@ -98,6 +98,26 @@ def test_a_scale_labels_its_ticks_apart(values: list[float]) -> None:
     assert len(set(labels)) == len(labels)
 
 
+EXTREMES = [1e308, -1e308, 1.7e308, -1.7e308, 5e-324, 1e-310, 0.0, 1.0]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(EXTREMES), min_size=1, max_size=5))
+def test_no_number_is_too_extreme_for_an_axis(values: list[float]) -> None:
+    axis = scale(values)
+    assert math.isfinite(axis.low)
+    assert math.isfinite(axis.high)
+    assert axis.low < axis.high
+    assert 1 <= len(axis.ticks()) <= 12
+    assert all(-0.1 <= float(axis.at(value)) <= 100.1 for value in values)
+    assert all(len(axis.label(tick)) < 320 for tick in axis.ticks())
+
+
+def test_large_numbers_are_written_with_their_power_of_ten() -> None:
+    assert text.score(1e308) == "1e+308"
+    assert text.score(-123456789012.0) == f"{text.MINUS}1.235e+11"
+    assert text.signed(2e12) == "+2e+12"
+
+
 def test_a_scale_without_values_is_still_a_scale() -> None:
     axis = scale([float("nan")])
     assert (axis.low, axis.high) == (0, 1)
