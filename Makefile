@@ -2,12 +2,13 @@
 # make test   set up, check style and types, run the tests
 # make check  ruff and mypy alone
 # make soak   kill -9 at random moments of every verb (TRIALS=200)
+# make fuzz   a million hostile files for all readers (INPUTS=1000000, about 20 minutes)
 # make bench  the benchmarks (minutes)
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test check soak bench clean
+.PHONY: demo test check soak fuzz bench clean
 demo: .venv/runtime
 	$(BIN)/interloq demo -o out/demo
 
@@ -21,6 +22,10 @@ check: .venv/development
 
 soak: .venv/development
 	$(BIN)/python tests/kill/soak.py
+
+INPUTS ?= 1000000
+fuzz: .venv/development
+	$(BIN)/python tests/fuzz/fuzz.py --inputs $(INPUTS)
 
 bench: .venv/development
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done

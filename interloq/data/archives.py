@@ -20,8 +20,8 @@ from interloq.errors import InputError
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz")
 # far above any dataset here: more is a mistake or an attack
-MAX_FILE = 512 * 2**20
-MAX_DATASET = 2**30
+MAX_FILE = 64 * 2**20
+MAX_DATASET = 2**28
 MAX_MEMBERS = 200_000
 
 

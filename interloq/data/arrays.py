@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tokenize
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,13 +13,18 @@ from numpy.typing import DTypeLike, NDArray
 
 from interloq.errors import InputError
 
-DAMAGE = (OSError, ValueError, TypeError, EOFError, OverflowError, MemoryError, KeyError, zipfile.BadZipFile)
+# numpy reads the header of an array as Python, so that all that Python's parser raises may come out of it
+_PARSER = (SyntaxError, RecursionError, tokenize.TokenError, UserWarning)
+_DATA = (OSError, ValueError, TypeError, EOFError, OverflowError, MemoryError, KeyError, zipfile.BadZipFile)
+DAMAGE = (*_DATA, *_PARSER)
 
 
 def mapped(path: Path, dtype: DTypeLike, *, dimensions: int = 1, rows: int | None = None, hint: str) -> NDArray[Any]:
     """The array in a file, mapped into memory; `rows` is how long it must be."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # of a header that Python 2 would have written
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
     except DAMAGE as error:
         raise InputError(f"missing or damaged: {error}", cure=hint, where=str(path)) from error
     seen, wanted = (getattr(array, "dtype", None), getattr(array, "ndim", None)), (np.dtype(dtype), dimensions)

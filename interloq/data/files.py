@@ -13,13 +13,23 @@ import orjson
 
 from interloq.data.compression import COMPRESSED, compressed, damage, decompressed
 from interloq.data.durable import one_line, whole_file, writing
-from interloq.errors import InputError, InterloqError
+from interloq.errors import InputError, InterloqError, shown
 
 MAX_LINE = 64 * 2**20  # a longer line is no record, and would not fit in memory a few times over
 
-SMALL = 64 * 2**20  # of files that are read whole: settings, lists of bots, tables of people's scores
+SMALL = 16 * 2**20  # of files that are read whole: settings, lists of bots, tables of people's scores
 # what parsing a file that was damaged or made to do harm may raise
-UNREADABLE = (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 def plain_suffix(path: str | Path) -> str:
@@ -91,6 +101,14 @@ def read_json(path: str | Path, *, cure: str = "copy it again", limit: int = SMA
     if not isinstance(value, dict):
         raise InputError(f"expected a JSON object, got {type(value).__name__}", cure=cure, where=str(path))
     return value
+
+
+def as_line(value: Any) -> bytes:
+    """A JSON value on a line of its own; one that nests too deep to be written is shown in short."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return shown(value).encode()
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from interloq.data.durable import writing
-from interloq.data.files import MAX_LINE, lines, plain_suffix, replacing
+from interloq.data.files import MAX_LINE, as_line, lines, plain_suffix, replacing
 from interloq.data.layouts import Layout
 from interloq.data.tables import is_table, rows
 from interloq.errors import InputError, ReadWarning, RejectedWarning
@@ -168,7 +168,7 @@ def _items(first: bytes, rest: Iterable[tuple[int, bytes]], path: str | Path) ->
     except InputError as error:
         raise InputError(error.what, cure="close the array, or write one record per line", where=str(path)) from error
     for number, value in enumerate(values, start=1):
-        yield number, orjson.dumps(value)
+        yield number, as_line(value)
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def _objects_of_list(head: bytes) -> Iterator[Mapping[str, Any]]:
     text = head.decode("utf-8", "replace")
     try:
         value, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     yield value
 

@@ -23,6 +23,7 @@ from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError
 from interloq.models.numbering import Numbering
 
+VOCABULARY = 2**30  # bytes of the file that lists the words
 BATCH = 10_000  # texts tokenised at a time
 TOKENS, LENGTHS, RANKS, FACTS = "tokens.i32", "lengths.i32", "ranks.i32", "corpus.json"
 
@@ -43,7 +44,7 @@ class Corpus:
     def load(cls, folder: Path) -> Corpus | None:
         path = folder / FACTS
         with reading_saved(path):
-            return cls(folder, **read_json(path)) if path.exists() else None
+            return cls(folder, **read_json(path, limit=VOCABULARY)) if path.exists() else None
 
     def parts(self, size: int) -> Iterator[Texts]:
         """Texts of about `size` tokens together as ranks; words outside the vocabulary are left out."""

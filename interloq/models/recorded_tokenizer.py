@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError
@@ -17,6 +18,12 @@ def as_tokenizer(given: Tokenizer | str | None) -> Tokenizer | None:
 def described(tokenizer: Tokenizer | None) -> dict[str, str] | None:
     """What is written down."""
     return {"spec": spec(tokenizer), "signature": tokenizer.signature()} if tokenizer else None
+
+
+def check_described(recorded: Any) -> None:
+    """Refuses what `described` never gives."""
+    if recorded is not None and not all(isinstance(recorded[name], str) for name in ("spec", "signature")):
+        raise ValueError("the tokenizer has no spec and signature")
 
 
 def agreed(recorded: Mapping[str, str] | None, given: Tokenizer | None) -> Tokenizer:

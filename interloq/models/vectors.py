@@ -18,12 +18,13 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from interloq.data.arrays import mapped
 from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.numbering import Texts
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError
 from interloq.models.numbering import Numbering
-from interloq.models.recorded_tokenizer import agreed, as_tokenizer, described
+from interloq.models.recorded_tokenizer import agreed, as_tokenizer, check_described, described
 from interloq.models.vector_files import blocks
 from interloq.models.word_table import WordTable
 from interloq.version import __version__
@@ -94,13 +95,13 @@ class WordVectors:
         if facts.get("schema") != SCHEMA:
             raise InputError(f"schema {facts.get('schema')} is not {SCHEMA}", where=str(folder / FACTS))
         with reading_saved(folder):
-            matrix = np.load(folder / MATRIX, mmap_mode="r", allow_pickle=False)
+            matrix = mapped(folder / MATRIX, np.float32, dimensions=2, hint="copy the vectors again")
             words = WordTable.load(folder)
-            if matrix.dtype != np.float32 or matrix.shape != (len(words), facts["dimensions"]):
+            if matrix.shape != (len(words), facts["dimensions"]):
                 raise ValueError(f"{matrix.shape} numbers, {len(words)} words of {facts['dimensions']} dimensions")
-            found = cls(words, matrix, facts)
-            found.signature()
-        return found
+            check_described(facts.get("tokenizer"))
+            facts["fingerprint"] = str(facts["fingerprint"])
+        return cls(words, matrix, facts)
 
     def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the folder; the file that makes it whole comes last. `notes` are kept beside the facts."""

@@ -14,6 +14,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.data.arrays import mapped
 from interloq.errors import InputError
 
 LETTERS, ENDS, HASHES, ORDER = "words.utf8", "word_ends.npy", "word_hashes.npy", "word_order.npy"
@@ -44,7 +45,8 @@ class WordTable(Sequence[str]):
     @classmethod
     def load(cls, folder: Path) -> WordTable:
         letters = np.memmap(folder / LETTERS, dtype=np.uint8, mode="r")
-        arrays = [np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (ENDS, HASHES, ORDER)]
+        kinds = {ENDS: np.int64, HASHES: np.uint64, ORDER: np.int32}
+        arrays = [mapped(folder / name, kind, hint="copy the vectors again") for name, kind in kinds.items()]
         _check(letters, *arrays)
         return cls(letters, *arrays)
 
@@ -93,9 +95,6 @@ class WordTable(Sequence[str]):
 
 def _check(letters: NDArray[Any], ends: NDArray[Any], hashes: NDArray[Any], order: NDArray[Any]) -> None:
     """Every number must lead to a word that is there; the words themselves are not read."""
-    kinds = [array.dtype for array in (ends, hashes, order)]
-    if kinds != [np.int64, np.uint64, np.int32] or any(array.ndim != 1 for array in (ends, hashes, order)):
-        raise ValueError("the table of words has numbers of other kinds")
     if not len(ends) - 1 == len(hashes) == len(order) > 0:
         raise ValueError(f"the table of words has {len(ends) - 1} ends, {len(hashes)} hashes, {len(order)} places")
     if ends[0] != 0 or ends[-1] != len(letters) or bool(np.any(np.diff(ends) < 0)):

@@ -21,6 +21,7 @@ CALIBRATION = "calibration.json"
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 588.0, 14.0, 340.0  # the plot's area in a picture of 600 × 400
 SQUARE = (72.0, 398.0)  # of the reliability diagram: as wide as high
 ROOM = 10  # percent of the width that half the words at the kept epoch need
+MOST_EPOCHS = 10**6
 SMALLEST, LARGEST = 2.5, 9.0  # radius of a bin's dot
 
 
@@ -97,6 +98,8 @@ def _learned(times: Mapping[int, float], value: Mapping[str, Any]) -> tuple[str,
 
 
 def _epoch(value: Mapping[str, Any], times: Mapping[int, float]) -> Epoch:
+    if not 0 <= int(value["epoch"]) < MOST_EPOCHS:
+        raise ValueError(f"epoch {value['epoch']}")
     seconds = value.get("seconds", times.get(int(value["epoch"])))  # older versions wrote it into the curve
     return Epoch(
         int(value["epoch"]),
@@ -164,7 +167,7 @@ def _anchor(percent: float) -> str:
 def _whole(wide: Scale, epochs: Sequence[Epoch]) -> Scale:
     """Epochs are counted: no ticks between two."""
     numbers = [epoch.number for epoch in epochs]
-    if len(numbers) == 1:
+    if len(set(numbers)) == 1:
         return Scale(numbers[0] - 1, numbers[0] + 1, 1)
     step = max(1, round(wide.step))
     return Scale(min(numbers) // step * step, -(-max(numbers) // step) * step, step)

@@ -110,7 +110,7 @@ def test_lookup(some: WordVectors) -> None:
 def test_a_saved_folder_is_the_same(some: WordVectors, tmp_path: Path) -> None:
     some.save(tmp_path / "v", notes={"made": "by a test"})
     opened = WordVectors.load(tmp_path / "v")
-    assert isinstance(opened.matrix, np.memmap)
+    assert isinstance(opened.matrix.base, np.memmap)  # read where it lies
     assert list(opened.words) == WORDS
     np.testing.assert_array_equal(opened.matrix, some.matrix)
     np.testing.assert_array_equal(opened.sentences(["the 猫"]), some.sentences(["the 猫"]))
@@ -196,7 +196,7 @@ def test_settings_that_make_no_sense(some: WordVectors, tmp_path: Path, facts: d
 def test_tables_of_words_that_lead_nowhere(some: WordVectors, tmp_path: Path, name: str, array: Any) -> None:
     some.save(tmp_path / "v")
     np.save(tmp_path / "v" / name, array)
-    with pytest.raises(InputError, match="the saved files are damaged"):
+    with pytest.raises(InputError, match="damaged"):
         WordVectors.load(tmp_path / "v")
 
 

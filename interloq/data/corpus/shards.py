@@ -127,7 +127,11 @@ def _first_bytes(stream: IO[bytes]) -> bytes:
 def _of_table(plan: Piece, head: bytes, suffix: str, fields: Mapping[str, str]) -> Piece:
     delimiter = "\t" if suffix == ".tsv" else ","
     first = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
-    columns = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
+    try:
+        columns = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
+    except csv.Error as error:
+        what = f"the line of column names is not a valid row: {error}"
+        raise InputError(what, cure="end lines with a line feed", where=f"{plan.name}:1") from error
     chosen = choose_fields(columns, fields, f"{plan.name}:1")
     return replace(plan, columns=tuple(columns), delimiter=delimiter, fields=chosen)
 

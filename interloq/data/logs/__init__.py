@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from interloq.data.files import as_line
 from interloq.errors import InputError, shown
 
 Reject = Callable[[int, bytes, InputError], None]  # line number, the line, what is wrong
@@ -101,14 +102,6 @@ def _members(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, dict[st
             yield number, as_line(value), value
         else:
             reject(number, as_line(value), _no_object(value))
-
-
-def as_line(value: Any) -> bytes:
-    """A value of a file as it is set aside; one that nests too deep to be written is shown in short."""
-    try:
-        return orjson.dumps(value)
-    except orjson.JSONEncodeError:
-        return shown(value).encode()
 
 
 def _no_list(value: Any) -> InputError:

@@ -11,7 +11,8 @@ from pathlib import PurePath
 from typing import Any
 
 from interloq.data.clean import NO_TIME, RawPost
-from interloq.data.logs import Piece, Reject, as_line, as_text, document, stem, text_lines
+from interloq.data.files import as_line
+from interloq.data.logs import Piece, Reject, as_text, document, stem, text_lines
 from interloq.data.times import DAY, microseconds
 from interloq.errors import InputError, shown
 

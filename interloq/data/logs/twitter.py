@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from interloq.data.clean import NO_TIME, RawPost
-from interloq.data.logs import Piece, Reject, as_line, as_text, objects
+from interloq.data.files import as_line
+from interloq.data.logs import Piece, Reject, as_text, objects
 from interloq.data.times import microseconds
 from interloq.errors import InputError, shown
 

@@ -1,0 +1,68 @@
+"""`make fuzz`: a million variants, spread over all readers; prints how many of each, and how fast.
+
+A seed names its input: `python tests/fuzz/fuzz.py --only "log irc" --seed 17 --inputs 1` repeats one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+import traceback
+from math import ceil
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from fuzz_cases import Case, cases
+from fuzz_run import lay_out, peak_mebibytes, try_seed
+
+MOST_MEBIBYTES = 1024  # more than the process began with
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inputs", type=int, default=1_000_000, help="variants in all (default: a million)")
+    parser.add_argument("--only", default="", help="readers whose name holds this")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    args = parser.parse_args()
+    chosen = [case for case in cases() if args.only in case.name]
+    each = ceil(args.inputs / sum(1 / case.cost for case in chosen))
+    began, before, failures = time.monotonic(), peak_mebibytes(), 0
+    for case in chosen:
+        failures += _fuzzed(case, range(args.seed, args.seed + ceil(each / case.cost)))
+    seconds, taken = time.monotonic() - began, peak_mebibytes() - before
+    total = sum(ceil(each / case.cost) for case in chosen)
+    print(f"{total:,} inputs of {len(chosen)} readers in {seconds:,.0f} s, {total / seconds:,.0f} per second, ", end="")
+    print(f"{failures} failures, {taken:,.0f} MiB")
+    return 1 if failures or taken > MOST_MEBIBYTES else 0
+
+
+def _fuzzed(case: Case, seeds: range) -> int:
+    """Prints the first failure of each kind."""
+    began, taken, seen = time.monotonic(), 0, dict[str, int]()
+    shared = Path("/dev/shm")  # noqa: S108 - memory where there is one: files are written by the thousand
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
+        lay_out(case, Path(folder))
+        for seed in seeds:
+            try:
+                taken += try_seed(case, Path(folder), seed)
+            except Exception as error:
+                _tell(case, seed, error, seen)
+    seconds = time.monotonic() - began
+    print(f"{case.name:<40} {len(seeds):>9,} inputs {taken:>9,} read {len(seeds) / seconds:>9,.0f}/s", flush=True)
+    return sum(seen.values())
+
+
+def _tell(case: Case, seed: int, error: Exception, seen: dict[str, int]) -> None:
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    kind = f"{type(error).__name__} at {where.filename}:{where.lineno}"
+    seen[kind] = seen.get(kind, 0) + 1
+    if seen[kind] == 1:
+        print(f"\n{case.name}, seed {seed}: {kind}", file=sys.stderr)
+        traceback.print_exception(error, limit=-8, chain=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

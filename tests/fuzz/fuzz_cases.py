@@ -1,0 +1,372 @@
+"""Every reader and parser with a tiny valid file, from which the variants are made."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import lzma
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import published_layouts as layouts
+import zstandard
+
+from interloq import create
+from interloq.cli.play_bots import named_bots
+from interloq.data.clean import Cleaning
+from interloq.data.corpora import read_corpus
+from interloq.data.corpus.shards import Logs, read_posts
+from interloq.data.datasets import read_dataset
+from interloq.data.follow_ups import read_follow_ups
+from interloq.data.jsonl import header, read
+from interloq.data.posts import READERS, read_batches
+from interloq.data.scan import judged_texts
+from interloq.data.system_scores import read_system_scores
+from interloq.data.texts import file_texts
+from interloq.models.baseline import load_baseline
+from interloq.models.vectors import WordVectors
+from interloq.play.openings import read_openings
+from interloq.play.partners import load_partners, partner_set, save_partners
+from interloq.records import Pair
+from interloq.report.curves import model, read_model
+from interloq.retrieve.index import create_index, open_index
+from interloq.retrieve.retriever import Query
+
+Files = Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`read` reads the folder in which the files lie, one of which is not as it was."""
+
+    name: str
+    files: Files
+    read: Callable[[Path], object]
+    cost: int = 1  # how many times as long as others it takes: it gets as many times fewer inputs
+
+
+def cases() -> list[Case]:
+    made = [*_records(), *_logs(), *_published(), *_vectors(), *_settings(), *_archives(), *_indexes(), *_specs()]
+    return [case for group in made for case in (group if isinstance(group, list) else [group])]
+
+
+def alone(name: str, data: bytes | str | list[Any], read_file: Callable[[Path], object], kind: str) -> Case:
+    if isinstance(data, list):
+        data = "".join(json.dumps(value) + "\n" for value in data)
+    content = data.encode() if isinstance(data, str) else data
+    return Case(kind, {name: content}, lambda folder: _all(read_file(folder / name)))
+
+
+def _all(found: object) -> object:
+    """What comes one by one has to be asked for."""
+    return list(found) if isinstance(found, Iterator) else found
+
+
+# ---- records ---------------------------------------------------------------------------------------------------------
+
+RATING = {"rater": "ann", "aspect": "overall", "value": 3.5, "role": "reader", "item": "1/0"}
+RECORDS: dict[str, dict[str, Any]] = {
+    "samples": {
+        "id": "1",
+        "context": ["hi", {"speaker": "A", "text": "hello", "time": "2020-01-01T00:00:00Z"}],
+        "response": "fine",
+        "references": ["good", {"text": "well", "weight": 0.5, "source": "human"}],
+        "system": "s",
+        "ratings": [RATING, 4, None],
+    },
+    "dialogues": {
+        "id": "1",
+        "turns": ["hi", {"speaker": "A", "text": "hello"}],
+        "systems": {"A": "x"},
+        "ratings": [RATING],
+        "given": 1,
+    },
+    "posts": {"id": "1", "user": "u", "text": "hello", "time": "2020-01-01T00:00:00Z", "reply_to": "0", "lang": "en"},
+    "pairs": {"id": "1", "utterance": "hi", "response": "hello", "to": "0", "thread": "t", "time": ""},
+    "scores": {"id": "1", "metric": "bleu", "value": 0.5, "system": "s"},
+    "ratings": RATING,
+}
+CHAT = [{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}]
+TABLE = 'id,context,response,reference,system,rating,rating:q:ann\n1,"hi|||you",fine,good,s,3,4\n2,a,"b ""c""",d,s,,\n'
+
+
+def _records() -> Iterator[Case]:
+    for kind, record in RECORDS.items():
+        first = {"kind": kind, "schema": 1, "signature": "s"}
+        values = [first, record, {**record, "id": "2"}]
+        yield alone("a.jsonl", values, lambda path, kind=kind: read(path, kind=kind), f"jsonl {kind}")  # type: ignore[misc]
+    yield alone("a.jsonl", CHAT, lambda path: read(path, kind="dialogues"), "jsonl chat exports")
+    yield alone("a.json", json.dumps([RECORDS["samples"]]), lambda path: read(path), "json list of samples")
+    yield alone("a.csv", TABLE, lambda path: read(path), "table csv")
+    yield alone("a.csv", TABLE.replace(",", ";"), lambda path: read(path), "table semicolons")
+    yield alone("a.tsv", TABLE.replace(",", "\t"), lambda path: read(path), "table tsv")
+    yield alone("a.jsonl", [{"kind": "scores", "schema": 1}, RECORDS["scores"]], header, "jsonl header")
+    yield alone("a.jsonl", [RECORDS["samples"]], lambda path: file_texts(path), "texts")
+    for suffix, pack in PACKS.items():
+        data = pack(json.dumps(RECORDS["samples"]).encode())
+        yield alone(f"a.jsonl{suffix}", data, lambda path: read(path), f"jsonl{suffix}")
+
+
+PACKS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstandard.compress}
+
+# ---- logs ------------------------------------------------------------------------------------------------------------
+
+_TWEET = {"id": "1", "author_id": "a", "text": "hello @you", "created_at": "2020-01-01T00:00:00Z", "lang": "en"}
+_TWEET |= {"referenced_tweets": [{"type": "replied_to", "id": "0"}]}  # type: ignore[dict-item]
+_OLD_TWEET = {
+    "id_str": "1",
+    "user": {"id_str": "a"},
+    "full_text": "hello",
+    "extended_tweet": {"full_text": "hello you"},
+}
+_OLD_TWEET |= {"created_at": "Wed Oct 10 20:19:24 +0000 2018", "in_reply_to_status_id_str": "0", "lang": "en"}
+_COMMENT = {"id": "c", "author": "a", "body": "hello **you**", "created_utc": 1600000000, "parent_id": "t3_x"}
+_COMMENT |= {"link_id": "t3_x", "subreddit": "s"}
+_MESSAGE = {"id": 1, "type": "message", "from_id": "u1", "date_unixtime": "1600000000", "reply_to_message_id": 0}
+_MESSAGE |= {"text": ["hello ", {"type": "link", "text": "x.org"}]}
+_DISCORD = {
+    "id": "1",
+    "type": "Reply",
+    "timestamp": "2020-01-01T00:00:00+00:00",
+    "content": "hello <@1>",
+    "isPinned": False,
+}
+_DISCORD |= {"author": {"id": "a", "name": "ann"}, "reference": {"messageId": "0"}}
+_SLACK = {
+    "type": "message",
+    "user": "u",
+    "text": "hello <http://x.org|x>",
+    "ts": "1600000000.000100",
+    "thread_ts": "1.0",
+}
+LOGS: dict[str, tuple[str, Any]] = {
+    "posts": ("a.jsonl", [RECORDS["posts"]] * 3),
+    "table": ("a.csv", 'id,user,text,time\n1,ann,"hello, you",1600000000\n2,ben,"a ""b""\nc",2020-01-01\n'),
+    "twitter": ("a.jsonl", [_TWEET, _OLD_TWEET, {"data": [_TWEET], "meta": {}}, {"delete": {}}]),
+    "reddit": ("a.jsonl", [_COMMENT, {"id": "s", "author": "b", "title": "t", "selftext": "x", "subreddit": "s"}]),
+    "irc": ("a-2020-01-01.txt", "[10:00] <ann> hello\n=== ben joined\n[2020-01-01 10:01:02] <@ben> ann: hi\n"),
+    "telegram": ("a.json", json.dumps({"id": 1, "name": "c", "messages": [_MESSAGE, {**_MESSAGE, "id": 2}]})),
+    "discord": ("a.json", json.dumps({"guild": {}, "messages": [_DISCORD]})),
+    "slack": ("a.json", json.dumps([_SLACK, {**_SLACK, "subtype": "channel_join"}])),
+    "whatsapp": ("a.txt", "12/31/20, 10:15 PM - Ann: hello\nmore of it\n[31.12.2020, 22:16:01] Ben: hi\n"),
+}
+
+
+def _logs() -> Iterator[Case]:
+    assert set(LOGS) == set(READERS), "every format of logs has a seed"
+    for kind, (name, data) in LOGS.items():
+        yield alone(name, data, lambda path, kind=kind: _cleaned(path, kind), f"log {kind}")  # type: ignore[misc]
+        yield alone(name, data, lambda path: _cleaned(path, "auto"), f"log {kind}, told by its content")
+    files = {"a.ascii.txt": LOGS["irc"][1].encode(), "a.annotation.txt": b"0 0 -\n0 2 -\n"}
+    yield Case("log irc, annotated", files, lambda folder: _cleaned(folder / "a.ascii.txt", "irc"))
+    yield alone("a.jsonl", [_TWEET], lambda path: read_posts([path], reject=lambda *_: None), "posts as records")
+    data = {"author": {"name": "ann"}, "words": "hello", "at": 1600000000}
+    fields = {"user": "author.name", "text": "words", "time": "at"}
+    yield alone("a.jsonl", [data], lambda path: _cleaned(path, "auto", fields), "log with named fields")
+
+
+def _cleaned(path: Path, format: str, fields: Mapping[str, str] | None = None) -> list[Any]:
+    """Read and cleaned, as a worker does it."""
+    pieces = (piece for shard in Logs([path], format, fields or {}).shards() for piece in shard.pieces)
+    batches = (columns for piece in pieces for columns in read_batches(piece, lambda *_: None))
+    return [judged_texts(columns.text, Cleaning()) for columns in batches]
+
+
+# ---- published sets and corpora --------------------------------------------------------------------------------------
+
+
+def _published() -> Iterator[Case]:
+    writers: dict[str, Callable[[Path], Path]] = {
+        "usr": layouts.write_usr,
+        "grade": layouts.write_grade,
+        "fed": layouts.write_fed,
+        "multiref_dailydialog": layouts.write_gupta,
+        "predictive_engagement": layouts.write_engagement,
+    }
+    for name, write in writers.items():
+        files = _files_of(write)
+        yield Case(f"set {name}", files, lambda folder, name=name: list(read_dataset(name, folder)))  # type: ignore[misc]
+    fed = _files_of(layouts.write_fed)
+    yield Case("set fed dialogues", fed, lambda folder: list(read_dataset("fed", folder, subset="dialogue")))
+    for name, files in CORPORA.items():
+        yield Case(f"corpus {name}", files, lambda folder, name=name: list(read_corpus(name, folder)))  # type: ignore[misc]
+
+
+def _files_of(write: Callable[[Path], Path]) -> Files:
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder))
+        paths = [path for path in Path(folder).rglob("*") if path.is_file()]
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+_HUMAN = {
+    "utterances": [{"interlocutor_id": "AA", "text": "やあ", "timestamp": "2022-08-06T14:51:18"}],
+    "evaluations": [{"interlocutor_id": "AB", "satisfaction": 3}],
+}
+_SYSTEM = {
+    "dialogue_id": 1,
+    "system_id": "GPT-4",
+    "interlocutor_id": "FQ",
+    "utterances": [{"interlocutor": "user", "text": "やあ"}, {"interlocutor": "system", "text": "はい"}],
+    "evaluation": {"coherence": 4},
+}
+_JAPANESE = [{"dialogue_id": 7, "utterances": [{"speaker": "A", "utterance": "おはよう"}]}]
+CORPORA: dict[str, Files] = {
+    "dailydialog": {"train/dialogues_train.txt": b" Hi . __eou__ Hello ! __eou__\n Bye . __eou__ Yes . __eou__\n"},
+    "japanese_daily_dialogue": {"data/topic1.json": _json(_JAPANESE)},
+    "kdconv": {"data/film/dev.json": _json([{"messages": [{"message": "知道吗？"}, {"message": "嗯"}]}])},
+    "real_persona_chat": {"dialogues/00012.json": _json(_HUMAN), "llm_dialogue_system/GPT-4.json": _json([_SYSTEM])},
+    "chatterbot": {"english/a.yml": b"categories:\n- x\nconversations:\n- - Hi\n  - 'It''s'\n- - a\n  - |\n    b\n"},
+}
+
+# ---- vectors ---------------------------------------------------------------------------------------------------------
+
+WORDS = ["the", "cat", "猫", "<unk>"]
+MATRIX = np.random.default_rng(0).standard_normal((len(WORDS), 3)).astype(np.float32)
+
+
+def _vectors() -> Iterator[Case]:
+    text = "".join(f"{word} {' '.join(map(str, row))}\n" for word, row in zip(WORDS, MATRIX, strict=True))
+    binary = b"4 3\n" + b"".join(
+        word.encode() + b" " + row.tobytes() + b"\n" for word, row in zip(WORDS, MATRIX, strict=True)
+    )
+    yield alone("v.txt", text, _used, "vectors text")
+    yield alone("v.vec", f"4 3\n{text}", _used, "vectors text with a header")
+    yield alone("v.bin", binary, _used, "vectors binary")
+    yield alone("v.txt.gz", gzip.compress(text.encode()), _used, "vectors text.gz")
+    own = _files_of(lambda folder: _saved(folder))
+    yield Case("vectors folder", own, _used)
+
+
+def _saved(folder: Path) -> Path:
+    WordVectors.of(WORDS, MATRIX, tokenizer="whitespace").save(folder)
+    return folder
+
+
+def _used(path: Path) -> object:
+    vectors = WordVectors.load(path, tokenizer="whitespace")
+    with np.errstate(all="ignore"):  # numbers of a damaged file may be anything
+        return vectors.sentences(["the cat sat", "猫"], unknown="mean"), list(vectors.words), vectors.signature()
+
+
+# ---- settings and lists ----------------------------------------------------------------------------------------------
+
+FOLLOW_UPS = {"turn": {"kind": {"positive": ["Good!"], "negative": ["Bad!"], "source": "x"}}, "full": ["Really?"]}
+LAYERS = {"0": {"p": 0.1, "r": 0.1, "f": 0.1}}
+BASELINE = {"schema": 1, "kind": "bertscore baseline", "model": "m", "longest": 128, "idf": False, "layers": LAYERS}
+CURVE = {"signature": "s", "epochs": [{"epoch": 1, "train_loss": 0.5, "dev_loss": 0.4, "seconds": 1.0}]}
+BINS = [{"low": 0.0, "high": 0.5, "count": 3, "confidence": 0.2, "positive": 0.3}]
+CALIBRATION = {"bins": BINS, "ece": 0.1, "temperature": 1.2, "scaled": {"ece": 0.05}}
+
+
+def _settings() -> Iterator[Case]:
+    yield alone("f.json", json.dumps(FOLLOW_UPS), read_follow_ups, "follow-ups")
+    yield alone("b.json", json.dumps(BASELINE), load_baseline, "baseline")
+    yield alone("s.json", '{"mine": 4.1, "theirs": 3.9}', read_system_scores, "system scores json")
+    yield alone("s.csv", 'system,score\nmine,4.1\n"theirs",3.9\n', read_system_scores, "system scores csv")
+    yield alone("o.txt", "hi\thello\nbye\tsee you\n", read_openings, "openings text")
+    yield alone("o.jsonl", [{"turns": ["hi", "hello"]}], read_openings, "openings jsonl")
+    yield alone("b.json", '{"a": "echo", "b": "eliza(language=\'en\')"}', _bots, "bots json")
+    yield alone("b.toml", 'a = "echo"\nb = """eliza"""\n', _bots, "bots toml")
+    yield Case("partner set", _files_of(_partners), lambda folder: load_partners(folder / "p.json"))
+    curves = {"learning_curve.json": _json(CURVE), "calibration.json": _json(CALIBRATION)}
+    yield Case("learning curve", curves, lambda folder: model(read_model(folder, "m")))
+
+
+def _bots(path: Path) -> object:
+    return named_bots([], str(path), "bot")
+
+
+def _partners(folder: Path) -> Path:
+    save_partners(folder / "p.json", partner_set({"a": create("echo")}, [], exchanges=3, source="x"))
+    return folder
+
+
+# ---- archives and indexes --------------------------------------------------------------------------------------------
+
+
+def _archives() -> Iterator[Case]:
+    for suffix in (".tar", ".tar.gz", ".tar.xz"):
+        name = f"fed{suffix}"
+        yield Case(
+            f"archive {suffix}",
+            {name: _packed(suffix)},
+            lambda folder, name=name: (list(read_dataset("fed", folder / name)), _log_of_archive(folder / name)),  # type: ignore[misc]
+        )
+
+
+def _log_of_archive(path: Path) -> object:
+    return _cleaned(path, "posts", {"user": "system", "text": "context"})
+
+
+def _packed(suffix: str) -> bytes:
+    """A set with what an attacker adds: links, and names that lead out."""
+    stream = io.BytesIO()
+    mode = {".tar": "w", ".tar.gz": "w:gz", ".tar.xz": "w:xz"}[suffix]
+    with tarfile.open(fileobj=stream, mode=mode) as archive:  # type: ignore[call-overload]
+        for name, type, target in (
+            ("fed/fed_data.json", tarfile.REGTYPE, ""),
+            ("../../fed/x.txt", tarfile.REGTYPE, ""),
+            ("/etc/x.jsonl", tarfile.SYMTYPE, "/etc/passwd"),
+            ("fed/hard.jsonl", tarfile.LNKTYPE, "../../etc/passwd"),
+            ("fed/" + "long" * 60 + ".jsonl", tarfile.REGTYPE, ""),
+        ):
+            info = tarfile.TarInfo(name)
+            data = _json(layouts.FED) if name.endswith(("data.json", ".jsonl")) and type == tarfile.REGTYPE else b""
+            info.type, info.linkname, info.size = type, target, len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return stream.getvalue()
+
+
+def _indexes() -> Iterator[Case]:
+    for retriever, cost in (("bm25", 50), ("dense(encoder='fake32')", 5)):
+        files = _files_of(lambda folder, retriever=retriever: _index(folder / "i", retriever))  # type: ignore[misc]
+        yield Case(f"index {retriever}", files, _searched, cost)
+
+
+def _index(folder: Path, retriever: str) -> Path:
+    pairs = [Pair(str(i), f"word{i % 5} again", f"answer {i}") for i in range(30)]
+    create_index(folder, retriever).add(pairs, source="a", segment=20)
+    return folder
+
+
+def _searched(folder: Path) -> object:
+    index = open_index(folder / "i")
+    return index.search([Query("word1 again")], 5), index.home.pairs(range(len(index.home)))
+
+
+# ---- specs -----------------------------------------------------------------------------------------------------------
+
+SPECS = (
+    "ruber(referenced=bertscore(model='x',layer=6),unreferenced=ruber_unreferenced(model='m'))",
+    "bleu(order=2,tokenizer=whitespace)",
+    "human(ratings='r.jsonl',low=1,high=5.0,gold=False)",
+    "uBLEU=vbleu(index='i',rater='r',k=15)",
+)
+
+
+def _specs() -> Iterator[Case]:
+    yield alone("spec.txt", "\n".join(SPECS), _created, "specs")
+
+
+def _created(path: Path) -> list[Any]:
+    return [_made(line) for line in path.read_text("utf-8", "surrogateescape").split("\n")]
+
+
+def _made(text: str) -> Any:
+    from interloq.errors import InterloqError
+
+    try:
+        return create(text)
+    except InterloqError as error:
+        return error

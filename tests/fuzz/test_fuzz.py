@@ -1,0 +1,69 @@
+"""Every reader on hostile variants of a valid file: a few in each run of the tests, a million with `make fuzz`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fuzz_cases import Case, cases
+from fuzz_run import lay_out, try_bytes, try_seed
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+EXAMPLES = int(os.environ.get("INTERLOQ_FUZZ_EXAMPLES", "30"))
+CASES = {case.name: case for case in cases()}
+budget = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module", params=CASES)
+def laid_out(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, Path]:
+    case, folder = CASES[request.param], tmp_path_factory.mktemp("fuzz")
+    lay_out(case, folder)
+    return case, folder
+
+
+def test_the_valid_file_is_read(laid_out: tuple[Case, Path]) -> None:
+    case, folder = laid_out
+    assert try_bytes(case, folder, *next(iter(case.files.items())))
+
+
+@budget
+@given(seed=st.integers(0, 2**64 - 1))
+def test_variants_give_project_errors_only(laid_out: tuple[Case, Path], seed: int) -> None:
+    try_seed(*laid_out, seed)
+
+
+@settings(budget, max_examples=max(5, EXAMPLES // 8))
+@given(data=st.binary(max_size=300), which=st.integers(0, 99))
+def test_any_bytes_give_project_errors_only(laid_out: tuple[Case, Path], data: bytes, which: int) -> None:
+    case, folder = laid_out
+    names = sorted(case.files)
+    try_bytes(case, folder, names[which % len(names)], data)
+
+
+BOMBS = """
+import sys
+from fuzz_bombs import read_bombs
+from fuzz_run import peak_mebibytes
+before = peak_mebibytes()
+print(read_bombs(sys.argv[1]), peak_mebibytes() - before)
+"""
+
+
+def test_files_that_expand_without_end_take_little_memory(tmp_path: Path) -> None:
+    """In a process of its own, because memory once used counts for good."""
+    paths = os.pathsep.join([*sys.path, str(Path(__file__).parent)])
+    done = subprocess.run(
+        [sys.executable, "-c", BOMBS, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    assert done.returncode == 0, done.stderr
+    refused, taken = done.stdout.split()
+    assert int(refused) >= 20
+    assert float(taken) < 400, "MiB for files that expand to 256 each"
