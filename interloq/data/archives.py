@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from interloq.data.compression import COMPRESSED, damage, decompressed
+from interloq.data.durable import matching
 from interloq.data.files import read_small
 from interloq.errors import InputError
 
@@ -72,7 +73,7 @@ def text(file: DataFile) -> str:
 def _of_folder(folder: Path, patterns: Sequence[str]) -> Iterator[DataFile]:
     """Directly in the folder or one level down, as archives unpack."""
     for pattern in patterns:
-        for path in sorted({*folder.glob(pattern), *folder.glob(f"*/{pattern}")}):
+        for path in sorted({*matching(folder, pattern), *matching(folder, f"*/{pattern}")}):
             if path.is_file():
                 yield DataFile(_below(path.as_posix(), pattern), str(path), _read(path))
 

@@ -240,6 +240,11 @@ def contents(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if not (is_stray(path.name) or PART.fullmatch(path.name)))
 
 
+def matching(folder: Path, pattern: str) -> list[Path]:
+    """The files of a pattern in order of name, without the strays (`._model.safetensors`) that look like them."""
+    return sorted(path for path in folder.glob(pattern) if not is_stray(path.name))
+
+
 def is_free(folder: Path, *own: str) -> bool:
     """Whether a folder is absent or holds nothing; nothing is also an empty file or folder with one of these names."""
     if not folder.is_dir():

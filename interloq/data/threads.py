@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from interloq.data.corpus.shard import cut
-from interloq.data.durable import whole_file_by_name
+from interloq.data.durable import matching, whole_file_by_name
 from interloq.data.split import Split, borders
 from interloq.data.times import DAY, SECOND
 from interloq.errors import InputError, MissingDependencyError
@@ -67,7 +67,7 @@ class Tables:
         self.progress: Callable[[float], None] = lambda _: None
         folder.mkdir(parents=True, exist_ok=True)
         self.connection = _connected(folder / "spill", memory, threads)
-        self.connection.read_parquet(str(posts / "*.parquet")).create_view("posts")
+        self.connection.read_parquet([str(path) for path in matching(posts, "*.parquet")]).create_view("posts")
 
     def close(self) -> None:
         self.connection.close()

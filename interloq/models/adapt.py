@@ -19,7 +19,7 @@ import torch
 import transformers
 from safetensors import SafetensorError
 
-from interloq.data.durable import remove, writing
+from interloq.data.durable import matching, remove, writing
 from interloq.data.files import read_json, reading_saved, write_json
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
@@ -324,4 +324,4 @@ def copy_tokenizer(source: Path, target: Path) -> None:
 
 
 def tokenizer_files(folder: Path) -> list[Path]:
-    return sorted({path for pattern in TOKENIZER for path in folder.glob(pattern) if path.is_file()})
+    return sorted({path for pattern in TOKENIZER for path in matching(folder, pattern) if path.is_file()})

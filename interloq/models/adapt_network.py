@@ -15,6 +15,7 @@ import transformers
 from safetensors import safe_open
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
+from interloq.data.durable import matching
 from interloq.data.files import reading_saved
 from interloq.errors import InputError
 from interloq.models.adapt_rows import Marks
@@ -125,7 +126,7 @@ def room(config: Any, marks: Marks) -> int:
 def carried(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
     """Weights of the folder that take no part in guessing tokens, under the names that a whole network has."""
     found: dict[str, torch.Tensor] = {}
-    for path in sorted(folder.glob("*.safetensors")):
+    for path in matching(folder, "*.safetensors"):
         with reading_saved(path), safe_open(path, framework="pt") as file:
             names = list(file.keys())
             bare = not any(name.startswith(f"{prefix}.") for name in names)

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.durable import remove, whole_folder
+from interloq.data.durable import remove, whole_folder, writing
 from interloq.data.files import read_json, reading_saved, write_json
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError, MissingDependencyError
@@ -117,15 +117,16 @@ def train(
         say(f"{folder} is trained already")
         return WordVectors.load(folder)
     work, engine_for = folder / WORK, _engine(device, threads)
-    corpus = Corpus.load(work) or _tokenised(texts, work, settings, progress)
-    say(
-        f"{corpus.tokens} tokens in {corpus.texts} texts ({corpus.duplicates} repeated texts left out); "
-        f"{len(corpus.words)} of {corpus.distinct} words kept"
-    )
-    chunks = shuffle.Chunks.load(work) or _shuffled(corpus, work, settings, memory, progress)
-    say(f"{chunks.entries} pairs of words to train on")
-    parameters, curve = _epochs(chunks, corpus, work, settings, engine_for, progress, say)
-    return _save(folder, corpus, settings, parameters, curve, job=job, source=source)
+    with writing(folder):
+        corpus = Corpus.load(work) or _tokenised(texts, work, settings, progress)
+        say(
+            f"{corpus.tokens} tokens in {corpus.texts} texts ({corpus.duplicates} repeated texts left out); "
+            f"{len(corpus.words)} of {corpus.distinct} words kept"
+        )
+        chunks = shuffle.Chunks.load(work) or _shuffled(corpus, work, settings, memory, progress)
+        say(f"{chunks.entries} pairs of words to train on")
+        parameters, curve = _epochs(chunks, corpus, work, settings, engine_for, progress, say)
+        return _save(folder, corpus, settings, parameters, curve, job=job, source=source)
 
 
 # ---- stages ----------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import torch
 import transformers
 
+from interloq.data.durable import matching
 from interloq.errors import InputError, InterloqError, shown
 from interloq.signature import file_fingerprint, fingerprint
 
@@ -60,7 +61,7 @@ def model_folder(name: str | Path) -> Path:
         raise InputError(f"the model folder {name!r} {kind}", cure="check the path, or write hub:org/name@revision")
     else:
         folder = _installed(name)
-    if not any(folder.glob("*.safetensors")):
+    if not matching(folder, "*.safetensors"):
         pickled = sorted(path.name for ending in PICKLES for path in folder.glob(f"*{ending}"))
         only = f", only {pickled[0]}, and pickles are not loaded" if pickled else ""
         cure = "save the model as safetensors" if pickled else FOLDER
@@ -166,7 +167,7 @@ def check_fit(words: int, network: Any, folder: Path) -> None:
 
 def weights_fingerprint(folder: Path) -> str:
     """Names the weights, wherever they lie."""
-    parts = [_content(path) for path in sorted(folder.glob("*.safetensors"))]
+    parts = [_content(path) for path in matching(folder, "*.safetensors")]
     return parts[0] if len(parts) == 1 else fingerprint(*parts)
 
 

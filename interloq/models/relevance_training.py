@@ -96,7 +96,7 @@ def train(
     dev, every = stored.facts["dev"], stored.facts["exchanges"]
     say(f"{every - dev:,} exchanges to train on, {dev:,} to check with, {len(settings.slots)} wrong replies to each")
     with Processes.joined(device) as processes:
-        curve = fit(task, training, folder / "work", job=job, device=device, progress=progress, say=say)
+        curve = fit(task, training, inside(folder, WORK), job=job, device=device, progress=progress, say=say)
         if processes.first:
             _save(folder, origin, task, training, job, curve, calibrate)
         processes.wait()
@@ -111,7 +111,7 @@ def _done(folder: Path, job: str, kind: str) -> dict[str, Any] | None:
             raise InputError(f"{folder} holds a scorer with other settings or data", cure="choose another folder")
         clear_work(folder)  # where a kill came between saving and cleaning up
         return facts
-    if not is_free(folder) and not inside(folder, WORK).is_dir():
+    if not inside(folder, WORK).is_dir() and not is_free(folder):
         raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
     return None
 

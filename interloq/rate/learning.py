@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interloq.data.durable import inside
 from interloq.data.files import write_json
 from interloq.errors import InputError
-from interloq.models.jobs import clear_work
+from interloq.models.jobs import WORK, clear_work
 from interloq.models.learning_curve import write_curve
 from interloq.models.processes import Processes
 from interloq.models.progress import Progress
@@ -54,7 +55,7 @@ def learn(
     with Processes.joined(device) as processes:
         job = fingerprint(signature)
         try:
-            curve = fit(task, training, folder / "work", job=job, device=device, progress=progress, say=say)
+            curve = fit(task, training, inside(folder, WORK), job=job, device=device, progress=progress, say=say)
         except torch.OutOfMemoryError as error:
             cure = "choose another folder, fewer --tokens, and more batches a step with --accumulate"
             raise InputError(f"no memory for a batch on {processes.said}", cure=cure) from error

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.durable import is_free, remove, whole_folder
+from interloq.data.durable import is_free, matching, remove, whole_folder
 from interloq.data.files import read_json, write_json
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
@@ -177,7 +177,7 @@ def _made(folder: Path, job: str) -> bool:
 
 
 def _close(folder: Path, facts: dict[str, Any]) -> None:
-    files = sorted(folder.glob("*.npy"))
+    files = matching(folder, "*.npy")
     facts["fingerprint"] = fingerprint(*(f"{path.name}:{file_fingerprint(path)}" for path in files))
     write_json(folder / FACTS, facts)
 

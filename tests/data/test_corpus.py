@@ -390,3 +390,27 @@ def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
 def _limited(log: Path, output: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "interloq.cli", "corpus", "build", str(log), "-o", str(output)]
     return subprocess.Popen([*command, "--workers", "2", "--memory", "150MB", "--quiet"], stdout=subprocess.DEVNULL)
+
+
+def test_a_build_that_failed_before_it_kept_a_post_is_nobodys(log: Path, tmp_path: Path) -> None:
+    for text in ("hm", "oh"):
+        other = write_posts(tmp_path / f"{text}.jsonl", [{"id": "1", "user": "ann", "text": text, "time": 5}])
+        with pytest.raises(InputError, match="no post is left after cleaning"):
+            build([other], tmp_path / "corpus", workers=1)
+    (tmp_path / "corpus" / ".DS_Store").write_text("stray")
+    (tmp_path / "corpus" / ".work" / "posts" / "._000000.json").write_text("stray")
+    assert build([log], tmp_path / "corpus", LOOSE, workers=1)
+    assert not (tmp_path / "corpus" / ".work").exists()
+
+
+def test_a_link_in_the_folder_leads_nowhere(log: Path, tmp_path: Path) -> None:
+    for name in ("train", ".work"):
+        outside = tmp_path / f"outside{name}"
+        outside.mkdir()
+        (outside / "pairs.jsonl.zst").write_text("precious")
+        folder = tmp_path / f"corpus{name}"
+        folder.mkdir()
+        (folder / name).symlink_to(outside)
+        with pytest.raises(InputError, match="is a link to a place outside"):
+            build([log], folder, LOOSE, workers=1, fresh=True)
+        assert [path.name for path in outside.iterdir()] == ["pairs.jsonl.zst"]

@@ -25,7 +25,7 @@ from interloq.data.corpus.shard import clean_shard, done
 from interloq.data.corpus.shards import BLOCK, Logs, Shard
 from interloq.data.corpus.walk import KINDS, Stretch, walk_stretch
 from interloq.data.corpus.workers import cores, work
-from interloq.data.durable import discard, inside, is_free, locked, writing
+from interloq.data.durable import discard, inside, is_free, locked, matching, writing
 from interloq.data.files import read_json, write_json
 from interloq.data.jsonl import SCHEMA
 from interloq.data.split import PARTS, shown
@@ -91,6 +91,8 @@ class _Job:
         self.inputs, self.output, self.settings = list(inputs), output, settings
         self.workers, self.memory, self.block, self.strict = workers, memory, block, strict
         self.work = inside(output, ".work")
+        for part in PARTS:
+            inside(output, part)
         self.size = sources.total_size(self.inputs)
         self.logs = self._logs()
 
@@ -140,10 +142,12 @@ class _Job:
         }
         path = self.work / "plan.json"
         if path.exists():
-            if read_json(path, cure="add --fresh") != orjson.loads(orjson.dumps(plan)):
+            if read_json(path, cure="add --fresh") == orjson.loads(orjson.dumps(plan)):
+                return
+            if self._is_of_worth():
                 what = "an unfinished build with other logs or other options is in the folder"
                 raise InputError(what, cure="repeat it as it was, or add --fresh", where=str(self.output))
-            return
+            self.clear()
         if any(
             Path(given).is_dir() and self.output.resolve().is_relative_to(Path(given).resolve())
             for given in self.inputs
@@ -158,6 +162,11 @@ class _Job:
             (self.work / "posts").mkdir(parents=True, exist_ok=True)
             (self.work / "parts").mkdir(exist_ok=True)
             write_json(path, plan)
+
+    def _is_of_worth(self) -> bool:
+        """Whether an unfinished build has kept a post: one that failed or was killed before that is nobody's."""
+        files = matching(self.work / "posts", "*.json")
+        return any(read_json(path, cure="add --fresh").get("kept") for path in files)
 
     def _facts(self) -> dict[str, Any] | None:
         path = self.output / "corpus.json"
@@ -210,7 +219,7 @@ class _Job:
         """The tables of an earlier run must rest on exactly these shards: a log may have got longer or shorter."""
         found = {"shards": shards, "source": _source(self.logs)}
         path = self.work / "cleaned.json"
-        if len(list((self.work / "posts").glob("*.json"))) != shards:
+        if len(matching(self.work / "posts", "*.json")) != shards:
             raise _changed(str(self.inputs[0]))
         if path.exists() and read_json(path, cure="add --fresh") != found:
             raise _changed(str(self.inputs[0]))
@@ -221,7 +230,7 @@ class _Job:
         bad = sum(count["rejected"] for count in counts)
         reasons = [f"{n} {reason}" for reason, n in total.most_common()]
         if bad:
-            file = min((self.work / "posts").glob("*.rejected"))
+            file = matching(self.work / "posts", "*.rejected")[0]
             first = orjson.loads(file.read_bytes().split(b"\n", 1)[0])
             reasons.append(f"{bad} bad lines, the first: {first['where']}: {first['what']}")
         cure = f"dropped: {', '.join(reasons)}" if reasons else "check that the files hold posts"
@@ -274,7 +283,7 @@ class _Job:
         if not any(count["rejected"] for count in cleaned):
             (self.output / BAD_LINES).unlink(missing_ok=True)
             return []
-        assemble(self.output / BAD_LINES, b"", sorted((self.work / "posts").glob("*.rejected")))
+        assemble(self.output / BAD_LINES, b"", matching(self.work / "posts", "*.rejected"))
         return [BAD_LINES]
 
 
