@@ -37,6 +37,8 @@ def main() -> int:
             except TrialError as error:
                 failed[verb.name] += 1
                 print(f"{verb.name}, trial {number}: {error}", flush=True)
+            if number % len(wanted) == len(wanted) - 1:
+                print(f"{number + 1} of {trials} trials, {failed.total()} failures", flush=True)
     print(f"{'verb':<24}{'trials':>8}{'kills':>8}{'failures':>10}")
     for verb in wanted:
         print(f"{verb.name:<24}{done[verb.name]:>8}{killed[verb.name]:>8}{failed[verb.name]:>10}")
