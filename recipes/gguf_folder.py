@@ -1,0 +1,91 @@
+"""A GGUF file as a model folder: config.json, model.safetensors and the tokenizer, as metrics and bots load them.
+
+    pip install gguf accelerate
+    python recipes/gguf_folder.py SmolLM2-135M-Instruct.Q4_1.gguf -o smollm2
+
+The numbers are unpacked once and kept in float32, exactly as the file rounds them: a model of 4 bits per number takes
+about six times its size. `--dtype bfloat16` halves that and rounds once more. The folder is loaded on the way out, so
+that one which Interloq cannot use is never left behind. The exit code is 0, or 2 where the file, a package or the
+network in the file cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from interloq import InputError, InterloqError
+from interloq.data.durable import whole_folder
+
+MAGIC = b"GGUF"
+PACKAGES = ("torch", "transformers", "gguf", "accelerate")
+DTYPES = ("float32", "bfloat16")
+
+
+def convert(file: Path, folder: Path, *, dtype: str = "float32") -> str:
+    """Write the folder; returns the signature of the model in it."""
+    _check(file, folder)
+    from interloq.models.lm import language_model
+
+    network, tokenizer = unpacked(file, dtype)
+    with whole_folder(folder) as part:
+        network.save_pretrained(part)
+        tokenizer.save_pretrained(part)
+        for path in part.iterdir():
+            path.chmod(0o644)  # safetensors lets nobody else read
+        language_model(str(part), device="cpu")
+    signature: str = language_model(str(folder), device="cpu").signature()
+    return signature
+
+
+def unpacked(file: Path, dtype: str) -> tuple[Any, Any]:
+    """Network and tokenizer of the file; what would make transformers pack the numbers again is dropped."""
+    import torch
+    import transformers
+
+    options = {"gguf_file": file.name, "local_files_only": True}
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(file.parent, **options)
+        network = transformers.AutoModelForCausalLM.from_pretrained(file.parent, dtype=getattr(torch, dtype), **options)
+    except Exception as error:  # transformers raises what it likes on files that it cannot read
+        raise InputError(f"it cannot be unpacked: {str(error).splitlines()[0]:.200}", where=str(file)) from error
+    network.hf_quantizer = None
+    if hasattr(network.config, "quantization_config"):
+        del network.config.quantization_config
+    return network, tokenizer
+
+
+def _check(file: Path, folder: Path) -> None:
+    if missing := [name for name in PACKAGES if find_spec(name) is None]:
+        raise InputError(f"not installed: {', '.join(missing)}", cure=f"run: pip install {' '.join(missing)}")
+    try:
+        with file.open("rb") as stream:
+            begins = stream.read(len(MAGIC))
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}", cure="check the path") from error
+    if begins != MAGIC:
+        raise InputError(f"{file} is not a GGUF file", cure="name a file that ends in .gguf")
+    if folder.exists():
+        raise InputError(f"{folder} exists already", cure="name a new folder")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Turn a GGUF file into a model folder.")
+    parser.add_argument("file", type=Path, metavar="GGUF")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="a new folder")
+    parser.add_argument("--dtype", choices=DTYPES, default=DTYPES[0], help="how numbers are kept (float32)")
+    args = parser.parse_args(argv)
+    try:
+        print(f"{args.output}: {convert(args.file, args.output, dtype=args.dtype)}")
+    except InterloqError as error:
+        print(f"gguf_folder: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
