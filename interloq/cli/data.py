@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, print_json, print_table, say
+from interloq.cli.output import BadLines, add_common, print_json, print_table, say, say_notes
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.data.summary import Summary
@@ -16,7 +16,7 @@ EXAMPLES = """\
   interloq data list
   interloq data import usr usr.tar.gz --subset topical -o samples.jsonl
   INTERLOQ_DATA=datasets interloq data import fed --subset dialogue -o dialogues.jsonl.gz
-  interloq data check samples.csv
+  interloq data check samples.csv -m bleu
   interloq data convert samples.tsv.xz -o samples.jsonl"""
 KINDS = ("samples", "dialogues", "scores", "ratings")
 
@@ -37,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     importing.add_argument("--subset", default="", metavar="PART", help="only this part (see: interloq data list)")
     importing.add_argument("--json", action="store_true", help="print the counts as JSON")
 
-    checking = actions.add_parser("check", help="read a file, name its bad lines, print counts")
+    checking = actions.add_parser("check", help="read a file, name its bad lines, print counts and notes")
+    checking.add_argument(
+        "-m", "--metric", action="append", default=[], metavar="SPEC", help="note what this metric cannot deal with"
+    )
     converting = actions.add_parser("convert", help="write CSV, TSV or compressed records as JSONL")
     converting.add_argument(
         "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe"
@@ -94,12 +97,23 @@ def _import(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from interloq.metrics.checks import Checks
+    from interloq.metrics.chosen import choose
+    from interloq.records import Sample
+
     kind = args.kind or _kind(args.file)
-    bad, summary = BadLines(), Summary()
-    for _ in summary.watch(_records(args, kind, bad)):
-        pass
+    bad, summary, checks = BadLines(), Summary(), Checks([one.metric for one in choose(args.metric)[0]])
+    for record in summary.watch(_records(args, kind, bad)):
+        if isinstance(record, Sample):
+            checks.add((record,))
     bad.close(args.file)
-    _show({"kind": kind, **summary.facts(), "bad_lines": bad.count}, args, f"in {args.file}")
+    notes = checks.notes()
+    facts = {"kind": kind, **summary.facts(), "bad_lines": bad.count, "notes": [asdict(note) for note in notes]}
+    _show(facts, args, f"in {args.file}")
+    if not args.json:
+        say_notes(notes)
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, print_json, print_table, say
+from interloq.cli.output import BadLines, add_common, add_drop_own_replies, print_json, print_table, say
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exclude", type=InputPath, metavar="FILE", help="ids of pairs, posts or threads to leave out, one a line"
     )
-    parser.add_argument("--drop-own-replies", action="store_true", help="drop replies equal to the one that is judged")
+    add_drop_own_replies(parser)
     add_map(parser)
     add_common(parser)
 

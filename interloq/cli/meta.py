@@ -11,6 +11,8 @@ from interloq.cli.mapping import add_map
 from interloq.cli.output import (
     BadLines,
     add_common,
+    add_drop_own_replies,
+    add_without,
     interval,
     number,
     p_value,
@@ -70,6 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="value",
         help="with --by system: the metric's value of a system's samples, or the mean of their scores (default value)",
     )
+    add_drop_own_replies(parser)
+    add_without(parser)
     parser.add_argument("--list-aspects", action="store_true", help="list what was rated, and how often")
     add_map(parser)
     add_common(parser)
@@ -83,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.scores:
         raise InputError("name a score file", cure="make one: interloq score SAMPLES -m METRIC -o scores.jsonl")
     from interloq.meta.evaluate import meta_evaluate
+    from interloq.metrics.selection import Selection
 
     with progress("meta-evaluating", quiet=args.quiet) as step:
         table = meta_evaluate(
@@ -96,6 +101,7 @@ def run(args: argparse.Namespace) -> int:
             compare=not args.no_compare,
             n_permutations=args.permutations,
             adjust=args.adjust,
+            selection=Selection(drop_own_replies=args.drop_own_replies, without=args.without_system),
             system_score=args.system_score,
         )
     if args.json:

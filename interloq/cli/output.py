@@ -31,6 +31,18 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
+def add_drop_own_replies(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--drop-own-replies", action="store_true", help="drop the reply that is judged from its references"
+    )
+
+
+def add_without(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--without-system", action="append", default=[], metavar="NAME", help="leave a system out; repeat for more"
+    )
+
+
 def say(text: str = "") -> None:
     """A line on standard output."""
     sys.stdout.write(plain(text) + "\n")

@@ -127,7 +127,7 @@ def _evidence(args: argparse.Namespace) -> Evidence:
     from interloq.report.build import Evidence, columns, identified
     from interloq.report.curves import read_model
     from interloq.report.heat_map import PEOPLE
-    from interloq.report.scores import read_results
+    from interloq.report.scores import read_notes, read_results
 
     samples: list[Sample] = _read(args, args.samples, "samples")
     scores = identified([score for path in args.scores for score in _read(args, path, "scores")], samples)
@@ -138,6 +138,7 @@ def _evidence(args: argparse.Namespace) -> Evidence:
         samples=samples,
         scores=scores,
         results=[result for path in args.scores for result in read_results(header(path), path)],
+        notes=read_notes(map(header, args.scores)),
         judgments=judged,
         table=_table(args, scores, samples) if judged else None,
         matrix=spearman_matrix({**scored, **people}),

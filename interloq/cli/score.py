@@ -11,6 +11,8 @@ from interloq.cli.mapping import add_map
 from interloq.cli.output import (
     BadLines,
     add_common,
+    add_drop_own_replies,
+    add_without,
     interval,
     left_out,
     number,
@@ -58,6 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the resamples (default 0)")
     parser.add_argument("--list", action="store_true", help="list the metrics with what they need, and the tokenizers")
+    add_drop_own_replies(parser)
+    add_without(parser)
     add_map(parser)
     add_common(parser)
 
@@ -69,18 +73,19 @@ def run(args: argparse.Namespace) -> int:
     from interloq.errors import InputError
     from interloq.metrics.chosen import choose
     from interloq.metrics.evaluate import evaluate_all
+    from interloq.metrics.selection import Selection
 
     if not args.samples or not args.metric:
         raise InputError("name a file and at least one metric", cure="try: interloq score samples.jsonl -m bleu")
     chosen, notes = choose(args.metric)
     for note in notes:
         tell(f"interloq: {note}")
-    bad = BadLines()
+    bad, selection = BadLines(), Selection(drop_own_replies=args.drop_own_replies, without=args.without_system)
     with progress("scoring", quiet=args.quiet) as step:
         samples = read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns)
         results = evaluate_all(
             [one.metric for one in chosen],
-            samples,
+            selection.samples(samples),
             n_bootstrap=args.bootstrap,
             seed=args.seed,
             by_system=True,
@@ -88,13 +93,14 @@ def run(args: argparse.Namespace) -> int:
         )
     bad.close(args.samples)
     origin = _origin(args.samples)
+    signed = {name: origin[name] for name in ("partners",) if name in origin} | selection.facts()
     results = [
-        {system: replace(_of_partners(r, origin), metric=one.name) for system, r in by_system.items()}
+        {system: replace(_signed(r, signed), metric=one.name) for system, r in by_system.items()}
         for one, by_system in zip(chosen, results, strict=True)
     ]
     facts = [summary(system, result) for by_system in results for system, result in by_system.items()]
     left_out(any(not by_system[""].n for by_system in results))
-    found = list(dict.fromkeys(note for by_system in results for note in by_system[""].notes))
+    found = [*selection.notes(), *dict.fromkeys(note for by_system in results for note in by_system[""].notes)]
     kept = {"results": facts, "notes": [asdict(note) for note in found]}
     if args.output:
         write(args.output, _scores(results), kind="scores", **kept, **origin)
@@ -119,12 +125,11 @@ def _origin(path: str) -> dict[str, Any]:
         return {}
 
 
-def _of_partners(result: Result, origin: dict[str, Any]) -> Result:
-    """A score of dialogues names the partner set they were played against: another set's cannot be compared with it."""
-    if "partners" not in origin:
-        return result
+def _signed(result: Result, facts: dict[str, Any]) -> Result:
+    """Scores name the partner set that dialogues were played against, and what was left out: others are not alike."""
     before, _, version = result.signature.rpartition("|version:")
-    return replace(result, signature=f"{before}|partners:{origin['partners']}|version:{version}")
+    named = "".join(f"|{name}:{value}" for name, value in facts.items())
+    return replace(result, signature=f"{before}{named}|version:{version}")
 
 
 def summary(system: str, result: Result) -> dict[str, Any]:

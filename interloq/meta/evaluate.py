@@ -23,8 +23,10 @@ from interloq.meta.set_scores import Column, scores_of, set_columns
 from interloq.meta.significance import TOLERANCE, Adjust, adjusted, enough, permutation_p, williams
 from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow, SystemScore
 from interloq.metrics import named
+from interloq.metrics.checks import Checks
 from interloq.metrics.evaluate import percentile_interval
 from interloq.metrics.metric import Array
+from interloq.metrics.selection import Selection
 from interloq.records import Key, Known, Sample, Score, shown_key
 from interloq.signature import fingerprint
 from interloq.version import __version__
@@ -45,18 +47,21 @@ def meta_evaluate(
     n_permutations: int | None = None,
     adjust: Adjust = "holm",
     system_score: SystemScore = "value",
+    selection: Selection | None = None,
 ) -> MetaTable:
     """Correlations of every metric in `scores` with the ratings of `samples`, and of people with each other.
 
     There are 1,000 permutations per test, or 100 for each pair of metrics where these are more, unless it is said. By
     system, a system's score is the metric's value of its samples, as `interloq score` prints it, or with
-    `system_score="mean"` the mean of its sample scores.
+    `system_score="mean"` the mean of its sample scores. `selection` leaves systems out.
     """
     _check(n_bootstrap, n_permutations, adjust)
+    selection, checks = selection or Selection(), Checks()
+    samples = checks.watch(selection.samples(samples))
     samples = sorted(samples, key=lambda sample: sample.key) if by == "system" else samples
     judgments = collect(samples, aspect=aspect, role=role)
     points = level(by, judgments)
-    plain, stray = _columns(scores, judgments)
+    plain, stray = _columns(scores, judgments, selection)
     sets, means = set_columns(plain, list(samples)) if by == "system" and system_score == "value" else ({}, {})
     columns: dict[str, Column] = {**plain, **sets}
     rows = [_row(name, column, judgments, points, n_bootstrap, seed) for name, column in columns.items()]
@@ -74,6 +79,7 @@ def meta_evaluate(
     facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}
     if by == "system":
         facts["system-score"] = system_score
+    facts |= selection.facts()
     facts |= {"scores": _fingerprint(plain), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
     if compare:
         facts["permutations"] = exchanges
@@ -92,6 +98,7 @@ def meta_evaluate(
             *stray,
             *_human_notes(judgments),
             *judgments.notes,
+            *(note.text for note in (*selection.notes(), *checks.of_data())),
         ),
     )
 
@@ -119,7 +126,7 @@ def _check(n_bootstrap: int, n_permutations: int | None, adjust: str) -> None:
 # ---- scores as columns -----------------------------------------------------------------------------------------------
 
 
-def _columns(scores: Iterable[Score], judgments: Judgments) -> tuple[dict[str, Array], list[str]]:
+def _columns(scores: Iterable[Score], judgments: Judgments, selection: Selection) -> tuple[dict[str, Array], list[str]]:
     """A score a sample for every metric, in the order of their names; and notes on scores that fit no sample."""
     place, known = {key: i for i, key in enumerate(judgments.keys)}, Known(judgments.keys)
     columns: dict[str, Array] = {}
@@ -128,6 +135,8 @@ def _columns(scores: Iterable[Score], judgments: Judgments) -> tuple[dict[str, A
     for score in scores:
         column = columns.setdefault(score.metric, np.full(len(place), np.nan))
         key = known.find(score.id, score.system)
+        if key is None and selection.excludes(score):
+            continue
         if key is None:
             stray.setdefault(score.metric, []).append(score.key)
             continue

@@ -103,6 +103,11 @@ class Checks:
             for (name, needed), counts in self._short.items():
                 counts[system] += self._shorter(group, needed, self._tokenizers[name])
 
+    def watch(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        for sample in samples:
+            self.add((sample,))
+            yield sample
+
     @staticmethod
     def _shorter(samples: Sequence[Sample], needed: int, tokenizer: Tokenizer) -> int:
         # a word is a token at least, so only replies of few words have to be tokenised
@@ -172,7 +177,7 @@ class Checks:
         return "use tokenizer='char' or 'ja-mecab'" if japanese else "use tokenizer='zh', or 'char' outside Chinese"
 
     def _note(self, name: str, counts: Counter[str], said: str, metric: str = "") -> Note:
-        return _note(name, counts, self.facts.samples, said, metric)
+        return note_of(name, counts, self.facts.samples, said, metric)
 
 
 def own_note(facts: Facts) -> Note | None:
@@ -180,10 +185,11 @@ def own_note(facts: Facts) -> Note | None:
     if not facts.own.total():
         return None
     said = "stand among their own references, so they are compared with themselves (see --drop-own-replies)"
-    return _note("own references", facts.own, facts.samples, said)
+    return note_of("own references", facts.own, facts.samples, said)
 
 
-def _note(name: str, counts: Counter[str], samples: Counter[str], said: str, metric: str = "") -> Note:
+def note_of(name: str, counts: Counter[str], samples: Counter[str], said: str, metric: str = "") -> Note:
+    """`3 of 5 replies (human 2, bot 1) …`: what is said of the replies counted."""
     text = f"{_share(counts, samples)} replies{_systems(counts)} {said}"
     return Note(name, text, counts.total(), samples.total(), _pairs(counts), metric)
 

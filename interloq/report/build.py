@@ -11,7 +11,7 @@ from interloq.meta.disagreements import Disagreements
 from interloq.meta.matrix import Matrix
 from interloq.meta.rank import Ranking
 from interloq.meta.table import MetaTable
-from interloq.records import NO_SYSTEM, Dialogue, Key, Known, Sample, Score, shown_key
+from interloq.records import NO_SYSTEM, Dialogue, Key, Known, Note, Sample, Score, shown_key
 from interloq.report import text
 from interloq.report.agreement import agreement
 from interloq.report.curves import Trained, model
@@ -34,6 +34,7 @@ class Evidence:
     samples: Sequence[Sample]
     scores: Sequence[Score]
     results: Sequence[SystemScore] = ()
+    notes: Sequence[Note] | None = None  # on the data, from the score files; None: they do not say
     judgments: Mapping[Key, float] = field(default_factory=dict)  # people's mean by sample
     table: MetaTable | None = None
     matrix: Matrix | None = None
@@ -67,7 +68,7 @@ def build(
         aspect=aspect,
         judges=who,
         facts=_facts(samples, names, evidence.table, aspect, who),
-        notices=notices(samples, evidence.scores, results, names, aspect, evidence.unranked),
+        notices=notices(samples, evidence.scores, results, names, aspect, evidence.unranked, evidence.notes),
         marks=tuple(marks[s] for s in sorted({s.system for s in samples})),
         scores=score_tables(results, names, marks),
         agreement=agreement(evidence.table, names, who) if evidence.table and evidence.judgments else None,

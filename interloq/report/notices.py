@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from interloq.records import NO_SYSTEM, Key, Sample, Score
+from interloq.metrics.checks import Checks
+from interloq.records import NO_SYSTEM, Key, Note, Sample, Score
 from interloq.report import text
 from interloq.report.page import Name, Notice
 from interloq.report.scores import SystemScore
@@ -29,6 +30,7 @@ def notices(
     names: Mapping[str, Name],
     aspect: str,
     unranked: Mapping[str, str],
+    notes: Sequence[Note] | None,
 ) -> tuple[Notice, ...]:
     return (
         *_illustrative(samples, aspect),
@@ -38,6 +40,7 @@ def notices(
         *_mismatched(samples, scores, names),
         *_means(results),
         *_unranked(unranked),
+        *_notes(samples, notes),
     )
 
 
@@ -111,6 +114,16 @@ def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], names: Mappi
 def _unranked(unranked: Mapping[str, str]) -> Iterator[Notice]:
     if unranked:
         yield Notice("note", "Systems are not ranked by every metric.", tuple(unranked.items()))
+
+
+def _notes(samples: Sequence[Sample], notes: Sequence[Note] | None) -> Iterator[Notice]:
+    """What the score files note of the data, or what the samples show where they do not say."""
+    if notes is None:
+        checks = Checks()
+        checks.add(samples)
+        notes = checks.of_data()
+    for said in dict.fromkeys(note.text for note in notes):
+        yield Notice("warning", f"{said[0].upper()}{said[1:]}.")
 
 
 def _means(results: Sequence[SystemScore]) -> Iterator[Notice]:

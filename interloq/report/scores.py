@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from interloq.errors import InputError
-from interloq.records import NO_SYSTEM, Key, Score
+from interloq.records import NO_SYSTEM, Key, Note, Score
 from interloq.report import text
 from interloq.report.page import Bar, Mark, MetricScores, Name, ScoreRow
 from interloq.report.scale import Scale, scale
@@ -42,6 +42,13 @@ def read_results(header: Mapping[str, Any], where: str) -> list[SystemScore]:
             cure="score again with `interloq score`, or delete the header line",
             where=f"{where}:1",
         ) from error
+
+
+def read_notes(headers: Iterable[Mapping[str, Any]]) -> list[Note] | None:
+    """The notes on the data in headers of scores; None where no header says anything, as in older files."""
+    lists = [header["notes"] for header in headers if isinstance(header.get("notes"), list)]
+    found = [note for notes in lists for note in notes if isinstance(note, dict) and note.get("text")]
+    return [Note(str(note.get("name", "")), str(note["text"]), 0, 0) for note in found] if lists else None
 
 
 def _system_score(value: Mapping[str, Any]) -> SystemScore:

@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol
 from interloq.errors import InputError
 from interloq.records import Reference, Sample
 from interloq.retrieve.diversity import diversified
-from interloq.retrieve.leaks import Guard, guard, is_original, normalised, originals
+from interloq.retrieve.leaks import Guard, guard, is_original, normalised, originals, reads_like, without_own
 from interloq.retrieve.retriever import Encoded, Hit, Query
 from interloq.signature import fingerprint, signature
 
@@ -72,8 +72,7 @@ class Tally:
         self.fewer += len(found.hits) < k
         self.without_context += not found.searched
         self.without_gold += not originals(sample)
-        own = normalised(sample.response)
-        self.own += any(normalised(hit.pair.response) == own for hit in found.hits)
+        self.own += any(reads_like(sample.response, hit.pair.response) for hit in found.hits)
         self.dropped.update(found.dropped)
         self.affected.update(list(found.dropped))
 
@@ -92,6 +91,7 @@ class _Options:
     gold: bool
     layout: Layout
     diversity: float
+    own: bool
 
     def wanted(self) -> int:
         return self.k * CANDIDATES if self.diversity else self.k
@@ -117,10 +117,11 @@ def extend(
     """Samples with further references, in their order.
 
     `turns` counts the last turns that are searched for, joined. `near` drops replies that similar to a gold reply.
-    `own=False` drops the reply that is judged: then samples of one context may have different references.
+    `own=False` drops the reply that is judged, wherever it comes from: then samples of one context may have different
+    references.
     """
     _check(k=k, turns=turns, batch=batch, diversity=diversity, near=near, layout=layout)
-    options = _Options(k, parrot, gold, layout, diversity)
+    options = _Options(k, parrot, gold, layout, diversity, own)
     frozen = frozenset(excluded)
 
     def question(sample: Sample) -> tuple[Query, Guard]:
@@ -177,9 +178,19 @@ def _extended(
         found = searches.found([question(sample) for sample in chunk], started, options)
         for sample, each in zip(chunk, found, strict=True):
             tally.add(sample, each, options.k)
-            yield replace(sample, references=_references(sample, each.hits, options))
+            extended = replace(sample, references=_references(sample, each.hits, options))
+            yield extended if options.own else _without_own(extended, each, tally)
         if progress:
             progress(len(chunk))
+
+
+def _without_own(sample: Sample, found: Found, tally: Tally) -> Sample:
+    """Without the judged reply where it came with the sample, or as the parrot; counted with those retrieved."""
+    kept = without_own(sample)
+    if dropped := len(sample.references) - len(kept.references):
+        tally.dropped["own"] += dropped
+        tally.affected["own"] += "own" not in found.dropped
+    return kept
 
 
 def _seen(sample: Sample, options: _Options) -> frozenset[str]:

@@ -18,7 +18,7 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -131,6 +131,12 @@ def reads_like(first: str, second: str) -> bool:
 def is_own(sample: Sample, reference: Reference) -> bool:
     """Whether a reference is a copy of the very reply that is judged."""
     return reads_like(sample.response, reference.text)
+
+
+def without_own(sample: Sample) -> Sample:
+    """The sample without copies of the reply that is judged among its references."""
+    kept = tuple(reference for reference in sample.references if not is_own(sample, reference))
+    return sample if len(kept) == len(sample.references) else replace(sample, references=kept)
 
 
 def ids(sample: Sample) -> Iterator[str]:

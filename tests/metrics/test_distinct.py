@@ -66,7 +66,7 @@ def test_per_token_scores_short_replies_as_the_paper_does() -> None:
     samples = [Sample("1", (), "yes"), Sample("2", (), "no no no"), Sample("3", (), "")]
     result = evaluate("distinct(per='token')", samples)
     assert by_id(result.reasons) == {"3": "no tokens"}
-    assert dict(result.by_sample) == pytest.approx({"1": 0.0, "2": 1 / 3, "3": np.nan}, nan_ok=True)
+    assert by_id(result.by_sample) == pytest.approx({"1": 0.0, "2": 1 / 3, "3": np.nan}, nan_ok=True)
     assert result.value == 1 / 4
 
 

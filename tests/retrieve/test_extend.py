@@ -178,6 +178,9 @@ def test_the_own_reply_is_counted_and_dropped_on_request() -> None:
     tally = Tally()
     assert texts(one(sample(), Fixed(pool), k=2, own=False, tally=tally), "retrieved") == ["reply 0", "reply 1"]
     assert (tally.own, tally.dropped["own"]) == (0, 1)
+    tally, judged = Tally(), dataclasses.replace(sample(), response=sample().references[0].text.upper())
+    assert texts(one(judged, Fixed(pool), k=2, own=False, tally=tally), "gold") == []
+    assert (tally.dropped["own"], tally.affected["own"]) == (1, 1)
 
 
 def test_excluded_ids_and_near_duplicates() -> None:

@@ -1,0 +1,66 @@
+"""Which samples are scored, and with which references: systems left out, copies of the reply itself dropped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from interloq.errors import InputError, nearest
+from interloq.metrics.checks import note_of
+from interloq.records import NO_SYSTEM, Key, Note, Sample, Score
+from interloq.retrieve.leaks import without_own
+
+
+class Selection:
+    """Pass samples through it; what it did is counted by system and said in notes.
+
+    `without` names systems, `(none)` being the samples that have none.
+    """
+
+    def __init__(self, *, drop_own_replies: bool = False, without: Sequence[str] = ()) -> None:
+        self.drop_own_replies, self.without = drop_own_replies, tuple(dict.fromkeys(without))
+        self.left_out: list[Key] = []
+        self._systems: Counter[str] = Counter()
+        self._dropped: Counter[str] = Counter()
+        self._emptied: Counter[str] = Counter()
+
+    def samples(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        for sample in samples:
+            self._systems[sample.system] += 1
+            if (sample.system or NO_SYSTEM) in self.without:
+                self.left_out.append(sample.key)
+            else:
+                yield self._with_others(sample) if self.drop_own_replies else sample
+        self._check()
+
+    def excludes(self, score: Score) -> bool:
+        """Whether a score that belongs to none of the samples that passed is of one left out."""
+        named = (score.system or NO_SYSTEM) in self.without
+        return named or (not score.system and any(score.id == id for id, _ in self.left_out))
+
+    def facts(self) -> dict[str, str]:
+        """What a signature must name."""
+        facts = {"own-replies": "dropped"} if self.drop_own_replies else {}
+        return facts | ({"without": ",".join(sorted(self.without))} if self.without else {})
+
+    def notes(self) -> Iterator[Note]:
+        left = Counter(system for _, system in self.left_out)
+        if left:
+            yield note_of("left out", left, self._systems, "are left out, as asked")
+        if self._dropped:
+            rest = f"; {self._emptied.total():,} have no other reference" if self._emptied.total() else ""
+            said = f"stood among their own references and were dropped from them{rest}"
+            yield note_of("own replies dropped", self._dropped, self._systems - left, said)
+
+    def _with_others(self, sample: Sample) -> Sample:
+        kept = without_own(sample)
+        if len(kept.references) < len(sample.references):
+            self._dropped[sample.system] += 1
+            self._emptied[sample.system] += not kept.references
+        return kept
+
+    def _check(self) -> None:
+        known = {system or NO_SYSTEM for system in self._systems}
+        for name in self.without:
+            if name not in known:
+                raise InputError(f"no sample is of system {name!r}{nearest(name, known)}")
