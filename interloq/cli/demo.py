@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import shlex
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -99,6 +98,7 @@ def _one_thread() -> Iterator[None]:
 
 def _prepare(folder: Path, language: str) -> None:
     """The embedded files in a folder that has no index and no rater any more: both are made anew."""
+    from interloq.data.durable import remove
     from interloq.data.embedded import embedded_log_path, embedded_path
     from interloq.data.files import replacing
     from interloq.data.jsonl import load, write
@@ -109,7 +109,7 @@ def _prepare(folder: Path, language: str) -> None:
         if path.is_symlink() or (path.exists() and not mark.exists()):
             raise InputError(f"{path} was not made by the demo", cure="choose another folder with -o")
         if path.exists():
-            shutil.rmtree(path)
+            remove(path)
     (folder / "rated.jsonl.part").unlink(missing_ok=True)  # of a demo that was cut off
     with replacing(mark) as file:
         file.write(b"`interloq demo` removes the folders index and rater beside this file when it runs again.\n")

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from interloq.cli.output import exit_code, left_out, say, tell
 from interloq.cli.paths import refuse_overwriting
-from interloq.data.durable import hint, is_of_files, one_line
+from interloq.data.write_errors import hint, is_of_files, one_line
 from interloq.errors import InterloqError, RejectedWarning, nearest
 from interloq.version import __version__
 

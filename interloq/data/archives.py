@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from interloq.data.compression import COMPRESSED, damage, decompressed
-from interloq.data.durable import matching
 from interloq.data.files import read_small
+from interloq.data.folders import matching
 from interloq.errors import InputError
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz")

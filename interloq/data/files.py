@@ -12,7 +12,8 @@ from typing import IO, Any
 import orjson
 
 from interloq.data.compression import COMPRESSED, compressed, damage, decompressed
-from interloq.data.durable import one_line, whole_file, writing
+from interloq.data.durable import whole_file
+from interloq.data.write_errors import one_line, writing
 from interloq.errors import InputError, InterloqError, shown
 
 MAX_LINE = 64 * 2**20  # a longer line is no record, and would not fit in memory a few times over

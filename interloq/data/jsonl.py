@@ -16,10 +16,10 @@ from typing import Any
 
 import orjson
 
-from interloq.data.durable import writing
 from interloq.data.files import MAX_LINE, as_line, lines, plain_suffix, replacing
 from interloq.data.layouts import Layout
 from interloq.data.tables import is_table, rows
+from interloq.data.write_errors import writing
 from interloq.errors import InputError, ReadWarning, RejectedWarning
 from interloq.records import Sample, shown_key
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from interloq.data.corpus.shard import cut
-from interloq.data.durable import matching, whole_file_by_name
+from interloq.data.durable import whole_file_by_name
+from interloq.data.folders import matching
 from interloq.data.split import Split, borders
 from interloq.data.times import DAY, SECOND
 from interloq.errors import InputError, MissingDependencyError

@@ -19,9 +19,11 @@ import torch
 import transformers
 from safetensors import SafetensorError
 
-from interloq.data.durable import matching, remove, writing
+from interloq.data.durable import remove
 from interloq.data.files import read_json, reading_saved, write_json
+from interloq.data.folders import matching
 from interloq.data.numbering import Texts
+from interloq.data.write_errors import writing
 from interloq.errors import InputError
 from interloq.models.adapt_network import Goal, TokenGuesser, carried, goal_of, load_guesser, marks_of, room
 from interloq.models.adapt_rows import Marks

@@ -15,8 +15,8 @@ import transformers
 from safetensors import safe_open
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
-from interloq.data.durable import matching
 from interloq.data.files import reading_saved
+from interloq.data.folders import matching
 from interloq.errors import InputError
 from interloq.models.adapt_rows import Marks
 from interloq.models.adapt_settings import Objective

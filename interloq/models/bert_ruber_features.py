@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.durable import Appended
+from interloq.data.appended import Appended
 from interloq.data.files import read_json, reading_saved, write_json
 from interloq.models.bert_ruber import pooled_vectors
 from interloq.models.corpus import Distinct

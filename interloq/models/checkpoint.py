@@ -14,8 +14,9 @@ from typing import Any
 
 import torch
 
-from interloq.data.durable import inside, remove, whole_folder
+from interloq.data.durable import remove, whole_folder
 from interloq.data.files import read_json, reading_saved, write_json
+from interloq.data.folders import inside
 from interloq.errors import InputError
 from interloq.models.store import read_tensors, write_tensors
 

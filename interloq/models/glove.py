@@ -25,9 +25,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.durable import remove, whole_folder, writing
+from interloq.data.durable import remove, whole_folder
 from interloq.data.files import read_json, reading_saved, write_json
 from interloq.data.tokenize import Tokenizer
+from interloq.data.write_errors import writing
 from interloq.errors import InputError, MissingDependencyError
 from interloq.models import cooccur, shuffle
 from interloq.models.corpus import Corpus, write_corpus

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from interloq.data.durable import contents, discard, inside, is_free, writing
+from interloq.data.durable import discard
 from interloq.data.files import read_json, write_json
+from interloq.data.folders import contents, inside, is_free
+from interloq.data.write_errors import writing
 from interloq.errors import InputError
 
 JOB, WORK = "job.json", "work"

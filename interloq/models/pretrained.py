@@ -20,7 +20,7 @@ from typing import Any, Literal
 import torch
 import transformers
 
-from interloq.data.durable import matching
+from interloq.data.folders import matching
 from interloq.errors import InputError, InterloqError, shown
 from interloq.signature import file_fingerprint, fingerprint
 

@@ -15,8 +15,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.durable import inside, is_free, write_whole
+from interloq.data.durable import write_whole
 from interloq.data.files import write_json
+from interloq.data.folders import inside, is_free
 from interloq.errors import InputError
 from interloq.models.cross_encoder import CONFIG
 from interloq.models.jobs import WORK, clear_work

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from interloq.data.durable import SYNC, Appended
+from interloq.data.appended import SYNC, Appended
 from interloq.data.jsonl import SCHEMA, to_json, write
 from interloq.data.parsers import PARSERS
 from interloq.errors import InputError

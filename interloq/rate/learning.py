@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.durable import inside
 from interloq.data.files import write_json
+from interloq.data.folders import inside
 from interloq.errors import InputError
 from interloq.models.jobs import WORK, clear_work
 from interloq.models.learning_curve import write_curve

@@ -20,8 +20,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.durable import is_free, matching, remove, whole_folder
+from interloq.data.durable import remove, whole_folder
 from interloq.data.files import read_json, write_json
+from interloq.data.folders import is_free, matching
 from interloq.data.numbering import Texts
 from interloq.errors import InputError
 from interloq.models.progress import Step

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 
-from interloq.data.durable import Appended
+from interloq.data.appended import Appended
 from interloq.data.jsonl import SCHEMA, read, to_json
 from interloq.errors import InputError
 from interloq.rate.rater import BATCH, Rater

@@ -25,19 +25,9 @@ from typing import Any
 import numpy as np
 
 from interloq.data.arrays import mapped
-from interloq.data.durable import (
-    confined,
-    contents,
-    inside,
-    is_free,
-    locked,
-    make_folder,
-    remove,
-    sweep_all,
-    whole_file,
-    whole_folder,
-    writing,
-)
+from interloq.data.durable import locked, make_folder, remove, sweep_all, whole_file, whole_folder
+from interloq.data.folders import confined, contents, inside, is_free
+from interloq.data.write_errors import writing
 from interloq.errors import InputError
 from interloq.records import Pair
 from interloq.registry import create, spec

@@ -15,7 +15,8 @@ import faiss
 import numpy as np
 
 from interloq.data.arrays import mapped, small_arrays
-from interloq.data.durable import whole_file_by_name, writing
+from interloq.data.durable import whole_file_by_name
+from interloq.data.write_errors import writing
 from interloq.retrieve.manifest import REBUILD, damaged
 from interloq.retrieve.retriever import NOTHING, Floats, Ids, best
 from interloq.retrieve.sweep import Sweep, worthwhile

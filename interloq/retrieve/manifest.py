@@ -10,7 +10,8 @@ from typing import Any
 
 import orjson
 
-from interloq.data.durable import inside, write_whole
+from interloq.data.durable import write_whole
+from interloq.data.folders import inside
 from interloq.errors import InputError
 
 SCHEMA = 1

@@ -142,7 +142,11 @@ def test_ctrl_c_leaves_whole_files_only(folder: Path) -> None:
         (">&-", 0, ""),
         ("-o - >&-", 2, "standard output is closed"),
         ("2>/dev/full -o nowhere/../samples.jsonl/x", 2, ""),
-        ("-o samples.jsonl/x", 2, "cannot write samples.jsonl/x: Not a directory; choose another output"),
+        (
+            "-o samples.jsonl/x",
+            2,
+            "cannot write samples.jsonl/x: Not a directory (samples.jsonl); choose another output",
+        ),
     ],
 )
 def test_outputs_that_take_nothing(tmp_path: Path, redirected: str, code: int, said: str) -> None:

@@ -15,9 +15,11 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError
-from interloq.data import durable
-from interloq.data.durable import Appended, contents, inside, is_free, locked, whole_file, whole_folder, write_whole
+from interloq.data import durable, folders
+from interloq.data.appended import Appended
+from interloq.data.durable import locked, whole_file, whole_folder, write_whole
 from interloq.data.files import replacing
+from interloq.data.folders import contents, inside, is_free
 
 WRITER = """
 import os, signal, sys
@@ -58,7 +60,7 @@ def test_the_next_writer_removes_what_a_kill_left(tmp_path: Path, kind: str) -> 
     mine = tmp_path / ".out.mine.part"
     mine.write_text("not made by a writer")
     (tmp_path / ".other.0123456789ab.part").write_text("of another target")
-    assert len([path for path in tmp_path.iterdir() if durable.PART.fullmatch(path.name)]) == 2
+    assert len([path for path in tmp_path.iterdir() if folders.PART.fullmatch(path.name)]) == 2
     write_whole(tmp_path / "out", b"whole")
     assert {path.name for path in tmp_path.iterdir()} == {"out", mine.name, ".other.0123456789ab.part"}
 

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interloq.data.durable import PART
+from interloq.data.folders import PART
 from interloq.data.numbering import Texts
 from interloq.errors import InputError, SpecError
 from interloq.rate import stream

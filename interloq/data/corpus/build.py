@@ -25,11 +25,13 @@ from interloq.data.corpus.shard import clean_shard, done
 from interloq.data.corpus.shards import BLOCK, Logs, Shard
 from interloq.data.corpus.walk import KINDS, Stretch, walk_stretch
 from interloq.data.corpus.workers import cores, work
-from interloq.data.durable import discard, inside, is_free, locked, matching, writing
+from interloq.data.durable import discard, locked
 from interloq.data.files import read_json, write_json
+from interloq.data.folders import inside, is_free, matching
 from interloq.data.jsonl import SCHEMA
 from interloq.data.split import PARTS, shown
 from interloq.data.threads import Tables
+from interloq.data.write_errors import writing
 from interloq.errors import InputError, InterloqError
 from interloq.signature import fingerprint
 from interloq.version import __version__

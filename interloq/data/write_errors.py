@@ -1,0 +1,57 @@
+"""Errors of the file system in one line: what could not be written, why, and what to do about it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from interloq.errors import InputError
+
+LONGEST = 160  # characters of a library's message
+HINTS = {
+    errno.ENOSPC: "free some space and run the command again",
+    errno.EDQUOT: "free some of your quota and run the command again",
+    errno.EFBIG: "write to a disk without that limit (see `ulimit -f`)",
+    errno.EACCES: "choose a place that you may write to",
+    errno.EPERM: "choose a place that you may write to",
+    errno.EROFS: "choose a place that you may write to",
+    errno.EIO: "check the disk",
+    errno.EMFILE: "raise the limit on open files (see `ulimit -n`)",
+    errno.EXDEV: "choose an output on a single disk",
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST), "choose another output"),
+    **dict.fromkeys((errno.ENOTEMPTY, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL), "choose another output"),
+}
+
+
+@contextlib.contextmanager
+def writing(path: str | Path, *also: type[Exception]) -> Iterator[None]:
+    """Turn errors of the file system into one line about this output; `also` are a library's own."""
+    try:
+        yield
+    except also as error:
+        raise InputError(f"cannot write {path}: {one_line(error)}", cure=hint(error)) from error
+    except OSError as error:
+        if not is_of_files(error):
+            raise
+        other = f" ({error.filename})" if Path(path).name not in str(error.filename or path) else ""
+        raise InputError(f"cannot write {path}: {one_line(error)}{other}", cure=hint(error)) from error
+
+
+def is_of_files(error: OSError) -> bool:
+    """Whether this is about a file, and not about a network or a program; numpy's writers give no number."""
+    return error.errno in HINTS or (error.errno is None and type(error) is OSError)
+
+
+def one_line(error: Exception) -> str:
+    text = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def hint(error: Exception) -> str:
+    """Libraries in other languages give the number only in words; the likeliest reason is a full disk."""
+    if getattr(error, "errno", None) in HINTS:
+        return HINTS[error.errno]  # type: ignore[attr-defined]
+    return next((cure for number, cure in HINTS.items() if os.strerror(number) in str(error)), HINTS[errno.ENOSPC])
