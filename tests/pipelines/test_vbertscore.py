@@ -40,7 +40,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Rating(1 + (5 * i + place) % 5, "x", item=f"c{i}/{bot}/{place}")
         for i in range(8)
         for bot in "ab"
-        for place in range(1, 18)
+        for place in range(1, 17)
     ]
     write("ratings.jsonl", rated, kind="ratings")
     assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--quiet"]) == 0
