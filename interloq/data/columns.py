@@ -47,7 +47,7 @@ def from_columns(
     if _is_frame(responses) or (replies and isinstance(replies[0], Mapping | Sample)):
         if extra := [name for name, column in given.items() if column is not None]:
             raise InputError(f"a whole table and {extra[0]} beside it", cure="pass the table alone, or columns alone")
-        return list(as_samples(responses))
+        return list(as_samples(responses if _is_frame(responses) else replies))
     columns = {name: _column(column, name) for name, column in given.items() if column is not None}
     _check(columns, len(replies))
     return [_sample(i, reply, {name: column[i] for name, column in columns.items()}) for i, reply in enumerate(replies)]
@@ -146,7 +146,7 @@ def _check(columns: Mapping[str, list[Any]], n: int) -> None:
 
 
 def _sample(i: int, reply: Any, row: Mapping[str, Any]) -> Sample:
-    response, id = plain(reply), plain(row.get("ids"))
+    response, id, system = plain(reply), plain(row.get("ids")), plain(row.get("systems"))
     if response is None:
         cure = "leave the row out, or fill in '' where the reply is empty"
         raise InputError(f"responses[{i}] is missing ({reply!r})", cure=cure)
@@ -155,7 +155,7 @@ def _sample(i: int, reply: Any, row: Mapping[str, Any]) -> Sample:
         context=_texts(row.get("contexts")),
         response=response,
         references=_texts(row.get("references")),
-        system=plain(row.get("systems")) or "",
+        system="" if system is None else system,
     )
 
 

@@ -84,6 +84,9 @@ def columns_of(given: Sequence[Any], kind: str, names: Names, *, where: str) -> 
     if REQUIRED[kind] not in fields:
         what = f"no column {REQUIRED[kind]!r}; the file has {', '.join(map(repr, named)) or 'none'}"
         raise InputError(what, cure=f"name it in the first row or map it: --map {REQUIRED[kind]}=NAME", where=where)
+    if kind == "samples" and "rater" in fields and "id" not in fields:
+        cure = "name each sample, so that the ratings of its rows come together"
+        raise InputError("a column 'rater' and no column 'id'", cure=cure, where=where)
     return columns
 
 

@@ -93,6 +93,16 @@ def test_polars_frames_by_their_shape() -> None:
     assert from_columns(Frame()) == [Sample("1", (), "fine", ["good"]), Sample("2", (), "ok")]
 
 
+def test_an_iterator_of_dicts_is_read_once() -> None:
+    assert from_columns(iter([{"response": "a"}, {"response": "b"}])) == [Sample("1", (), "a"), Sample("2", (), "b")]
+
+
+def test_a_system_that_is_a_number_is_not_lost() -> None:
+    numbers: Any = [0, 1]
+    with pytest.raises(InputError, match="system must be text, got int 0"):
+        from_columns(["a", "b"], systems=numbers)
+
+
 def test_a_frame_of_references_has_one_row_per_reply() -> None:
     table = pd.DataFrame({"a": ["x", "y"], "b": ["z", float("nan")]}, index=[5, 3])
     assert [s.references for s in from_columns(["one", "two"], table)] == [

@@ -57,6 +57,7 @@ def test_a_bad_row_is_named_by_its_line(tmp_path: Path, row: str, said: str) -> 
     [
         ("id,respons\n1,x\n", "unknown column 'respons'; rename or delete it, or say what it holds: --map response="),
         ("id,system\n1,x\n", "no column 'response'"),
+        ("response,rater,rating\na,ann,1\na,bob,2\n", "a column 'rater' and no column 'id'"),
     ],
 )
 def test_bad_columns_stop_at_once(tmp_path: Path, head: str, said: str) -> None:
@@ -119,10 +120,10 @@ def test_lines_are_counted_past_bad_bytes(tmp_path: Path) -> None:
 
 def test_columns_under_other_names(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_text(",Reply,model,annotator,rating\n0,fine,bot,ann,4\n")  # as pandas writes its index
+    path.write_text(",ID,Reply,model,annotator,rating\n0,7,fine,bot,ann,4\n")  # as pandas writes its index
     with pytest.warns(ReadWarning, match=r"a\.csv: 'reply' is read as 'response'; 'model' is read as 'system'; 'annot"):
         (sample,) = load(path)
-    assert sample == Sample("2", (), "fine", (), "bot", [Rating(4.0, "ann")])
+    assert sample == Sample("7", (), "fine", (), "bot", [Rating(4.0, "ann")])
 
 
 def test_columns_are_mapped(tmp_path: Path) -> None:
