@@ -3,6 +3,8 @@
 Exit codes: 0 all of the input was used; 1 the verb finished, but something was left out or failed (lines set aside,
 dialogues without an answer, nothing to score); 2 it could not start (usage, missing file, missing extra).
 
+An error that is not the project's own is a bug: it ends in one line too, which names a file with the traceback.
+
 A verb's module has EXAMPLES, `add_arguments(parser)` and `run(args) -> int`; only the verb asked for is imported.
 """
 
@@ -13,6 +15,8 @@ import contextlib
 import importlib
 import os
 import sys
+import tempfile
+import traceback
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,10 +43,38 @@ VERBS = {
     "demo": "the whole job on embedded data: train, search, rate, score, explain, report",
 }
 INTERRUPTED = 130
+DEBUG = "INTERLOQ_DEBUG"  # set to anything: unexpected errors come with their traceback
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the console command; returns the exit code."""
+    try:
+        return _main(argv)
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        return _fail(_unexpected(error))
+
+
+def _unexpected(error: Exception) -> str:
+    """What no code was prepared for is a mistake of ours: the traceback is for a report, not for the screen."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory; use smaller files or models, or a machine with more"
+    where = ""
+    with (
+        contextlib.suppress(OSError),
+        tempfile.NamedTemporaryFile(
+            "w", prefix="interloq-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
+        ) as file,
+    ):
+        file.write(f"interloq {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n")
+        traceback.print_exception(error, file=file)
+        where = f" with {file.name}"
+    what = f"{type(error).__name__}: {one_line(error)}"
+    return f"this is a bug in Interloq: {what}; please report it{where} (or run again with {DEBUG}=1)"
+
+
+def _main(argv: Sequence[str] | None) -> int:
     _replace_closed_streams()
     try:
         code = _dispatch(list(sys.argv[1:] if argv is None else argv))

@@ -155,3 +155,35 @@ def test_outputs_that_take_nothing(tmp_path: Path, redirected: str, code: int, s
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S607
     assert (done.returncode, done.stderr.count("\n")) == (code, bool(said)), done.stderr
     assert said in done.stderr
+
+
+def test_a_bug_is_one_line_that_names_a_file_with_the_traceback(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: object) -> int:
+        raise KeyError("nobody thought of this")
+
+    monkeypatch.setattr("interloq.cli.score.run", broken)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(KeyError):
+        main(["score", path, "-m", "bleu"])  # INTERLOQ_DEBUG is set in all tests
+    monkeypatch.delenv("INTERLOQ_DEBUG")
+    assert main(["score", path, "-m", "bleu"]) == 2
+    said = capsys.readouterr().err
+    (kept,) = tmp_path.glob("interloq-*.txt")
+    assert said.startswith("interloq: this is a bug in Interloq: KeyError: 'nobody thought of this'; please report it")
+    assert str(kept) in said
+    assert said.count("\n") == 1
+    assert "in broken" in kept.read_text()
+
+
+def test_too_little_memory_is_no_bug(
+    path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: object) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr("interloq.cli.score.run", broken)
+    monkeypatch.delenv("INTERLOQ_DEBUG")
+    assert main(["score", path, "-m", "bleu"]) == 2
+    assert capsys.readouterr().err.startswith("interloq: there is not enough memory")
