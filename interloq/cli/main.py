@@ -82,6 +82,8 @@ def _main(argv: Sequence[str] | None) -> int:
         return code
     except InterloqError as error:
         return _fail(str(error))
+    except MemoryError:
+        return _fail("there is not enough memory; give it less at a time, or a larger machine")
     except KeyboardInterrupt:
         tell("\ninterrupted; files already written are whole")
         return INTERRUPTED

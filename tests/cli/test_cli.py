@@ -145,7 +145,7 @@ def test_ctrl_c_leaves_whole_files_only(folder: Path) -> None:
         (
             "-o samples.jsonl/x",
             2,
-            "cannot write samples.jsonl/x: Not a directory (samples.jsonl); choose another output",
+            "cannot write samples.jsonl/x: Not a directory (samples.jsonl); choose another",
         ),
     ],
 )

@@ -58,7 +58,7 @@ def trial(server: Server, verb: Verb, known: Reference, rng: Random) -> int:
     shutil.copytree(known.inputs, folder)
     killed = 0
     for _ in range(rng.randint(1, MOST_KILLS)):
-        moment = rng.uniform(0.7 * known.first, known.seconds)
+        moment = rng.uniform(0.7 * known.first, 0.95 * known.seconds)
         run = server.run(folder, verb.arguments, kill_after=moment)
         killed += run.code < 0
         if run.code >= 0:

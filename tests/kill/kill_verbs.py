@@ -107,7 +107,7 @@ def talks(folder: Path) -> None:
 def posts(folder: Path) -> None:
     from made_posts import made_posts, write_posts
 
-    write_posts(folder / "posts.jsonl", made_posts(1500))
+    write_posts(folder / "posts.jsonl", made_posts(12_000))
 
 
 TINY = f"--learning-rate .003 --batch 32 --device cpu --quiet {OFTEN}"
@@ -129,7 +129,7 @@ VERBS = (
     Verb("score", "score samples.jsonl -m chrf -m 'bleu(order=2)' -o scores.jsonl.zst --quiet", samples, quick=True),
     Verb("report", "report scores.jsonl --samples samples.jsonl -o report.html --quiet", samples, (SCORES,)),
     Verb("data convert", "data convert samples.jsonl -o converted.jsonl.gz", samples, quick=True),
-    Verb("corpus build", "corpus build posts.jsonl -o corpus --workers 2 --block 20000 --quiet", posts),
+    Verb("corpus build", "corpus build posts.jsonl -o corpus --workers 2 --block 1 --quiet", posts),
     Verb(
         "play run",
         "play run --scheme self-play --target a=eliza --target b=echo --repeats 4 -o talks.jsonl --quiet",

@@ -38,6 +38,7 @@ from interloq.version import __version__
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of it is done
 MEMORY = "2GB"
+LARGEST_BLOCK = 2**30
 BAD_LINES = "posts.rejected.jsonl"
 
 
@@ -59,6 +60,8 @@ def build(
     that a worker takes at a time. `fresh` throws an earlier build in the folder away.
     """
     threads.checked_memory(memory)
+    if not 0 < block <= LARGEST_BLOCK:
+        raise InputError(f"a block cannot have {block:,} bytes", cure=f"give at most {LARGEST_BLOCK >> 20} MiB")
     threads.duckdb_version()
     job = _Job(inputs, Path(output), (settings or Settings()).checked(), workers or cores(), memory, block, strict)
     job.progress = progress or (lambda _, __: None)
