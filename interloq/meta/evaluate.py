@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import scipy
@@ -19,6 +19,7 @@ from interloq.meta import correlate
 from interloq.meta.agree import agreement, spread
 from interloq.meta.judgments import Judgments, collect
 from interloq.meta.levels import Level, level
+from interloq.meta.score_columns import score_columns
 from interloq.meta.set_scores import Column, scores_of, set_columns
 from interloq.meta.significance import TOLERANCE, Adjust, adjusted, enough, permutation_p, williams
 from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow, SystemScore
@@ -27,11 +28,9 @@ from interloq.metrics.checks import Checks
 from interloq.metrics.evaluate import percentile_interval
 from interloq.metrics.metric import Array
 from interloq.metrics.selection import Selection
-from interloq.records import Key, Known, Sample, Score, shown_key
+from interloq.records import Sample, Score
 from interloq.signature import fingerprint
 from interloq.version import __version__
-
-LEAST, LARGEST = 1e-100, 1e100  # between these a sum of squares is a number
 
 
 def meta_evaluate(
@@ -61,45 +60,29 @@ def meta_evaluate(
     samples = sorted(samples, key=lambda sample: sample.key) if by == "system" else samples
     judgments = collect(samples, aspect=aspect, role=role)
     points = level(by, judgments)
-    plain, stray = _columns(scores, judgments, selection)
-    sets, means = set_columns(plain, list(samples)) if by == "system" and system_score == "value" else ({}, {})
-    columns: dict[str, Column] = {**plain, **sets}
+    plain, stray = score_columns(scores, judgments, selection)
+    columns, means = _of_systems(plain, samples, system_score) if by == "system" else (dict(plain), {})
     rows = [_row(name, column, judgments, points, n_bootstrap, seed) for name, column in columns.items()]
-    if by == "system":
-        rows = [
-            replace(row, system_score="mean" if row.metric in means or system_score == "mean" else "value")
-            for row in rows
-        ]
-    pairs = list(combinations(columns, 2)) if compare else []
-    exchanges = enough(len(pairs), n_permutations)
+    rows = [replace(row, system_score=_kind(row.metric, means)) for row in rows] if by == "system" else rows
+    exchanges = enough(math.comb(len(columns), 2) if compare else 0, n_permutations)
     turned = [name for name in columns if compare and named.direction(name) == "lower"]
-    upwards = columns | {name: -columns[name] for name in turned}
-    comparisons = [c for pair in pairs for c in _compare(pair, upwards, judgments, points, exchanges, seed)]
-    human = agreement(judgments, points, n_bootstrap=n_bootstrap, seed=seed)
+    upwards = columns | {name: -columns[name] for name in turned} if compare else {}
+    comparisons = [_compare(pair, upwards, judgments, points, exchanges, seed) for pair in combinations(upwards, 2)]
+    notes = [*points.notes(), *_mean_notes(means), *map(_turned_note, turned), *stray, *_human_notes(judgments)]
+    notes += [*judgments.notes, *(note.text for note in (*selection.notes(), *checks.of_data()))]
     facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}
-    if by == "system":
-        facts["system-score"] = system_score
-    facts |= selection.facts()
+    facts |= {"system-score": system_score if by == "system" else "", **selection.facts()}
     facts |= {"scores": _fingerprint(plain), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
-    if compare:
-        facts["permutations"] = exchanges
+    facts["permutations"] = exchanges if compare else ""
     return MetaTable(
         aspect=aspect,
         by=by,
         rows=tuple(_adjust_rows(rows, adjust)),
-        human=human,
-        comparisons=tuple(_adjust_comparisons(comparisons, adjust)),
+        human=agreement(judgments, points, n_bootstrap=n_bootstrap, seed=seed),
+        comparisons=tuple(_adjust_comparisons(list(chain(*comparisons)), adjust)),
         counted=judgments.counted,
         signature=_signature(facts),
-        notes=(
-            *points.notes(),
-            *_mean_notes(means),
-            *map(_turned_note, turned),
-            *stray,
-            *_human_notes(judgments),
-            *judgments.notes,
-            *(note.text for note in (*selection.notes(), *checks.of_data())),
-        ),
+        notes=tuple(notes),
     )
 
 
@@ -107,11 +90,27 @@ def _turned_note(metric: str) -> str:
     return f"{metric}: lower is better, so comparisons turn the sign of its coefficients"
 
 
+def _of_systems(
+    plain: Mapping[str, Array], samples: Iterable[Sample], system_score: SystemScore
+) -> tuple[dict[str, Column], dict[str, str]]:
+    """Columns from which systems' scores are made, and the metrics that have means of sample scores, with why."""
+    if system_score == "mean":
+        return dict(plain), dict.fromkeys(plain, "")
+    sets, means = set_columns(plain, list(samples))
+    return {**plain, **sets}, means
+
+
+def _kind(metric: str, means: Mapping[str, str]) -> SystemScore:
+    return "mean" if metric in means else "value"
+
+
 def _mean_notes(means: Mapping[str, str]) -> list[str]:
+    """Where means were not asked for."""
     return [
         f"{name}: a system's score is the mean of its sample scores, which need not be the value that `interloq score` "
         f"prints: {why}"
         for name, why in means.items()
+        if why
     ]
 
 
@@ -121,75 +120,6 @@ def _check(n_bootstrap: int, n_permutations: int | None, adjust: str) -> None:
             raise InputError(f"{name} must not be negative, got {value}")
     if adjust not in ("holm", "bh"):
         raise InputError(f"cannot adjust p-values by {adjust!r}", cure="adjust is holm or bh")
-
-
-# ---- scores as columns -----------------------------------------------------------------------------------------------
-
-
-def _columns(scores: Iterable[Score], judgments: Judgments, selection: Selection) -> tuple[dict[str, Array], list[str]]:
-    """A score a sample for every metric, in the order of their names; and notes on scores that fit no sample."""
-    place, known = {key: i for i, key in enumerate(judgments.keys)}, Known(judgments.keys)
-    columns: dict[str, Array] = {}
-    given: dict[str, set[int]] = {}
-    stray: dict[str, list[Key]] = {}
-    for score in scores:
-        column = columns.setdefault(score.metric, np.full(len(place), np.nan))
-        key = known.find(score.id, score.system)
-        if key is None and selection.excludes(score):
-            continue
-        if key is None:
-            stray.setdefault(score.metric, []).append(score.key)
-            continue
-        i = place[key]
-        value = _value(score)
-        seen = given.setdefault(score.metric, set())
-        if i in seen and not _same(column[i], value):
-            raise InputError(
-                f"{score.metric} scored sample {shown_key(key)} twice: {column[i]:g} and {value:g}",
-                cure="give each metric's scores once",
-            )
-        seen.add(i)
-        column[i] = value
-    _check_ids(columns, stray, judgments)
-    return {name: _tamed(columns[name]) for name in sorted(columns)}, [
-        _stray_note(name, keys) for name, keys in sorted(stray.items())
-    ]
-
-
-def _tamed(column: Array) -> Array:
-    """The same order and proportions, where squares of scores would leave the range of numbers."""
-    largest = float(np.nanmax(np.abs(column), initial=0.0))
-    if largest == 0 or LEAST <= largest <= LARGEST:
-        return column
-    return np.asarray(np.ldexp(column, -math.frexp(largest)[1]))
-
-
-def _value(score: Score) -> float:
-    value = float("nan") if score.value is None else float(score.value)
-    if math.isinf(value):
-        raise InputError(
-            f"{score.metric} scored sample {shown_key(score.key)} {value}", cure="leave such a sample unscored (null)"
-        )
-    return value
-
-
-def _same(first: float, second: float) -> bool:
-    return first == second or (math.isnan(first) and math.isnan(second))
-
-
-def _check_ids(columns: Mapping[str, Array], stray: Mapping[str, Sequence[Key]], judgments: Judgments) -> None:
-    if not columns:
-        raise InputError("there are no scores", cure="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
-    if stray and all(np.isnan(column).all() for column in columns.values()):
-        seen, known = min(keys[0] for keys in stray.values()), judgments.keys[0]
-        raise InputError(
-            f"no score belongs to a sample: score 1 is of {shown_key(seen)}, sample 1 is {shown_key(known)}",
-            cure="give the samples that were scored",
-        )
-
-
-def _stray_note(metric: str, keys: Sequence[Key]) -> str:
-    return f"{metric}: scores without a sample, not used: {len(keys)}, for example {shown_key(min(keys))}"
 
 
 # ---- one metric, two metrics -----------------------------------------------------------------------------------------

@@ -1,0 +1,84 @@
+"""Scores as columns: a number per sample for every metric, in the order of the judgments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from interloq.errors import InputError
+from interloq.meta.judgments import Judgments
+from interloq.metrics.metric import Array
+from interloq.metrics.selection import Selection
+from interloq.records import Key, Known, Score, shown_key
+
+LEAST, LARGEST = 1e-100, 1e100  # between these a sum of squares is a number
+
+
+def score_columns(
+    scores: Iterable[Score], judgments: Judgments, selection: Selection
+) -> tuple[dict[str, Array], list[str]]:
+    """A score a sample for every metric, in the order of their names; and notes on scores that fit no sample."""
+    place, known = {key: i for i, key in enumerate(judgments.keys)}, Known(judgments.keys)
+    columns: dict[str, Array] = {}
+    given: dict[str, set[int]] = {}
+    stray: dict[str, list[Key]] = {}
+    for score in scores:
+        column = columns.setdefault(score.metric, np.full(len(place), np.nan))
+        key = known.find(score.id, score.system)
+        if key is None and selection.excludes(score):
+            continue
+        if key is None:
+            stray.setdefault(score.metric, []).append(score.key)
+            continue
+        i = place[key]
+        value = _value(score)
+        seen = given.setdefault(score.metric, set())
+        if i in seen and not _same(column[i], value):
+            raise InputError(
+                f"{score.metric} scored sample {shown_key(key)} twice: {column[i]:g} and {value:g}",
+                cure="give each metric's scores once",
+            )
+        seen.add(i)
+        column[i] = value
+    _check_ids(columns, stray, judgments)
+    return {name: _tamed(columns[name]) for name in sorted(columns)}, [
+        _stray_note(name, keys) for name, keys in sorted(stray.items())
+    ]
+
+
+def _tamed(column: Array) -> Array:
+    """The same order and proportions, where squares of scores would leave the range of numbers."""
+    largest = float(np.nanmax(np.abs(column), initial=0.0))
+    if largest == 0 or LEAST <= largest <= LARGEST:
+        return column
+    return np.asarray(np.ldexp(column, -math.frexp(largest)[1]))
+
+
+def _value(score: Score) -> float:
+    value = float("nan") if score.value is None else float(score.value)
+    if math.isinf(value):
+        raise InputError(
+            f"{score.metric} scored sample {shown_key(score.key)} {value}", cure="leave such a sample unscored (null)"
+        )
+    return value
+
+
+def _same(first: float, second: float) -> bool:
+    return first == second or (math.isnan(first) and math.isnan(second))
+
+
+def _check_ids(columns: Mapping[str, Array], stray: Mapping[str, Sequence[Key]], judgments: Judgments) -> None:
+    if not columns:
+        raise InputError("there are no scores", cure="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
+    if stray and all(np.isnan(column).all() for column in columns.values()):
+        seen, known = min(keys[0] for keys in stray.values()), judgments.keys[0]
+        raise InputError(
+            f"no score belongs to a sample: score 1 is of {shown_key(seen)}, sample 1 is {shown_key(known)}",
+            cure="give the samples that were scored",
+        )
+
+
+def _stray_note(metric: str, keys: Sequence[Key]) -> str:
+    return f"{metric}: scores without a sample, not used: {len(keys)}, for example {shown_key(min(keys))}"
