@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from interloq.data.folders import PART
 from interloq.errors import InputError
 
 LONGEST = 160  # characters of a library's message
@@ -32,12 +33,17 @@ def writing(path: str | Path, *also: type[Exception]) -> Iterator[None]:
     try:
         yield
     except also as error:
-        raise InputError(f"cannot write {path}: {one_line(error)}", cure=hint(error)) from error
+        raise InputError(f"cannot write {_target(path)}: {one_line(error)}", cure=hint(error)) from error
     except OSError as error:
         if not is_of_files(error):
             raise
         other = f" ({error.filename})" if Path(path).name not in str(error.filename or path) else ""
-        raise InputError(f"cannot write {path}: {one_line(error)}{other}", cure=hint(error)) from error
+        raise InputError(f"cannot write {_target(path)}: {one_line(error)}{other}", cure=hint(error)) from error
+
+
+def _target(path: str | Path) -> str:
+    """What a path will be called: `.NAME.….part` is nothing that a user has named."""
+    return "/".join((found[1] if (found := PART.fullmatch(name)) else name) for name in str(path).split("/"))
 
 
 def is_of_files(error: OSError) -> bool:

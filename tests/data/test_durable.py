@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from limits import no_larger_than
 
 from interloq import InputError
 from interloq.data import durable, folders
@@ -40,17 +40,6 @@ def writer(path: Path, kind: str, how: str) -> Iterator[subprocess.Popen[str]]:
         assert process.stdout is not None
         assert process.stdout.readline() == "writing\n"
         yield process
-
-
-@contextmanager
-def no_larger_than(size: int) -> Iterator[None]:
-    """As on a full disk, but without one."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
@@ -218,3 +207,9 @@ def test_a_file_of_somebody_else_is_not_cut(tmp_path: Path) -> None:
     with closing(Appended(tmp_path / "ours")) as ours:
         assert list(ours.lines()) == []
     assert (tmp_path / "ours").read_bytes() == b""
+
+
+def test_the_name_of_a_part_is_not_shown(tmp_path: Path) -> None:
+    full = pytest.raises(InputError, match=rf"cannot write {tmp_path}/folder/x: File too large")
+    with no_larger_than(1000), full, whole_folder(tmp_path / "folder") as part:
+        write_whole(part / "x", bytes(100_000))

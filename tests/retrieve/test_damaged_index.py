@@ -12,6 +12,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from limits import no_larger_than
 
 from interloq import InputError
 from interloq.records import Pair
@@ -154,7 +155,7 @@ FLIP = """
 import sys
 from pathlib import Path
 from random import Random
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1], str(Path(sys.argv[1]).parent)]
 from interloq import InputError
 from test_damaged_index import use
 path, rng = Path(sys.argv[2]), Random(7)
@@ -180,6 +181,15 @@ def test_flipped_bytes_never_crash_faiss(folder: Path, name: str) -> None:
     command = [sys.executable, "-c", FLIP, str(Path(__file__).parent), str(folder / name), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-2000:]
+
+
+def test_a_full_disk_leaves_the_index_as_it_was(folder: Path) -> None:
+    index, before = open_index(folder), (folder / MANIFEST).read_bytes()
+    with no_larger_than(900), pytest.raises(InputError, match=r"cannot write .*segments/.*: File too large"):
+        index.add(pairs(100, seed=4), source="b")
+    assert (folder / MANIFEST).read_bytes() == before
+    assert len(list((folder / "segments").iterdir())) == 2
+    use(folder)
 
 
 def test_nothing_behind_a_link_is_read_or_removed(folder: Path, tmp_path: Path) -> None:
