@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
-import subprocess
-import sys
-
-import pytest
 
 import interloq
 
@@ -19,15 +14,6 @@ def test_public_names() -> None:
     assert sorted(interloq.__all__) == sorted([*records, *errors, *verbs, "__version__"])
     for name in interloq.__all__:
         assert getattr(interloq, name) is not None
-
-
-@pytest.mark.parametrize(("own", "expected"), [(None, "passive"), ("active", "active")])
-def test_threads_of_torch_sleep_while_they_wait_unless_the_user_says_otherwise(own: str | None, expected: str) -> None:
-    code = "import sys, interloq, os; assert 'torch' not in sys.modules; print(os.environ['OMP_WAIT_POLICY'])"
-    given = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
-    given |= {"OMP_WAIT_POLICY": own} if own else {}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=given, check=True)
-    assert done.stdout.strip() == expected
 
 
 def test_evaluate_signature() -> None:

@@ -82,8 +82,6 @@ def _main(argv: Sequence[str] | None) -> int:
         return code
     except InterloqError as error:
         return _fail(str(error))
-    except MemoryError:
-        return _fail("there is not enough memory; give it less at a time, or a larger machine")
     except KeyboardInterrupt:
         tell("\ninterrupted; files already written are whole")
         return INTERRUPTED
@@ -110,6 +108,9 @@ def _dispatch(arguments: list[str]) -> int:
     if verb not in VERBS:
         return _fail(f"unknown verb {verb!r}{nearest(verb, VERBS)}")
     warnings.showwarning = _show_warning
+    # OpenMP's threads spin while they wait for each other, which costs a training several times its processor time as
+    # soon as a core is busy elsewhere. torch reads this as it is loaded, and no verb has loaded it yet.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     return exit_code(lambda: _run(verb, rest))
 
 
