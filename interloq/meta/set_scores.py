@@ -73,7 +73,7 @@ def set_columns(columns: Mapping[str, Array], samples: Sequence[Sample]) -> tupl
             continue
         column = _column(metric, scores, samples)
         if column is None:
-            means[name] = "the samples given are not those that were scored: their scores differ"
+            means[name] = "the samples, or what was dropped from them, differ from what was scored"
         else:
             found[name] = column
     return found, means
