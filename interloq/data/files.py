@@ -18,6 +18,7 @@ from interloq.errors import InputError, InterloqError, shown
 
 MAX_LINE = 64 * 2**20  # a longer line is no record, and would not fit in memory a few times over
 
+PIECE = 2**20
 SMALL = 16 * 2**20  # of files that are read whole: settings, lists of bots, tables of people's scores
 # what parsing a file that was damaged or made to do harm may raise
 UNREADABLE = (
@@ -80,15 +81,27 @@ def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
 
 def read_small(path: str | Path, *, limit: int = SMALL) -> bytes:
     """All decompressed bytes of a file; one that holds more than `limit` is refused before it fills the memory."""
+    return b"".join(_bounded(path, limit))
+
+
+def check_size(path: str | Path, *, limit: int = SMALL) -> None:
+    """Refuse a file of records that are all kept where it holds more than `limit`; a pipe, read once, passes."""
+    for _ in _bounded(path, limit) if str(path) != "-" else ():
+        pass
+
+
+def _bounded(path: str | Path, limit: int) -> Iterator[bytes]:
+    left = limit
     try:
         with open_bytes(path) as stream:
-            data: bytes = stream.read(limit + 1)
+            while piece := stream.read(min(PIECE, left + 1)):
+                left -= len(piece)
+                if left < 0:
+                    what = f"the file holds more than {limit >> 20} MiB, which no file of its kind does"
+                    raise InputError(what, cure="check that it is the right file", where=str(path))
+                yield piece
     except damage() as error:
         raise InputError(f"the file is damaged or cut off: {error}", cure="copy it again", where=str(path)) from error
-    if len(data) > limit:
-        what = f"the file holds more than {limit >> 20} MiB, which no file of its kind does"
-        raise InputError(what, cure="check that it is the right file", where=str(path))
-    return data
 
 
 def read_json(path: str | Path, *, cure: str = "copy it again", limit: int = SMALL) -> dict[str, Any]:

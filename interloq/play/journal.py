@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from interloq.data.appended import SYNC, Appended
+from interloq.data.files import as_line
 from interloq.data.jsonl import SCHEMA, to_json, write
 from interloq.data.parsers import PARSERS
 from interloq.errors import InputError
@@ -79,20 +80,22 @@ class Journal:
                 self._check(_decoded(line))
                 self._start = len(line)
             else:
-                self._found(_decoded(line), place, again)
+                self._found(line, place, again)
         if not self._start:
             header = {"kind": "dialogues", "schema": SCHEMA, "journal": self.run}
             self._file.add(orjson.dumps(header) + b"\n")
             self._start = self._file.size()
 
-    def _found(self, value: Any, place: int, again: bool) -> None:
+    def _found(self, line: bytes, place: int, again: bool) -> None:
         """A line that a power cut damaged is left where it is; its dialogue is played again."""
-        if not isinstance(value, dict) or "id" not in value:
+        try:
+            dialogue = _parsed(line)
+        except InputError:
             return
-        if again and value.get("trouble"):
-            self._places.pop(value["id"], None)
+        if again and dialogue.trouble:
+            self._places.pop(dialogue.id, None)
         else:
-            self._places[value["id"]] = place
+            self._places[dialogue.id] = place
 
     def _check(self, header: Any) -> None:
         """What differs is named: the journal may hold days of work."""
@@ -114,7 +117,7 @@ def check_run(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -
 
 
 def _said(value: Any) -> str:
-    text = orjson.dumps(value).decode()
+    text = as_line(value).decode()
     return text if len(text) <= 300 else text[:299] + "…"
 
 
@@ -126,5 +129,8 @@ def _decoded(line: bytes) -> Any:
 
 
 def _parsed(line: bytes) -> Dialogue:
-    dialogue: Dialogue = PARSERS["dialogues"](orjson.loads(line), "")
+    value = _decoded(line)
+    if not isinstance(value, dict) or "id" not in value:
+        raise InputError("not a dialogue")
+    dialogue: Dialogue = PARSERS["dialogues"](value, "")
     return dialogue

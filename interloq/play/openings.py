@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interloq.data.embedded import embedded_openings_path
-from interloq.data.files import lines, plain_suffix, read_small
+from interloq.data.files import check_size, lines, plain_suffix
 from interloq.data.jsonl import load
 from interloq.errors import InputError, nearest
 from interloq.signature import fingerprint
@@ -33,8 +33,7 @@ def read_openings(source: str | Path, *, given: int = GIVEN) -> list[Opening]:
     if given < 1:
         raise InputError(f"an opening has at least one utterance, got {given}", cure="give 1, 2 or more")
     path = _path(str(source))
-    if str(path) != "-":
-        read_small(path)  # openings are kept in memory: a file too large for that is refused here
+    check_size(path)
     found = _from_text(path) if plain_suffix(path) == ".txt" else _from_dialogues(path)
     if not found:
         raise InputError("no opening in the file", cure="write an opening on each line", where=str(path))

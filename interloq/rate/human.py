@@ -17,6 +17,7 @@ from math import isfinite
 from pathlib import Path
 from statistics import fmean
 
+from interloq.data.files import check_size
 from interloq.data.jsonl import read
 from interloq.errors import InputError, SpecError
 from interloq.records import Key, Rating, Reference, Sample, shown_key
@@ -24,6 +25,7 @@ from interloq.registry import Component
 from interloq.retrieve.leaks import is_original
 from interloq.signature import file_fingerprint, signature
 
+MOST = 2**28  # bytes of ratings: more than people give in a lifetime
 UNKNOWN, GOLD = 0.0, 1.0  # weights without a vote
 
 
@@ -120,6 +122,7 @@ def _items(sample: Sample) -> list[tuple[Key, Reference]]:
 
 def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[Key, float]:
     """Weights by item and system; a vote that names no system counts for the item of each."""
+    check_size(path, limit=MOST)
     votes: dict[Key, list[Rating]] = {}
     aspects = set()
     for rating in read(path, kind="ratings", strict=True):

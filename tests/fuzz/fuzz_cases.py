@@ -16,6 +16,22 @@ from typing import Any
 import numpy as np
 import published_layouts as layouts
 import zstandard
+from fuzz_seeds import (
+    BASELINE,
+    CALIBRATION,
+    CHAT,
+    CORPORA,
+    CURVE,
+    FOLLOW_UPS,
+    LOGS,
+    RATING,
+    RECORDS,
+    SPECS,
+    TABLE,
+    TWEET,
+    Files,
+    as_json,
+)
 
 from interloq import create
 from interloq.cli.play_bots import named_bots
@@ -31,14 +47,15 @@ from interloq.data.system_scores import read_system_scores
 from interloq.data.texts import file_texts
 from interloq.models.baseline import load_baseline
 from interloq.models.vectors import WordVectors
+from interloq.play.journal import Journal
 from interloq.play.openings import read_openings
 from interloq.play.partners import load_partners, partner_set, save_partners
-from interloq.records import Pair
+from interloq.rate.human import Human
+from interloq.rate.spool import Spool
+from interloq.records import Dialogue, Pair, Sample
 from interloq.report.curves import model, read_model
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.retriever import Query
-
-Files = Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -52,8 +69,8 @@ class Case:
 
 
 def cases() -> list[Case]:
-    made = [*_records(), *_logs(), *_published(), *_vectors(), *_settings(), *_archives(), *_indexes(), *_specs()]
-    return [case for group in made for case in (group if isinstance(group, list) else [group])]
+    kinds = (_records, _unfinished, _logs, _published, _vectors, _settings, _archives, _indexes, _specs)
+    return [case for kind in kinds for case in kind()]
 
 
 def alone(name: str, data: bytes | str | list[Any], read_file: Callable[[Path], object], kind: str) -> Case:
@@ -69,31 +86,6 @@ def _all(found: object) -> object:
 
 
 # ---- records ---------------------------------------------------------------------------------------------------------
-
-RATING = {"rater": "ann", "aspect": "overall", "value": 3.5, "role": "reader", "item": "1/0"}
-RECORDS: dict[str, dict[str, Any]] = {
-    "samples": {
-        "id": "1",
-        "context": ["hi", {"speaker": "A", "text": "hello", "time": "2020-01-01T00:00:00Z"}],
-        "response": "fine",
-        "references": ["good", {"text": "well", "weight": 0.5, "source": "human"}],
-        "system": "s",
-        "ratings": [RATING, 4, None],
-    },
-    "dialogues": {
-        "id": "1",
-        "turns": ["hi", {"speaker": "A", "text": "hello"}],
-        "systems": {"A": "x"},
-        "ratings": [RATING],
-        "given": 1,
-    },
-    "posts": {"id": "1", "user": "u", "text": "hello", "time": "2020-01-01T00:00:00Z", "reply_to": "0", "lang": "en"},
-    "pairs": {"id": "1", "utterance": "hi", "response": "hello", "to": "0", "thread": "t", "time": ""},
-    "scores": {"id": "1", "metric": "bleu", "value": 0.5, "system": "s"},
-    "ratings": RATING,
-}
-CHAT = [{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}]
-TABLE = 'id,context,response,reference,system,rating,rating:q:ann\n1,"hi|||you",fine,good,s,3,4\n2,a,"b ""c""",d,s,,\n'
 
 
 def _records() -> Iterator[Case]:
@@ -117,46 +109,6 @@ PACKS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzma.
 
 # ---- logs ------------------------------------------------------------------------------------------------------------
 
-_TWEET = {"id": "1", "author_id": "a", "text": "hello @you", "created_at": "2020-01-01T00:00:00Z", "lang": "en"}
-_TWEET |= {"referenced_tweets": [{"type": "replied_to", "id": "0"}]}  # type: ignore[dict-item]
-_OLD_TWEET = {
-    "id_str": "1",
-    "user": {"id_str": "a"},
-    "full_text": "hello",
-    "extended_tweet": {"full_text": "hello you"},
-}
-_OLD_TWEET |= {"created_at": "Wed Oct 10 20:19:24 +0000 2018", "in_reply_to_status_id_str": "0", "lang": "en"}
-_COMMENT = {"id": "c", "author": "a", "body": "hello **you**", "created_utc": 1600000000, "parent_id": "t3_x"}
-_COMMENT |= {"link_id": "t3_x", "subreddit": "s"}
-_MESSAGE = {"id": 1, "type": "message", "from_id": "u1", "date_unixtime": "1600000000", "reply_to_message_id": 0}
-_MESSAGE |= {"text": ["hello ", {"type": "link", "text": "x.org"}]}
-_DISCORD = {
-    "id": "1",
-    "type": "Reply",
-    "timestamp": "2020-01-01T00:00:00+00:00",
-    "content": "hello <@1>",
-    "isPinned": False,
-}
-_DISCORD |= {"author": {"id": "a", "name": "ann"}, "reference": {"messageId": "0"}}
-_SLACK = {
-    "type": "message",
-    "user": "u",
-    "text": "hello <http://x.org|x>",
-    "ts": "1600000000.000100",
-    "thread_ts": "1.0",
-}
-LOGS: dict[str, tuple[str, Any]] = {
-    "posts": ("a.jsonl", [RECORDS["posts"]] * 3),
-    "table": ("a.csv", 'id,user,text,time\n1,ann,"hello, you",1600000000\n2,ben,"a ""b""\nc",2020-01-01\n'),
-    "twitter": ("a.jsonl", [_TWEET, _OLD_TWEET, {"data": [_TWEET], "meta": {}}, {"delete": {}}]),
-    "reddit": ("a.jsonl", [_COMMENT, {"id": "s", "author": "b", "title": "t", "selftext": "x", "subreddit": "s"}]),
-    "irc": ("a-2020-01-01.txt", "[10:00] <ann> hello\n=== ben joined\n[2020-01-01 10:01:02] <@ben> ann: hi\n"),
-    "telegram": ("a.json", json.dumps({"id": 1, "name": "c", "messages": [_MESSAGE, {**_MESSAGE, "id": 2}]})),
-    "discord": ("a.json", json.dumps({"guild": {}, "messages": [_DISCORD]})),
-    "slack": ("a.json", json.dumps([_SLACK, {**_SLACK, "subtype": "channel_join"}])),
-    "whatsapp": ("a.txt", "12/31/20, 10:15 PM - Ann: hello\nmore of it\n[31.12.2020, 22:16:01] Ben: hi\n"),
-}
-
 
 def _logs() -> Iterator[Case]:
     assert set(LOGS) == set(READERS), "every format of logs has a seed"
@@ -165,7 +117,7 @@ def _logs() -> Iterator[Case]:
         yield alone(name, data, lambda path: _cleaned(path, "auto"), f"log {kind}, told by its content")
     files = {"a.ascii.txt": LOGS["irc"][1].encode(), "a.annotation.txt": b"0 0 -\n0 2 -\n"}
     yield Case("log irc, annotated", files, lambda folder: _cleaned(folder / "a.ascii.txt", "irc"))
-    yield alone("a.jsonl", [_TWEET], lambda path: read_posts([path], reject=lambda *_: None), "posts as records")
+    yield alone("a.jsonl", [TWEET], lambda path: read_posts([path], reject=lambda *_: None), "posts as records")
     data = {"author": {"name": "ann"}, "words": "hello", "at": 1600000000}
     fields = {"user": "author.name", "text": "words", "time": "at"}
     yield alone("a.jsonl", [data], lambda path: _cleaned(path, "auto", fields), "log with named fields")
@@ -205,30 +157,6 @@ def _files_of(write: Callable[[Path], Path]) -> Files:
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode()
-
-
-_HUMAN = {
-    "utterances": [{"interlocutor_id": "AA", "text": "やあ", "timestamp": "2022-08-06T14:51:18"}],
-    "evaluations": [{"interlocutor_id": "AB", "satisfaction": 3}],
-}
-_SYSTEM = {
-    "dialogue_id": 1,
-    "system_id": "GPT-4",
-    "interlocutor_id": "FQ",
-    "utterances": [{"interlocutor": "user", "text": "やあ"}, {"interlocutor": "system", "text": "はい"}],
-    "evaluation": {"coherence": 4},
-}
-_JAPANESE = [{"dialogue_id": 7, "utterances": [{"speaker": "A", "utterance": "おはよう"}]}]
-CORPORA: dict[str, Files] = {
-    "dailydialog": {"train/dialogues_train.txt": b" Hi . __eou__ Hello ! __eou__\n Bye . __eou__ Yes . __eou__\n"},
-    "japanese_daily_dialogue": {"data/topic1.json": _json(_JAPANESE)},
-    "kdconv": {"data/film/dev.json": _json([{"messages": [{"message": "知道吗？"}, {"message": "嗯"}]}])},
-    "real_persona_chat": {"dialogues/00012.json": _json(_HUMAN), "llm_dialogue_system/GPT-4.json": _json([_SYSTEM])},
-    "chatterbot": {"english/a.yml": b"categories:\n- x\nconversations:\n- - Hi\n  - 'It''s'\n- - a\n  - |\n    b\n"},
-}
-
 # ---- vectors ---------------------------------------------------------------------------------------------------------
 
 WORDS = ["the", "cat", "猫", "<unk>"]
@@ -261,13 +189,6 @@ def _used(path: Path) -> object:
 
 # ---- settings and lists ----------------------------------------------------------------------------------------------
 
-FOLLOW_UPS = {"turn": {"kind": {"positive": ["Good!"], "negative": ["Bad!"], "source": "x"}}, "full": ["Really?"]}
-LAYERS = {"0": {"p": 0.1, "r": 0.1, "f": 0.1}}
-BASELINE = {"schema": 1, "kind": "bertscore baseline", "model": "m", "longest": 128, "idf": False, "layers": LAYERS}
-CURVE = {"signature": "s", "epochs": [{"epoch": 1, "train_loss": 0.5, "dev_loss": 0.4, "seconds": 1.0}]}
-BINS = [{"low": 0.0, "high": 0.5, "count": 3, "confidence": 0.2, "positive": 0.3}]
-CALIBRATION = {"bins": BINS, "ece": 0.1, "temperature": 1.2, "scaled": {"ece": 0.05}}
-
 
 def _settings() -> Iterator[Case]:
     yield alone("f.json", json.dumps(FOLLOW_UPS), read_follow_ups, "follow-ups")
@@ -279,7 +200,7 @@ def _settings() -> Iterator[Case]:
     yield alone("b.json", '{"a": "echo", "b": "eliza(language=\'en\')"}', _bots, "bots json")
     yield alone("b.toml", 'a = "echo"\nb = """eliza"""\n', _bots, "bots toml")
     yield Case("partner set", _files_of(_partners), lambda folder: load_partners(folder / "p.json"))
-    curves = {"learning_curve.json": _json(CURVE), "calibration.json": _json(CALIBRATION)}
+    curves = {"learning_curve.json": as_json(CURVE), "calibration.json": as_json(CALIBRATION)}
     yield Case("learning curve", curves, lambda folder: model(read_model(folder, "m")))
 
 
@@ -289,6 +210,39 @@ def _bots(path: Path) -> object:
 
 def _partners(folder: Path) -> Path:
     save_partners(folder / "p.json", partner_set({"a": create("echo")}, [], exchanges=3, source="x"))
+    return folder
+
+
+# ---- what an interrupted run leaves ----------------------------------------------------------------------------------
+
+
+def _unfinished() -> Iterator[Case]:
+    yield Case("journal of a play", _files_of(_journal), lambda folder: _journal(folder))
+    yield Case("spool of a rating", _files_of(_spool), lambda folder: _spool(folder))
+    rated = json.dumps(RATING) + "\n" + json.dumps({**RATING, "rater": "ben"})
+    yield alone("r.jsonl", rated, lambda path: Human(str(path)).rate([_sample()]), "people's ratings")
+
+
+def _sample() -> Sample:
+    return Sample("1", ["hi"], "fine", ["good"])
+
+
+def _journal(folder: Path) -> Path:
+    """Begun, or taken up again."""
+    with Journal(folder / "d.journal", {"seed": 1}, sync=0) as journal:
+        list(journal.dialogues(["1"] if "1" in journal else []))
+        journal.add(Dialogue("1", ["hi", "hello"]))
+    return folder
+
+
+def _spool(folder: Path) -> Path:
+    spool = Spool(folder / "s.part", {"rater": "r", "samples": "s"})
+    try:
+        if spool.done:
+            list(spool.samples())
+        spool.add([_sample()])
+    finally:
+        spool.close()
     return folder
 
 
@@ -322,7 +276,7 @@ def _packed(suffix: str) -> bytes:
             ("fed/" + "long" * 60 + ".jsonl", tarfile.REGTYPE, ""),
         ):
             info = tarfile.TarInfo(name)
-            data = _json(layouts.FED) if name.endswith(("data.json", ".jsonl")) and type == tarfile.REGTYPE else b""
+            data = as_json(layouts.FED) if name.endswith(("data.json", ".jsonl")) and type == tarfile.REGTYPE else b""
             info.type, info.linkname, info.size = type, target, len(data)
             archive.addfile(info, io.BytesIO(data))
     return stream.getvalue()
@@ -346,13 +300,6 @@ def _searched(folder: Path) -> object:
 
 
 # ---- specs -----------------------------------------------------------------------------------------------------------
-
-SPECS = (
-    "ruber(referenced=bertscore(model='x',layer=6),unreferenced=ruber_unreferenced(model='m'))",
-    "bleu(order=2,tokenizer=whitespace)",
-    "human(ratings='r.jsonl',low=1,high=5.0,gold=False)",
-    "uBLEU=vbleu(index='i',rater='r',k=15)",
-)
 
 
 def _specs() -> Iterator[Case]:
