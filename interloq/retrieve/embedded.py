@@ -67,8 +67,8 @@ class Embedded:
         folder = Path(folder)
         if not 0 < recall <= 1 or exact_up_to < 0 or expected < 0:
             raise InputError(
-                f"recall {recall}, exact_up_to {exact_up_to} and expected {expected} cannot be",
-                cure="recall is above 0 and at most 1, the others are not below 0",
+                f"an index cannot have recall {recall}, {exact_up_to} pairs searched exactly and {expected} expected",
+                cure="give a recall above 0 and up to 1, and numbers of pairs from 0",
             )
         manifest = Manifest(
             retriever=spec(retriever),
@@ -79,18 +79,27 @@ class Embedded:
         )
         if not (folder / MANIFEST).exists() and not is_free(folder, SEGMENTS, LOCK):
             raise InputError(f"{folder} is not empty and is not an index", cure="name a new folder")
-        with writing(folder):
-            make_folder(folder)
-        with locked(inside(folder, LOCK)):
-            if not (folder / MANIFEST).exists() or not read_manifest(folder).segments:  # an empty one is nobody's
-                (folder / SEGMENTS).mkdir(exist_ok=True)
-                write_manifest(folder, manifest)
+        if not _holds_pairs(folder):  # an empty one is nobody's
+            with writing(folder):
+                make_folder(folder)
+            with locked(inside(folder, LOCK)):
+                if not _holds_pairs(folder):
+                    (folder / SEGMENTS).mkdir(exist_ok=True)
+                    write_manifest(folder, manifest)
         return cls(folder, retriever)
 
     def _read(self) -> Manifest:
         manifest = read_manifest(self.folder)
         confined(self.folder)
         return manifest
+
+    def _read_again(self) -> None:
+        """Another process may have added to the index, or, while it was empty, have made it otherwise."""
+        before, self.manifest = self.manifest, self._read()
+        if (before.retriever, before.built_with) != (self.manifest.retriever, self.manifest.built_with):
+            raise InputError(
+                "another process has begun another index here", cure="choose another folder", where=self.where
+            )
 
     @property
     def where(self) -> str:
@@ -112,7 +121,7 @@ class Embedded:
 
     def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
         with locked(inside(self.folder, LOCK)):
-            self.manifest = self._read()
+            self._read_again()
             self._sweep()
             name = self._free_name()
             with whole_folder(self._path(name)) as part:
@@ -330,3 +339,7 @@ class Embedded:
 
     def _exact(self, path: Path, pairs: int) -> Floats:
         return mapped(path, np.float32, dimensions=2, rows=pairs, hint=REBUILD)
+
+
+def _holds_pairs(folder: Path) -> bool:
+    return (folder / MANIFEST).exists() and len(read_manifest(folder).segments) > 0

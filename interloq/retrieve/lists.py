@@ -118,10 +118,10 @@ class Segment:
 def open_segments(folders: Mapping[Path, int]) -> list[Segment]:
     """The segments of an index, each with so many vectors, which must all be alike."""
     segments = [Segment(folder, n) for folder, n in folders.items()]
-    for segment in segments:
-        listed = [other.shape for other in segments if other.lists is not None] or [segment.shape]
-        if segment.shape[0] != segments[0].shape[0] or (segment.lists is not None and segment.shape != listed[0]):
-            raise damaged(segment.folder, "its vectors are not like those of the other segments")
+    dimensions = {segment.shape[0] for segment in segments}
+    listed = {segment.shape for segment in segments if segment.lists is not None}
+    if len(dimensions) > 1 or len(listed) > 1:
+        raise damaged(segments[0].folder, f"its segments have vectors of unlike shapes: {sorted(dimensions)}")
     return segments
 
 
