@@ -139,7 +139,7 @@ class Checks:
             yield Note(
                 "weights",
                 f"{part.name} does not read weights: {facts.distrusted_references:,} references of weight 0 or below, "
-                f"in {_share(facts.distrusted, facts.samples)} samples{_systems(facts.distrusted)}, count in full; "
+                f"in {_share(facts.distrusted, facts.samples)} samples{_systems(facts.distrusted, facts.samples)}, count in full; "
                 "use delta_bleu, or remove them",
                 facts.distrusted.total(),
                 facts.samples.total(),
@@ -190,7 +190,7 @@ def own_note(facts: Facts) -> Note | None:
 
 def note_of(name: str, counts: Counter[str], samples: Counter[str], said: str, metric: str = "") -> Note:
     """`3 of 5 replies (human 2, bot 1) …`: what is said of the replies counted."""
-    text = f"{_share(counts, samples)} replies{_systems(counts)} {said}"
+    text = f"{_share(counts, samples)} replies{_systems(counts, samples)} {said}"
     return Note(name, text, counts.total(), samples.total(), _pairs(counts), metric)
 
 
@@ -203,10 +203,10 @@ def _pairs(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted((system, n) for system, n in counts.items() if n))
 
 
-def _systems(counts: Mapping[str, int]) -> str:
-    """` (human 45, bot 3)`, the most concerned first; nothing where no system is named."""
+def _systems(counts: Counter[str], samples: Counter[str]) -> str:
+    """` (human 45, bot 3)`, the most concerned first; nothing where no system is named, or all replies are concerned."""
     found = sorted(_pairs(counts), key=lambda pair: (-pair[1], pair[0]))
-    if all(not system for system, _ in found):
+    if all(not system for system, _ in found) or counts.total() == samples.total() > 1:
         return ""
     named = [f"{system or NO_SYSTEM} {n:,}" for system, n in found[:SHOWN]]
     return f" ({', '.join([*named, '…'] if len(found) > SHOWN else named)})"
