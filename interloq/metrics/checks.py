@@ -136,10 +136,11 @@ class Checks:
     def _of_part(self, part: Traits, metric: str) -> Iterator[Note]:
         facts = self.facts
         if part.reads_references and not part.reads_weights and facts.distrusted.total():
+            where = f"{_share(facts.distrusted, facts.samples)} samples{_systems(facts.distrusted, facts.samples)}"
             yield Note(
                 "weights",
                 f"{part.name} does not read weights: {facts.distrusted_references:,} references of weight 0 or below, "
-                f"in {_share(facts.distrusted, facts.samples)} samples{_systems(facts.distrusted, facts.samples)}, count in full; "
+                f"in {where}, count in full; "
                 "use delta_bleu, or remove them",
                 facts.distrusted.total(),
                 facts.samples.total(),
@@ -204,7 +205,7 @@ def _pairs(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 
 
 def _systems(counts: Counter[str], samples: Counter[str]) -> str:
-    """` (human 45, bot 3)`, the most concerned first; nothing where no system is named, or all replies are concerned."""
+    """` (human 45, bot 3)`, the most concerned first; nothing where none is named, or all replies are concerned."""
     found = sorted(_pairs(counts), key=lambda pair: (-pair[1], pair[0]))
     if all(not system for system, _ in found) or counts.total() == samples.total() > 1:
         return ""
