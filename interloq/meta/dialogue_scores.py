@@ -130,7 +130,7 @@ def _unique(dialogues: Iterable[Dialogue]) -> Iterable[Dialogue]:
         if dialogue.id in seen:
             raise InputError(
                 f"dialogue {dialogue.id!r} comes twice",
-                cure="name each file of dialogues once; two runs of one system need two names",
+                cure="name each file once, and give dialogues ids of their own, for example <system>/<number>",
             )
         seen.add(dialogue.id)
         yield dialogue

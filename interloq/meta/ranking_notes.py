@@ -64,8 +64,8 @@ def _pairing_note(rows: Sequence[DialogueScore]) -> str:
     alone = sum(row.pairing == "none" for row in rows)
     if alone == len(rows):
         return (
-            "not paired: the dialogues were given no opening and name no occasion (or pairing is switched off), so "
-            "those of two systems have nothing in common that is known"
+            "not paired: nothing is known that dialogues of two systems share, no given turns and no occasion "
+            "(or pairing is switched off)"
         )
     known = {"opening": "begin with the same given turns", "occasion": "name the same occasion"}
     how = " or ".join(said for kind, said in known.items() if any(row.pairing == kind for row in rows))

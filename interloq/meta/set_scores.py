@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.errors import InterloqError
+from interloq.errors import InputError, InterloqError, SpecError
 from interloq.metrics.metric import Array, FittedMetric, SetMetric, is_mean
 from interloq.records import Sample
 from interloq.registry import create
@@ -62,25 +62,22 @@ def set_columns(columns: Mapping[str, Array], samples: Sequence[Sample]) -> tupl
     means: dict[str, str] = {}
     for name, scores in columns.items():
         try:
-            metric: Any = create(split_label(name)[1], kind="metric")
-        except InterloqError:
+            column = _column(create(split_label(name)[1], kind="metric"), scores, samples)
+        except SpecError:
             means[name] = "the metric is not known here"
-            continue
-        if is_mean(metric):
-            continue
-        if any(hasattr(metric, field) for field in COSTLY):
-            means[name] = "computing it again takes the metric's model"
-            continue
-        column = _column(metric, scores, samples)
-        if column is None:
-            means[name] = "the samples, or what was dropped from them, differ from what was scored"
+        except InterloqError as error:
+            means[name] = str(error)
         else:
-            found[name] = column
+            found |= {name: column} if column else {}
     return found, means
 
 
 def _column(metric: Any, scores: Array, samples: Sequence[Sample]) -> SetColumn | None:
-    """None where the samples do not have these scores."""
+    """None where the value of a set is the mean of its sample scores anyway."""
+    if is_mean(metric):
+        return None
+    if any(hasattr(metric, field) for field in COSTLY):
+        raise InputError("computing it again takes the metric's model")
     if isinstance(metric, FittedMetric):
         metric = metric.fit(samples)
     usable = np.array([metric.unscorable(sample) is None for sample in samples], dtype=bool)
@@ -91,7 +88,7 @@ def _column(metric: Any, scores: Array, samples: Sequence[Sample]) -> SetColumn 
     again = np.full(len(samples), np.nan)
     again[usable] = metric.value(stats)
     if not np.allclose(again[scored], scores[scored], rtol=TOLERANCE, atol=TOLERANCE):
-        return None
+        raise InputError("the samples, or what was dropped from them, differ from what was scored")
     if isinstance(metric, SetMetric):
         of_set = metric.value_of_set
         return SetColumn(scores, lambda counts, some: of_set([samples[i] for i in some], [counts]), resamples=False)

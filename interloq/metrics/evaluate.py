@@ -137,7 +137,7 @@ class _Scoring:
     def result(self, i: int, system: str, n_bootstrap: int, seed: int) -> Result:
         metric, mask = self.metrics[i], self._mask(system)
         rows = self.rows[i][mask]
-        ids, systems = ([all[j] for j in np.flatnonzero(mask)] for all in (self.ids, self.system_of))
+        ids, systems = ([names[j] for j in np.flatnonzero(mask)] for names in (self.ids, self.system_of))
         scored = ~np.isnan(rows).any(axis=1)
         kept = [self.kept[j] for j in np.flatnonzero(mask)[scored]] if self.kept is not None else []
         values = np.full(len(ids), np.nan)
