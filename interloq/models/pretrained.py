@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, Literal
 import torch
 import transformers
 
+from interloq.data.files import read_json
 from interloq.data.folders import matching
 from interloq.errors import InputError, InterloqError, shown
 from interloq.signature import file_fingerprint, fingerprint
@@ -29,7 +30,12 @@ FILES = ["*.safetensors", "*.json", "*.txt", "*.model", "*.jinja"]
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 FOLDER = "name a folder with config.json and *.safetensors"
 # far above any network there is: a config that asks for more would keep a machine busy for hours
-SIZES = {"num_hidden_layers": 2_000, "num_attention_heads": 2_000, "hidden_size": 2**18, "vocab_size": 2**26}
+SIZES = {
+    **dict.fromkeys(("num_hidden_layers", "n_layer", "num_attention_heads", "n_head"), 2_000),
+    **dict.fromkeys(("hidden_size", "n_embd"), 2**18),
+    "vocab_size": 2**26,
+}
+CONFIG = "config.json"
 ENCODER = "name an encoder in the layout of Hugging Face, not a model made from one"
 Precision = Literal["auto", "float32", "float64", "bfloat16", "float16"]
 WORDS = 3  # tokens other than special ones that any tokenizer has
@@ -83,12 +89,18 @@ def _loading(what: str, folder: Path, cure: str) -> Iterator[None]:
 def read_config(folder: Path, *, cure: str = FOLDER) -> Any:
     """What `config.json` says; sizes that no network has are refused before one is made of them."""
     with _loading("no model can be loaded", folder, cure):
+        if (folder / CONFIG).is_file():
+            _check_sizes(read_json(folder / CONFIG, cure=cure).get)  # transformers would divide by them
         config = transformers.AutoConfig.from_pretrained(folder, **OPTIONS)
-        for name, most in SIZES.items():
-            size = getattr(config, name, None)
-            if size is not None and not (isinstance(size, int) and 0 < size <= most):
-                raise ValueError(f"{name} must be from 1 to {most:,}, got {shown(size)}")
+        _check_sizes(lambda name: getattr(config, name, None))  # under the names that all kinds share
     return config
+
+
+def _check_sizes(get: Callable[[str], Any]) -> None:
+    for name, most in SIZES.items():
+        size = get(name)
+        if size is not None and not (isinstance(size, int) and 0 < size <= most):
+            raise ValueError(f"{name} must be from 1 to {most:,}, got {shown(size)}")
 
 
 def load_tokenizer(folder: Path) -> Any:

@@ -21,7 +21,7 @@ from interloq.data.files import lines, open_bytes, plain_suffix
 from interloq.errors import InputError
 
 Block = tuple[list[str], NDArray[np.float32]]
-ROWS = 2048  # words a block
+ROWS, NUMBERS = 2048, 2**21  # words of a block, and numbers: each is an object while it is read
 FASTTEXT = (793712314).to_bytes(4, "little")  # how fastText's own .bin begins
 PIECE = 2**20
 LONGEST_WORD = 2**16
@@ -108,11 +108,16 @@ def _text(path: str | Path, header: _Header | None) -> Iterator[tuple[list[str],
         word, row = _parsed(line, dimensions, f"{path}:{number}")
         words.append(word)
         rows.append(row)
-        if len(rows) == ROWS:
-            yield words, _array(rows), number - ROWS + 1
+        if len(rows) == _rows(dimensions):
+            yield words, _array(rows), number - len(rows) + 1
             words, rows = [], []
     if rows:
         yield words, _array(rows), number - len(rows) + 1
+
+
+def _rows(dimensions: int) -> int:
+    """Words of a block."""
+    return max(1, min(ROWS, NUMBERS // dimensions))
 
 
 def _array(rows: list[list[float]]) -> NDArray[np.float32]:
@@ -150,8 +155,9 @@ def _binary(path: str | Path, header: _Header) -> Iterator[tuple[list[str], NDAr
     with open_bytes(path) as stream:
         stream.readline(200)
         pieces = _Pieces(stream)
-        for first in range(0, header.words, ROWS):
-            count = min(ROWS, header.words - first)
+        step = _rows(header.dimensions)
+        for first in range(0, header.words, step):
+            count = min(step, header.words - first)
             found = [_entry(pieces, header, f"{path}:{first + i + 1}") for i in range(count)]
             vectors = np.frombuffer(b"".join(row for _, row in found), dtype="<f4").reshape(count, header.dimensions)
             yield [word for word, _ in found], vectors.astype(np.float32), first + 1
