@@ -171,8 +171,8 @@ def precision(args: argparse.Namespace) -> dict[str, float]:
     import torch
 
     from interloq.metrics.bertscore import LONGEST
+    from interloq.metrics.matching import f_measure, match
     from interloq.models.encoder import Encoder, Precision
-    from interloq.models.matching import f_measure, match
 
     if args.device == "cpu":
         torch.set_num_threads(args.threads)

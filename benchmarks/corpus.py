@@ -21,12 +21,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from interloq.data.clean import Cleaning, RawPost, bare, clean_post, normalised, replied_to
+from interloq.data.corpus.clean import Cleaning, RawPost, bare, clean_post, normalised, replied_to
+from interloq.data.corpus.langid import of_language
 from interloq.data.corpus.shard import clean_shard
 from interloq.data.corpus.shards import Logs
+from interloq.data.corpus.times import microseconds
 from interloq.data.corpus.workers import cores, work
-from interloq.data.langid import of_language
-from interloq.data.times import microseconds
 
 SYLLABLES = ("ka", "to", "mi", "ne", "ra", "so", "lin", "ter", "ing", "ed", "the", "an", "or", "is", "pla", "gre", "wo")
 FOREIGN = "私は今日とても楽しい一日を過ごしましたありがとうございますそれでは明日また会いましょう"

@@ -26,7 +26,7 @@ import numpy as np
 
 from interloq import Sample, create, evaluate
 from interloq.metrics import word_vectors
-from interloq.models.vectors import WordVectors
+from interloq.vectors.word_vectors import WordVectors
 
 WORDS = [f"word{i}" for i in range(5_000)]
 

@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.models import cooccur, shuffle
-from interloq.models.corpus import Corpus, write_corpus
-from interloq.models.glove import Glove
-from interloq.models.glove_numba import NumbaEngine
-from interloq.models.parameters import Parameters
-from interloq.models.vectors import WordVectors
 from interloq.registry import create
+from interloq.vectors.glove import cooccur, shuffle
+from interloq.vectors.glove.corpus import Corpus, write_corpus
+from interloq.vectors.glove.numba_engine import NumbaEngine
+from interloq.vectors.glove.parameters import Parameters
+from interloq.vectors.glove.settings import Glove
+from interloq.vectors.word_vectors import WordVectors
 
 # this file has the name of the peer's package and must not be found in its place
 sys.path = [folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent]

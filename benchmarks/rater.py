@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from interloq.data.tokenize import train_sentencepiece
-from interloq.models.pieces import Pieces
-from interloq.models.train import Part, fit
-from interloq.models.training import Training
+from interloq.learn.fit import Part, fit
+from interloq.learn.pieces import Pieces
+from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
 from interloq.rate.model import RaterModel
 from interloq.rate.network import RaterNetwork, RaterTask

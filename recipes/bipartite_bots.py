@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from interloq import Turn
-from interloq.play.bot import Bot, Reply, generator
+from interloq.models.replies import Reply
+from interloq.play.bot import Bot, generator
 from interloq.registry import Component, create
 from interloq.signature import fingerprint, signature
 

@@ -211,8 +211,8 @@ def train(job: Job) -> None:
 
 def _learn(job: Job, name: str, budget: int) -> None:
     """As `interloq train adapt --objective lm` does it, with the same options for all that start from nothing."""
-    from interloq.models.adapt import train as adapt
-    from interloq.models.adapt_settings import ADAPT, SCRATCH, Adaptation
+    from interloq.learn.adapt.job import train as adapt
+    from interloq.learn.adapt.settings import ADAPT, SCRATCH, Adaptation
 
     pool, kind = job.work / "pool.jsonl", name.partition("-")[0]
     seed, epochs = SEEDS.get(kind, 0), job.sizes.epochs

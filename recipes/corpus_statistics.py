@@ -23,11 +23,11 @@ from typing import Any
 
 from interloq import InterloqError
 from interloq.data.archives import ARCHIVES
-from interloq.data.clean import Cleaning
 from interloq.data.corpus.build import build
+from interloq.data.corpus.clean import Cleaning
+from interloq.data.corpus.dialogues import Shape
 from interloq.data.corpus.settings import Settings
-from interloq.data.dialogues import Shape
-from interloq.data.threads import Joining
+from interloq.data.corpus.threads import Joining
 from interloq.errors import InputError
 
 LOGS: Mapping[str, tuple[tuple[str, ...], Settings]] = {

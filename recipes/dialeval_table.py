@@ -30,9 +30,9 @@ from itertools import product
 from pathlib import Path
 
 from interloq import InterloqError, Sample, evaluate_all
-from interloq.data.datasets import locate, read_dataset
 from interloq.data.jsonl import to_json
-from interloq.data.usr import GROUND_TRUTH
+from interloq.data.sets.registry import locate, read_dataset
+from interloq.data.sets.usr import GROUND_TRUTH
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.table import By, Estimate
 

@@ -24,8 +24,8 @@ from pathlib import Path
 
 from interloq import InterloqError, Sample, evaluate_all
 from interloq.cli.output import print_json
-from interloq.data.datasets import locate, read_dataset
 from interloq.data.follow_ups import Dimension, read_follow_ups
+from interloq.data.sets.registry import locate, read_dataset
 from interloq.meta.evaluate import meta_evaluate
 from interloq.records import Dialogue
 from interloq.registry import create, spec

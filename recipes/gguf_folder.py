@@ -29,7 +29,7 @@ DTYPES = ("float32", "bfloat16")
 def convert(file: Path, folder: Path, *, dtype: str = "float32") -> str:
     """Write the folder; returns the signature of the model in it."""
     _check(file, folder)
-    from interloq.models.lm import language_model
+    from interloq.models.lm.loading import language_model
 
     network, tokenizer = unpacked(file, dtype)
     with whole_folder(folder) as part:

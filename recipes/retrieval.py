@@ -33,16 +33,17 @@ import numpy as np
 
 from interloq import InputError, InterloqError, Reference, Sample, Score, evaluate, load, read, write
 from interloq.data.archives import read_files, text_lines
-from interloq.data.datasets import VARIABLE, locate, read_dataset
 from interloq.data.jsonl import header, to_json
+from interloq.data.sets.registry import VARIABLE, locate, read_dataset
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.table import MetaTable
-from interloq.models.glove import Glove, train
 from interloq.records import Pair
 from interloq.retrieve.extend import Tally, extend
 from interloq.retrieve.index import Index, create_index
 from interloq.retrieve.leaks import copied_threads, guarded
 from interloq.signature import file_fingerprint
+from interloq.vectors.glove.job import train
+from interloq.vectors.glove.settings import Glove
 
 METRIC = "delta_bleu(order=2,tokenizer='13a(lowercase=True)')"  # all weights are 1: the papers' BLEU_multi
 GLOVE = Glove(dimensions=100, epochs=15)

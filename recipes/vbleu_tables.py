@@ -54,9 +54,9 @@ from interloq import InputError, InterloqError, Sample, Score, evaluate, load, r
 from interloq.cli.main import main as interloq
 from interloq.cli.output import print_json
 from interloq.data.archives import read_files, text_lines
-from interloq.data.datasets import VARIABLE, locate, read_dataset
 from interloq.data.jsonl import write
-from interloq.data.usr import GROUND_TRUTH
+from interloq.data.sets.registry import VARIABLE, locate, read_dataset
+from interloq.data.sets.usr import GROUND_TRUTH
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.table import MetaTable, MetricRow
 from interloq.rate.bert_model import BertRaterModel

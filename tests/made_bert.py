@@ -10,8 +10,8 @@ import transformers
 from made_network import SPECIAL, random_network, save, sizes
 from made_rater import topic_log
 
+from interloq.learn.settings import Training
 from interloq.models.subwords import Subwords
-from interloq.models.training import Training
 from interloq.rate.bert_model import BertRaterModel, train_bert_rater
 from interloq.rate.examples import Examples
 from interloq.rate.pairs import RaterPairs, write_examples

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from interloq.play.bot import Reply
+from interloq.models.replies import Reply
 from interloq.records import Turn
 from interloq.registry import Component
 from interloq.signature import fingerprint

@@ -10,7 +10,7 @@ import transformers
 from made_network import random_network, save, sizes
 from made_ruber import topic_pairs
 
-from interloq.models.adapt_tokenizer import train_word_pieces
+from interloq.learn.adapt.tokenizer import train_word_pieces
 
 SIZES = {
     "bert": sizes(),

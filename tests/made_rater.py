@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from interloq import write
-from interloq.models.pieces import Pieces, train_pieces
-from interloq.models.training import Training
+from interloq.learn.pieces import Pieces, train_pieces
+from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
 from interloq.rate.model import RaterModel, train_rater
 from interloq.rate.pairs import RaterPairs, write_examples

@@ -11,12 +11,12 @@ from typing import Any
 import torch
 from made_network import LETTERS, SPECIAL, random_network, save, sizes, word_pieces
 
-from interloq.models.relevance_examples import Exchange, Exchanges, write_exchanges
-from interloq.models.relevance_settings import TRAINING, Reading, Relevance
-from interloq.models.relevance_training import train
+from interloq.learn.calibrate import calibration
 from interloq.models.subwords import Subwords
-from interloq.rate.calibrate import calibration
 from interloq.retrieve.similar import near
+from interloq.scorers.relevance.examples import Exchange, Exchanges, write_exchanges
+from interloq.scorers.relevance.job import train
+from interloq.scorers.relevance.settings import TRAINING, Reading, Relevance
 
 TOPICS = ("tea", "rain", "football", "music", "cats", "maths", "bread", "trains")
 FILLERS = ("i", "we", "like", "really", "the", "today", "about", "so", "they", "never")

@@ -30,19 +30,19 @@ from interloq import Rating, Reference, Result, Sample, create, evaluate, load, 
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.data.tokenize import Tokenizer, train_sentencepiece
+from interloq.learn.settings import Training
 from interloq.metrics import evaluate as evaluating
 from interloq.metrics.context_reply import NO_CONTEXT
 from interloq.metrics.metric import NO_REFERENCES, FittedMetric, SetMetric, is_mean
-from interloq.models.bert_ruber_settings import BertRuberSettings
-from interloq.models.bert_ruber_training import train as train_bert_ruber
 from interloq.models.mlm import BOUNDS
-from interloq.models.relevance_settings import VALID
-from interloq.models.training import Training
-from interloq.models.vectors import WordVectors
 from interloq.needs import METRICS as NEEDS
 from interloq.records import Pair
 from interloq.registry import full_spec
 from interloq.retrieve.index import create_index
+from interloq.scorers.bert_ruber.job import train as train_bert_ruber
+from interloq.scorers.bert_ruber.settings import BertRuberSettings
+from interloq.scorers.relevance.settings import VALID
+from interloq.vectors.word_vectors import WordVectors
 from interloq.version import __version__
 
 UNIT, POSITIVE, COSINE = (0.0, 1.0), (0.0, math.inf), (-1.0, 1.0)

@@ -13,16 +13,25 @@ import pytest
 import interloq
 
 ROOT = Path(interloq.__file__).parent
-LAYERS = [
+LAYERS = [  # from the bottom; a folder that is not named belongs to the one above it
     {"version", "errors", "needs", "records", "registry", "signature", "spec_text"},
     {"data"},
+    {"data.corpus"},
+    {"data.sets"},
     {"models"},
+    {"models.lm"},
+    {"learn"},
+    {"learn.adapt"},
+    {"vectors"},
+    {"vectors.glove"},
     {"retrieve"},
     {"rate"},
+    {"scorers", "scorers.ruber"},
+    {"scorers.bert_ruber", "scorers.relevance"},
     {"play"},
     {"metrics", "interlocutor"},
-    {"pipelines"},
     {"reliability"},
+    {"pipelines"},
     {"meta"},
     {"arena"},
     {"report"},
@@ -30,27 +39,42 @@ LAYERS = [
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+           for path in sorted(ROOT.rglob("*.py")) if path != ROOT / "__init__.py"}  # fmt: skip
+
+
+def _layer(module: str) -> str:
+    """The narrowest layer that a module belongs to: `data.corpus` for `data.corpus.logs.irc`."""
+    parts = module.split(".")
+    return next(name for n in range(len(parts), 0, -1) if (name := ".".join(parts[:n])) in LEVEL)
 
 
 def _imports(path: Path) -> set[str]:
+    """The modules of this package that a module imports anywhere, inside functions too."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "interloq":
-            parts = node.module.split(".")[1:]
-            found |= {parts[0]} if parts else {alias.name for alias in node.names}
+            module = node.module.removeprefix("interloq").removeprefix(".")
+            inner = {f"{module}.{alias.name}".removeprefix(".") for alias in node.names}
+            found |= (inner & MODULES.keys()) or {module}
         elif isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("interloq.")}
-    return found
+            found |= {
+                alias.name.removeprefix("interloq.") for alias in node.names if alias.name.startswith("interloq.")
+            }
+    return found - {""}
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_go_down_only(path: Path) -> None:
-    own = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    if own == "__init__":
-        return
-    assert own in LEVEL, f"{own} has no place among the layers"
-    above = {name for name in _imports(path) if LEVEL[name] > LEVEL[own]}
-    assert not above, f"{path.name} ({own}) imports from above: {above}"
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_go_down_only(module: str) -> None:
+    own = LEVEL[_layer(module)]
+    above = {name for name in _imports(MODULES[module]) if LEVEL[_layer(name)] > own}
+    assert not above, f"{module} imports from above: {above}"
+
+
+def test_no_two_modules_import_each_other() -> None:
+    imports = {module: _imports(path) for module, path in MODULES.items()}
+    both = {(a, b) for a, names in imports.items() for b in names if a < b and a in imports.get(b, ())}
+    assert both == set()
 
 
 def test_importing_interloq_loads_nothing_heavy() -> None:

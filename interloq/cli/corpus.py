@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_import(importing: argparse.ArgumentParser) -> None:
-    from interloq.data.corpora import CORPORA
+    from interloq.data.sets.corpora import CORPORA
 
     importing.add_argument("corpus", metavar="NAME", help=", ".join(CORPORA))
     importing.add_argument(
@@ -120,7 +120,7 @@ def _print(facts: dict[str, Any], args: argparse.Namespace) -> None:
 
 
 def _thread_rows(facts: dict[str, Any]) -> list[list[str]]:
-    from interloq.data.threads import BROKEN
+    from interloq.data.corpus.threads import BROKEN
 
     broken, threads = facts["replies"]["broken"], facts["threads"]
     rows = [["replies", f"{facts['replies']['all']:,}", ""]]
@@ -147,9 +147,9 @@ def _print_examples(dropped: dict[str, Any]) -> None:
 def _import(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from interloq.data.corpora import corpus, locate, pairs, read_corpus, source_fingerprint
-    from interloq.data.corpus.files import SUFFIXES
+    from interloq.data.corpus.outputs import SUFFIXES
     from interloq.data.jsonl import write
+    from interloq.data.sets.corpora import corpus, locate, pairs, read_corpus, source_fingerprint
 
     name = corpus(args.corpus).name
     path = Path(args.path) if args.path else locate(name)
@@ -177,7 +177,7 @@ def _import(args: argparse.Namespace) -> int:
 
 
 def _pairs(args: argparse.Namespace) -> int:
-    from interloq.data.dialogues import pairs_of_dialogue
+    from interloq.data.corpus.dialogues import pairs_of_dialogue
     from interloq.data.jsonl import read, write
 
     bad = BadLines()

@@ -129,10 +129,10 @@ def _add_split(group: argparse._ArgumentGroup) -> None:
 
 
 def settings(args: argparse.Namespace) -> Any:
-    from interloq.data.clean import Cleaning
+    from interloq.data.corpus.clean import Cleaning
+    from interloq.data.corpus.dialogues import Shape
     from interloq.data.corpus.settings import Settings
-    from interloq.data.dialogues import Shape
-    from interloq.data.threads import Bots, Joining
+    from interloq.data.corpus.threads import Bots, Joining
 
     cleaning = Cleaning(
         lang=args.lang,
@@ -166,7 +166,7 @@ def settings(args: argparse.Namespace) -> Any:
 
 
 def _split(args: argparse.Namespace) -> Any:
-    from interloq.data.split import Split
+    from interloq.data.corpus.split import Split
     from interloq.errors import InputError
 
     if args.dev_from or args.test_from:
@@ -184,7 +184,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _fields(given: list[str]) -> tuple[tuple[str, str], ...]:
-    from interloq.data.logs.posts import NAMES
+    from interloq.data.corpus.logs.mapped import NAMES
     from interloq.errors import InputError, nearest
 
     fields = []

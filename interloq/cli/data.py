@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from interloq.data.datasets import ALIASES, DATASETS
+    from interloq.data.sets.registry import ALIASES, DATASETS
 
     if args.json:
         aliases = {name: [a for a, target in ALIASES.items() if target == name] for name in DATASETS}
@@ -81,8 +81,8 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from interloq.data.datasets import dataset, locate, read_dataset, source_fingerprint
     from interloq.data.jsonl import write
+    from interloq.data.sets.registry import dataset, locate, read_dataset, source_fingerprint
 
     chosen = dataset(args.dataset)
     kind = chosen.kind(args.subset)

@@ -207,7 +207,7 @@ def _learned(folder: Path) -> str:
     from math import log
 
     from interloq.data.jsonl import load
-    from interloq.models.learning_curve import read_curve
+    from interloq.learn.learning_curve import read_curve
 
     pairs = len(load(folder / "log.jsonl", kind="pairs"))
     best = min(epoch["dev_loss"] for epoch in read_curve(folder / "rater"))

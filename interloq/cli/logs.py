@@ -48,7 +48,7 @@ class TrainingLog:
         yield from guarded(found, self.samples, dropped=dropped) if self.samples else found
 
     def _file(self, path: str) -> Iterator[Any]:
-        from interloq.data.dialogues import pairs_of_dialogue
+        from interloq.data.corpus.dialogues import pairs_of_dialogue
         from interloq.data.jsonl import read
         from interloq.data.texts import kind_of
 

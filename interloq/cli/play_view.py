@@ -80,7 +80,7 @@ class _View:
             parts[0] += f" ({self.tally.resumed:,} from before)"
         if self.tally.dialogues:
             parts.append(f"{self.tally.utterances / self.tally.dialogues:.1f} utterances each")
-        from interloq.models.progress import said
+        from interloq.data.progress import said
 
         if left := self.left():
             parts.append(f"{said(left)} left")

@@ -67,7 +67,7 @@ class _Lines:
         self._tell(f"{share:.0%}", share)
 
     def _tell(self, reached: str, share: float) -> None:
-        from interloq.models.progress import said
+        from interloq.data.progress import said
 
         now = time.monotonic()
         if now - self.last < EVERY:

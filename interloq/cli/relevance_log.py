@@ -11,9 +11,9 @@ from typing import Any
 
 from interloq.cli.logs import TrainingLog
 from interloq.errors import InputError
-from interloq.models.relevance_examples import Exchange
 from interloq.records import Dialogue, Pair, Sample
 from interloq.retrieve.leaks import Guard, guard, normalised, originals
+from interloq.scorers.relevance.examples import Exchange
 from interloq.signature import file_fingerprint, fingerprint
 
 POSITIVE, ADVERSARIAL = "positive_responses", "adversarial_negative_responses"

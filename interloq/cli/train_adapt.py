@@ -13,7 +13,7 @@ from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.errors import InputError, MissingDependencyError
 
-# option → (kind, metavar, what it does); the defaults are those of models/adapt_settings.py
+# option → (kind, metavar, what it does); the defaults are those of learn/adapt/settings.py
 LEARNING: Options = {
     "epochs": (int, "N", "passes over all pairs, at most"),
     "patience": (int, "N", "epochs without a better dev loss before it stops"),
@@ -34,7 +34,7 @@ READING: Options = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from interloq.models.adapt_settings import ADAPT, Adaptation
+    from interloq.learn.adapt.settings import ADAPT, Adaptation
 
     parser.add_argument(
         "--model",
@@ -76,21 +76,21 @@ def add_training(parser: argparse.ArgumentParser, defaults: dict[str, Any], *, f
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.models.adapt_settings import ADAPT, Adaptation
+    from interloq.learn.adapt.settings import ADAPT, Adaptation
 
     settings = Adaptation(objective=args.objective, **given(args, READING), seed=args.seed)
     if bool(args.examples) == bool(args.files or args.without):
         raise InputError("name logs to train on, or --examples FOLDER, and not both")
 
     def train(pairs: Any, training: Any, **options: Any) -> dict[str, Any]:
-        from interloq.models.adapt import train
+        from interloq.learn.adapt.job import train
 
         if args.examples:
-            from interloq.models.exchange_pairs import source_of
-            from interloq.models.relevance_examples import Exchanges
+            from interloq.scorers.relevance.examples import Exchanges
+            from interloq.scorers.relevance.pairs import ExchangePairs
 
-            pairs = Exchanges.load(Path(args.examples))
-            options["source"] = source_of(pairs)
+            pairs = ExchangePairs(Exchanges.load(Path(args.examples)))
+            options["source"] = pairs.source
         return train(pairs, args.output, args.model, settings, training, **options)
 
     return trained(args, train, ADAPT)

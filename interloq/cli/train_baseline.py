@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     if args.pairs < 1:
         raise InputError(f"--pairs must be at least 1, got {args.pairs}")
     facts = _made(args)
-    from interloq.models.baseline import PARTS, save_baseline
+    from interloq.metrics.baseline import PARTS, save_baseline
 
     path = save_baseline(args.output, facts)
     if args.json:
@@ -52,8 +52,8 @@ def _made(args: argparse.Namespace) -> dict[str, Any]:
         from interloq.models.encoder import Encoder
     except ImportError as error:
         raise MissingDependencyError("a baseline of BERTScore", error.name or "transformers", "encoder") from error
+    from interloq.metrics.baseline import make_baseline
     from interloq.metrics.bertscore import LONGEST
-    from interloq.models.baseline import make_baseline
     from interloq.signature import file_fingerprint, fingerprint
 
     for path in args.files:

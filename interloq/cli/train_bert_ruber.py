@@ -12,7 +12,7 @@ from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.errors import MissingDependencyError
 
-# option → (kind, metavar, what it does); the defaults are those of models/bert_ruber_settings.py
+# option → (kind, metavar, what it does); the defaults are those of scorers/bert_ruber/settings.py
 MODEL: Options = {
     "longest": (int, "N", "tokens of a text that count"),
     "batch": (int, "N", "pairs in a batch"),
@@ -53,12 +53,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _trained(args: argparse.Namespace, log: TrainingLog) -> dict[str, Any]:
     try:
-        from interloq.models.bert_ruber_training import train
+        from interloq.scorers.bert_ruber.job import train
     except ImportError as error:
         raise MissingDependencyError("training BERT-RUBER", error.name or "torch", "encoder") from error
     from dataclasses import replace
 
-    from interloq.models.bert_ruber_settings import TRAINING, BertRuberSettings
+    from interloq.scorers.bert_ruber.settings import TRAINING, BertRuberSettings
 
     try:
         return train(
@@ -80,7 +80,7 @@ def _trained(args: argparse.Namespace, log: TrainingLog) -> dict[str, Any]:
 
 
 def _default(option: str) -> float:
-    from interloq.models.bert_ruber_settings import TRAINING, BertRuberSettings
+    from interloq.scorers.bert_ruber.settings import TRAINING, BertRuberSettings
 
     default: float = getattr(TRAINING if option in SCORERS else BertRuberSettings(), option.replace("-", "_"))
     return default

@@ -17,7 +17,7 @@ SHAPE: Options = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from interloq.models.adapt_settings import SCRATCH, Adaptation, SmallEncoder
+    from interloq.learn.adapt.settings import SCRATCH, Adaptation, SmallEncoder
 
     for name, (kind, metavar, what) in SHAPE.items():
         default = getattr(SmallEncoder(), name)
@@ -26,12 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.models.adapt_settings import SCRATCH, Adaptation, SmallEncoder
+    from interloq.learn.adapt.settings import SCRATCH, Adaptation, SmallEncoder
 
     shape, settings = SmallEncoder(**given(args, SHAPE)), Adaptation(**given(args, READING), seed=args.seed)
 
     def train(pairs: Any, training: Any, **options: Any) -> dict[str, Any]:
-        from interloq.models.adapt_scratch import train_encoder
+        from interloq.learn.adapt.scratch import train_encoder
 
         return train_encoder(pairs, args.output, shape, settings, training, **options)
 

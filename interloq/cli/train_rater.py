@@ -15,7 +15,7 @@ from interloq.cli.progress import progress
 from interloq.errors import InputError
 
 if TYPE_CHECKING:
-    from interloq.models.pieces import Pieces
+    from interloq.learn.pieces import Pieces
     from interloq.models.subwords import Subwords
     from interloq.rate.bert_model import BertRaterModel
     from interloq.rate.model import RaterModel
@@ -149,7 +149,7 @@ def _kind(args: argparse.Namespace) -> type[RaterModel] | type[BertRaterModel]:
 
 def _done(args: argparse.Namespace, log: TrainingLog) -> RaterModel | BertRaterModel | None:
     """The rater that an earlier run of this command left; one of other logs is refused."""
-    from interloq.models.store import FACTS
+    from interloq.learn.store import FACTS
 
     if not Path(args.output, FACTS).exists():
         return None
@@ -178,8 +178,8 @@ def _prepared(args: argparse.Namespace, log: TrainingLog) -> tuple[RaterPairs, P
 
 
 def _trained(args: argparse.Namespace, pairs: RaterPairs, numbering: Pieces | Subwords) -> RaterModel | BertRaterModel:
-    from interloq.models.pieces import Pieces
-    from interloq.models.training import Training
+    from interloq.learn.pieces import Pieces
+    from interloq.learn.settings import Training
     from interloq.rate.settings import BERT_BATCHING, BERT_TRAINING, Batching, Shape
 
     training, batching = (BERT_TRAINING, BERT_BATCHING) if args.encoder else (Training(), Batching())
@@ -201,7 +201,7 @@ def _trained(args: argparse.Namespace, pairs: RaterPairs, numbering: Pieces | Su
 
 
 def _print(args: argparse.Namespace, model: RaterModel | BertRaterModel) -> None:
-    from interloq.models.learning_curve import read_curve
+    from interloq.learn.learning_curve import read_curve
 
     curve = read_curve(args.output)
     best = min(curve, key=lambda epoch: epoch["dev_loss"])
@@ -215,7 +215,7 @@ def _print(args: argparse.Namespace, model: RaterModel | BertRaterModel) -> None
 
 def _default(name: str) -> str:
     """`(default 15; with --encoder 3)`, from the settings themselves."""
-    from interloq.models.training import Training
+    from interloq.learn.settings import Training
     from interloq.rate.examples import Examples
     from interloq.rate.settings import BERT_BATCHING, BERT_LONGEST, BERT_TRAINING, Batching, Shape
 
@@ -236,7 +236,7 @@ def _subwords(args: argparse.Namespace) -> Subwords:
 
 
 def _pieces(args: argparse.Namespace, log: TrainingLog) -> Pieces:
-    from interloq.models.pieces import Pieces
+    from interloq.learn.pieces import Pieces
 
     model = Path(args.tokenizer) if args.tokenizer else _tokenizer(args, log)
     return Pieces(model, longest=LONGEST if args.longest is None else args.longest)
@@ -244,7 +244,7 @@ def _pieces(args: argparse.Namespace, log: TrainingLog) -> Pieces:
 
 def _tokenizer(args: argparse.Namespace, log: TrainingLog) -> Path:
     """Named after what it is made from: one of other logs, or of another size, is not taken for it."""
-    from interloq.models.pieces import train_pieces
+    from interloq.learn.pieces import train_pieces
     from interloq.signature import fingerprint
 
     vocabulary = VOCABULARY if args.vocabulary is None else args.vocabulary

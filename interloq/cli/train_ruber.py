@@ -12,7 +12,7 @@ from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.errors import MissingDependencyError
 
-# option → (kind, metavar, what it does); the defaults are those of models/ruber_settings.py
+# option → (kind, metavar, what it does); the defaults are those of scorers/ruber/settings.py
 MODEL: Options = {
     "embedding": (int, "N", "numbers in the vector of a piece"),
     "hidden": (int, "N", "units of a Bi-GRU in each direction"),
@@ -51,12 +51,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _trained(args: argparse.Namespace, log: TrainingLog) -> dict[str, Any]:
     try:
-        from interloq.models.ruber_training import train
+        from interloq.scorers.ruber.job import train
     except ImportError as error:
         raise MissingDependencyError("training RUBER", error.name or "torch", "rater") from error
     from dataclasses import replace
 
-    from interloq.models.ruber_settings import TRAINING, Unreferenced
+    from interloq.scorers.ruber.settings import TRAINING, Unreferenced
 
     try:
         return train(
@@ -78,7 +78,7 @@ def _trained(args: argparse.Namespace, log: TrainingLog) -> dict[str, Any]:
 
 
 def _default(option: str) -> float:
-    from interloq.models.ruber_settings import TRAINING, Unreferenced
+    from interloq.scorers.ruber.settings import TRAINING, Unreferenced
 
     default: float = getattr(TRAINING if option in SCORERS else Unreferenced(), option.replace("-", "_"))
     return default

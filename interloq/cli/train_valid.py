@@ -7,7 +7,7 @@ import argparse
 from interloq.cli.learning import Options
 from interloq.cli.train_relevance import add_scorer, trained
 
-# option → (kind, metavar, what it does); the defaults are those of models/relevance_settings.py
+# option → (kind, metavar, what it does); the defaults are those of scorers/relevance/settings.py
 MODEL: Options = {
     "batch": (int, "N", "replies in a batch, each with a spoiled one"),
     "reply": (int, "N", "tokens of a reply that count"),
@@ -19,13 +19,13 @@ MODEL: Options = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from interloq.models.relevance_settings import VALID
+    from interloq.scorers.relevance.settings import VALID
 
     add_scorer(parser, VALID, MODEL)
     parser.set_defaults(hard=[])
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.models.relevance_settings import VALID
+    from interloq.scorers.relevance.settings import VALID
 
     return trained(args, VALID, MODEL)

@@ -14,9 +14,9 @@ from interloq.data.texts import KINDS
 from interloq.errors import InputError
 
 if TYPE_CHECKING:
-    from interloq.models.vectors import WordVectors
+    from interloq.vectors.word_vectors import WordVectors
 
-# option → (metavar, what it does); the defaults are those of models/glove.py
+# option → (metavar, what it does); the defaults are those of vectors/glove/job.py
 NUMBERS = {
     "dimensions": ("N", "numbers in a vector"),
     "window": ("N", "words on either side that count as near"),
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _default(name: str) -> str:
     from dataclasses import fields
 
-    from interloq.models.glove import Glove
+    from interloq.vectors.glove.settings import Glove
 
     value = next(field.default for field in fields(Glove) if field.name == name.replace("-", "_"))
     return "the learning rate" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
 def _converted(args: argparse.Namespace) -> WordVectors:
     from pathlib import Path
 
-    from interloq.models.vectors import WordVectors
+    from interloq.vectors.word_vectors import WordVectors
 
     given = [name for name in NUMBERS if getattr(args, name.replace("-", "_")) is not None]
     if given:
@@ -112,8 +112,9 @@ def _converted(args: argparse.Namespace) -> WordVectors:
 
 
 def _trained(args: argparse.Namespace) -> WordVectors:
-    from interloq.models.glove import Glove, train
     from interloq.registry import create
+    from interloq.vectors.glove.job import train
+    from interloq.vectors.glove.settings import Glove
 
     options: dict[str, Any] = {name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in NUMBERS}
     options = {name: value for name, value in options.items() if value is not None}

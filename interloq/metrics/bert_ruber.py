@@ -1,7 +1,7 @@
 """BERT-RUBER's unreferenced scorer (Ghazarian et al., 2019): does the reply go with the utterance before it?
 
 s = σ( MLP([q; qᵀ M r; r]) ), with q and r the pooled token vectors that a frozen encoder gives the last turn of the
-context and the reply; see `interloq.models.bert_ruber` for the network. `model` is a folder that `interloq train
+context and the reply; see `interloq.scorers.bert_ruber.model` for the network. `model` is a folder that `interloq train
 bert-ruber` has written, `encoder` where its encoder lies now, if not where it was. An empty reply is scored 0: it goes
 with nothing.
 """
@@ -20,5 +20,5 @@ class BertRuber(ContextReply):
     encoder: str | None = None
 
     def network(self) -> Any:
-        made = "interloq.models.bert_ruber:BertRuberScorer.load"
+        made = "interloq.scorers.bert_ruber.model:BertRuberScorer.load"
         return loaded("metric 'bert_ruber'", made, self.model, encoder=self.encoder)

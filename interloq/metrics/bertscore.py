@@ -26,9 +26,9 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from interloq.errors import InputError
+from interloq.metrics.baseline import Part, levels, load_baseline
 from interloq.metrics.delta_bleu import NO_POSITIVE_WEIGHT
 from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
-from interloq.models.baseline import Part, levels, load_baseline
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
@@ -62,7 +62,7 @@ class BertScore(Component):
         if not self.idf:
             return self
         encoder = self._encoder()
-        from interloq.models.token_weights import Idf
+        from interloq.metrics.token_weights import Idf
 
         fitted = dataclasses.replace(self)
         texts = (reference.text for sample in samples for reference in sample.references)
@@ -120,7 +120,7 @@ class BertScore(Component):
     def _matched(self, samples: Sequence[Sample]) -> Array:
         """P, R, F of every sample with every reference, those with the smallest similarities behind them."""
         encoder = self._encoder()
-        from interloq.models.matching import f_measure, match
+        from interloq.metrics.matching import f_measure, match
 
         texts, pairs = _pairs(samples)
         distinct, which = np.unique(pairs[:, 0] * max(1, len(texts)) + pairs[:, 1], return_inverse=True)

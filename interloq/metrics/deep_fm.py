@@ -71,4 +71,4 @@ class DeepFm(Component):
         return np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
 
     def _model(self) -> Any:
-        return loaded("metric 'deep_fm'", "interloq.models.lm:LanguageModel", self.model)
+        return loaded("metric 'deep_fm'", "interloq.models.lm.causal:LanguageModel", self.model)

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.numbering import Numbering
+from interloq.data.token_texts import Numbering
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import SpecError
 from interloq.metrics.metric import Array

@@ -35,8 +35,8 @@ Mode = Literal["conditional", "whole"]
 Sets = Literal["both", "negative_only", "positive_only"]
 Over = Literal["mean", "sum"]
 Prior = Literal["none", "empty", "context"]
-Layout = Literal["eos", "lines", "chat"]  # of turns; see models.lm_turns
-SCORER = "interloq.models.dialogue_scorer:DialogueScorer"
+Layout = Literal["eos", "lines", "chat"]  # of turns; see models/lm/turns.py
+SCORER = "interloq.models.lm.dialogue_scorer:DialogueScorer"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from interloq.data.numbering import Numbering
+from interloq.data.token_texts import Numbering
 from interloq.data.tokenize import Tokenizer
 from interloq.metrics.metric import Array, Direction, mean_value, score_rows
 from interloq.records import Sample

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.numbering import Ints, Numbering, Texts
+from interloq.data.token_texts import Ints, Numbering, Texts
 from interloq.data.tokenize import Tokenizer
 from interloq.records import Sample
 

@@ -22,7 +22,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.numbering import Numbering, Texts
+from interloq.data.token_texts import Numbering, Texts
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError
 from interloq.metrics import ngrams

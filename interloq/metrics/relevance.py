@@ -1,7 +1,7 @@
 """Relevance: P(the reply belongs here), from a cross-encoder that reads the context and the reply together.
 
 `model` is a folder that `interloq train relevance` has written; `turns` is how many turns of the context are read, None
-as many as in training. An empty reply is scored 0: it belongs nowhere. See `interloq.models.relevance_task` for what
+as many as in training. An empty reply is scored 0: it belongs nowhere. See `interloq.scorers.relevance.task` for what
 the network learns from.
 """
 
@@ -28,7 +28,7 @@ class Relevance(ContextReply):
             raise SpecError(f"relevance: turns must be at least 1, got {self.turns}")
 
     def network(self) -> Any:
-        return loaded("metric 'relevance'", "interloq.models.relevance:RelevanceScorer.load", self.model)
+        return loaded("metric 'relevance'", "interloq.scorers.relevance.model:RelevanceScorer.load", self.model)
 
     def asked(self, samples: Sequence[Sample]) -> Array:
         contexts = [[turn.text for turn in sample.context] for sample in samples]

@@ -1,8 +1,8 @@
 """RUBER's unreferenced scorer (Tao et al., 2018): does the reply go with the utterance before it?
 
 s_U = σ( MLP([q; qᵀ M r; r]) ), with q and r the Bi-GRU vectors of the last turn of the context and of the reply; see
-`interloq.models.ruber` for the network. `model` is a folder that `interloq train ruber` has written. An empty reply
-is scored 0: it goes with nothing.
+`interloq.scorers.ruber.model` for the network. `model` is a folder that `interloq train ruber` has written. An empty
+reply is scored 0: it goes with nothing.
 """
 
 from __future__ import annotations
@@ -18,5 +18,5 @@ from interloq.models.loaded import loaded
 class RuberUnreferenced(ContextReply):
     def network(self) -> Any:
         return loaded(
-            "metric 'ruber_unreferenced'", "interloq.models.ruber:RuberScorer.load", self.model, extra="rater"
+            "metric 'ruber_unreferenced'", "interloq.scorers.ruber.model:RuberScorer.load", self.model, extra="rater"
         )

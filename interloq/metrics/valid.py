@@ -19,7 +19,7 @@ from interloq.records import Sample
 @dataclass(frozen=True)
 class Valid(ContextReply):
     def network(self) -> Any:
-        return loaded("metric 'valid'", "interloq.models.relevance:ValidScorer.load", self.model)
+        return loaded("metric 'valid'", "interloq.scorers.relevance.model:ValidScorer.load", self.model)
 
     def asked(self, samples: Sequence[Sample]) -> Array:
         found: Array = self.network().of([sample.response for sample in samples])

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
-from interloq.models.numbering import Numbering
-from interloq.models.vectors import WordVectors, distinct, opened
 from interloq.records import Sample
 from interloq.registry import Component
+from interloq.vectors.word_numbering import Numbering
+from interloq.vectors.word_vectors import WordVectors, distinct, opened
 
 Unknown = Literal["skip", "mean"]
 Ints = NDArray[np.int64]

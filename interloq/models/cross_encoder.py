@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
-from interloq.data.numbering import Texts
+from interloq.data.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.pretrained import empty_network, load_network
 from interloq.models.subwords import Subwords

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.numbering import Texts
+from interloq.data.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.encoder_trial import layers_of, tried

@@ -18,16 +18,15 @@ import transformers
 from numpy.typing import NDArray
 
 from interloq.data.files import read_json, reading_saved
-from interloq.data.numbering import Texts
+from interloq.data.token_texts import Texts
 from interloq.errors import InputError
-from interloq.models.adapt_network import SPARE, TokenGuesser, marks_of
-from interloq.models.adapt_rows import Marks
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import Rows, joined_rows
 from interloq.models.memory import cut_to_fit
 from interloq.models.pretrained import load_network, load_tokenizer, model_folder, weights_fingerprint
 from interloq.models.processes import pick_device
 from interloq.models.subwords import LONGEST, Subwords
+from interloq.models.token_guesser import SPARE, Marks, TokenGuesser, marks_of
 
 Mode = Literal["likelihood", "surprise"]
 Floats = NDArray[np.float64]

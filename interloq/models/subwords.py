@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from interloq.data.durable import write_whole
-from interloq.data.numbering import Texts
+from interloq.data.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.pretrained import TOKENIZER, load_tokenizer, tokenizer_fingerprint
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from interloq.metrics.baseline import Part
 from interloq.metrics.bertscore import BertScore
-from interloq.models.baseline import Part
 from interloq.pipelines.rated import RatedReferences
 
 

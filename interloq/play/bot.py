@@ -8,28 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from interloq.errors import MissingDependencyError, SpecError
+from interloq.models.replies import Reply, one_line
 from interloq.records import Turn
 
 LONGEST = 4_000  # characters of a reply; what is longer is cut
-SAID = 300  # characters of an error that are kept
 CRASHES = 24  # in a row, until a batch is no longer searched for the dialogue to blame: enough to find it among 2^20
 EMPTY, TOO_LONG, UNWRITABLE = "empty", "too long", "characters replaced that cannot be written"
 NOTHING_TO_ANSWER = "nothing to answer"
 JOINED = "; "  # between the troubles of one reply
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of characters: no JSON can hold these
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    text: str
-    trouble: str = ""  # "", or what went wrong: "crashed: …", "timed out", "empty", "too long" …
 
 
 class Bot(Protocol):
@@ -76,12 +68,6 @@ def checked(reply: Any, *, longest: int = LONGEST) -> Reply:
 def crashed(error: BaseException) -> Reply:
     said = one_line(str(error))
     return Reply("", f"crashed: {type(error).__name__}" + (f": {said}" if said else ""))
-
-
-def one_line(text: str, longest: int = SAID) -> str:
-    """A message as it may stand in a record: one trouble on one line, without control characters, not too long."""
-    text = _CONTROLS.sub(" ", text).replace(";", ",").strip()
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def generator(seed: int, turns: Sequence[Turn]) -> np.random.Generator:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from interloq.play.bot import NOTHING_TO_ANSWER, Reply
+from interloq.models.replies import Reply
+from interloq.play.bot import NOTHING_TO_ANSWER
 from interloq.records import Turn
 from interloq.registry import Component
 from interloq.signature import signature

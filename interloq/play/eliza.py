@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from interloq.play.bot import NOTHING_TO_ANSWER, Reply, generator
+from interloq.models.replies import Reply
+from interloq.play.bot import NOTHING_TO_ANSWER, generator
 from interloq.play.eliza_rules import RULES, TURNED
 from interloq.records import Turn
 from interloq.registry import Component

@@ -20,7 +20,8 @@ from typing import Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from interloq.errors import InputError, MissingDependencyError
-from interloq.play.bot import NOTHING_TO_ANSWER, Reply, roles
+from interloq.models.replies import Reply
+from interloq.play.bot import NOTHING_TO_ANSWER, roles
 from interloq.records import Turn
 from interloq.registry import Component
 from interloq.signature import signature
@@ -115,7 +116,7 @@ class Endpoint(Component):
     @cached_property
     def _line(self) -> Any:
         try:
-            from interloq.play.chat_server import Line
+            from interloq.models.chat_server import Line
         except ImportError as error:
             raise MissingDependencyError("bot 'endpoint'", error.name or "httpx", "endpoint") from error
         parts = urlsplit(self.url)

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from interloq.errors import InputError
-from interloq.play.bot import Reply, crashed
+from interloq.models.replies import Reply
+from interloq.play.bot import crashed
 from interloq.records import Turn
 from interloq.registry import Component
 from interloq.signature import file_fingerprint, signature

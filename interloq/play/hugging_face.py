@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from interloq.errors import InputError, MissingDependencyError
-from interloq.play.bot import NOTHING_TO_ANSWER, Reply, crashed, generator
+from interloq.models.replies import Reply
+from interloq.play.bot import NOTHING_TO_ANSWER, crashed, generator
 from interloq.records import Turn
 from interloq.registry import Component
 from interloq.signature import fingerprint, signature

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from interloq.errors import InputError
-from interloq.play.bot import Reply
+from interloq.models.replies import Reply
 from interloq.play.program import BROKEN, Program
 from interloq.records import Turn
 from interloq.registry import Component

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from interloq.play.bot import Reply, one_line
+from interloq.models.replies import Reply, one_line
 from interloq.records import Turn
 
 LARGEST = 1 << 20  # bytes of a line

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from interloq.data import jsonl
 from interloq.errors import InputError, nearest
-from interloq.play.bot import Reply, generator, roles
+from interloq.models.replies import Reply
+from interloq.play.bot import generator, roles
 from interloq.records import Dialogue, Turn
 from interloq.registry import Component
 from interloq.signature import file_fingerprint, signature

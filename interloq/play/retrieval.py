@@ -13,7 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 from interloq.errors import InputError
-from interloq.play.bot import NOTHING_TO_ANSWER, Reply, generator
+from interloq.models.replies import Reply
+from interloq.play.bot import NOTHING_TO_ANSWER, generator
 from interloq.records import Turn
 from interloq.registry import Component, full_spec
 from interloq.retrieve.homes import KEY_VARIABLES

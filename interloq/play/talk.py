@@ -24,7 +24,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from interloq.errors import InputError
-from interloq.play.bot import Bot, Reply, guarded, one_line
+from interloq.models.replies import Reply, one_line
+from interloq.play.bot import Bot, guarded
 from interloq.play.journal import Journal
 from interloq.play.schedule import SECOND, Match, seed_of
 from interloq.records import Dialogue, Turn

@@ -11,18 +11,18 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.data.files import reading_saved, replacing
+from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
+from interloq.learn.calibrate import probabilities
+from interloq.learn.settings import Training
+from interloq.learn.store import FACTS, check_temperature, load_model, restored, save_model
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CONFIG, CrossEncoder, Rows, joined_rows, row_lengths
 from interloq.models.memory import cut_to_fit
 from interloq.models.pretrained import weights_fingerprint
 from interloq.models.processes import pick_device
-from interloq.models.progress import Progress, silent
-from interloq.models.store import FACTS, check_temperature, load_model, restored, save_model
 from interloq.models.subwords import Subwords
-from interloq.models.training import Training
 from interloq.rate.bert_task import BertRaterTask
-from interloq.rate.calibrate import probabilities
 from interloq.rate.learning import check_same, learn
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import BERT_BATCHING, BERT_TRAINING, Batching

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interloq.learn.fit import Part
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder, Rows, joined_rows, row_lengths
 from interloq.models.subwords import Subwords
-from interloq.models.train import Part
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching
 

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from interloq.data.files import write_json
 from interloq.data.folders import inside
+from interloq.data.progress import Progress
 from interloq.errors import InputError
-from interloq.models.jobs import WORK, clear_work
-from interloq.models.learning_curve import write_curve
+from interloq.learn.calibrate import calibration
+from interloq.learn.fit import Part, Task, fit
+from interloq.learn.job import WORK, clear_work
+from interloq.learn.learning_curve import write_curve
+from interloq.learn.settings import Training
 from interloq.models.processes import Processes
-from interloq.models.progress import Progress
-from interloq.models.train import Part, Task, fit
-from interloq.models.training import Training
-from interloq.rate.calibrate import calibration
 from interloq.rate.pairs import RaterPairs
 from interloq.signature import fingerprint
 

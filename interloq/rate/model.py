@@ -11,14 +11,14 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.data.files import reading_saved, replacing
+from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
+from interloq.learn.calibrate import probabilities
+from interloq.learn.pieces import Pieces
+from interloq.learn.settings import Training
+from interloq.learn.store import FACTS, check_temperature, load_model, restored, save_model
 from interloq.models.batches import bucketed
-from interloq.models.pieces import Pieces
 from interloq.models.processes import pick_device
-from interloq.models.progress import Progress, silent
-from interloq.models.store import FACTS, check_temperature, load_model, restored, save_model
-from interloq.models.training import Training
-from interloq.rate.calibrate import probabilities
 from interloq.rate.learning import check_same, learn
 from interloq.rate.network import RaterNetwork, RaterTask
 from interloq.rate.pairs import RaterPairs

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interloq.learn.fit import Part
+from interloq.learn.gru import SentenceGru
 from interloq.models.batches import bucketed
-from interloq.models.gru import SentenceGru
-from interloq.models.train import Part
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching, Shape
 

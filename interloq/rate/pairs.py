@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from interloq.data.durable import remove, whole_folder
 from interloq.data.files import read_json, write_json
 from interloq.data.folders import is_free, matching
-from interloq.data.numbering import Texts
+from interloq.data.progress import Step
+from interloq.data.token_texts import Texts
 from interloq.errors import InputError
-from interloq.models.progress import Step
 from interloq.rate.examples import Examples, Keys, Log, Side, side
 from interloq.rate.stream import ENDS, TOKENS, Numbering, Stream
 from interloq.records import Pair

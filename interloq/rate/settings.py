@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from interloq.errors import InputError
-from interloq.models.training import Training
+from interloq.learn.settings import Training
 from interloq.registry import Component
 
 

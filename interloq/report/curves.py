@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from interloq.errors import InputError
-from interloq.models.learning_curve import CURVE, TIMES
+from interloq.learn.learning_curve import CURVE, TIMES
 from interloq.report import text
 from interloq.report.page import Curve, Dot, Model, Reliability, Tick
 from interloq.report.scale import Scale, scale

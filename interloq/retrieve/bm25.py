@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from interloq.data.numbering import Numbering
+from interloq.data.token_texts import Numbering
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import SpecError
 from interloq.registry import Component, component

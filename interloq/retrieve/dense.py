@@ -46,7 +46,7 @@ class Dense(Component):
     def _model(self) -> Any:
         if not self.vectors:
             return _encoder(self.encoder)
-        from interloq.models.vectors import opened
+        from interloq.vectors.word_vectors import opened
 
         return opened(self.vectors)
 

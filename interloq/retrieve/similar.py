@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.numbering import Texts
+from interloq.data.token_texts import Texts
 from interloq.retrieve.postings import Postings, Segment, rank, search
 from interloq.retrieve.retriever import NOTHING, Words
 

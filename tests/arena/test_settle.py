@@ -21,7 +21,7 @@ from interloq.data.jsonl import header, load
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, means
 from interloq.meta.rank import rank
-from interloq.play.bot import Reply
+from interloq.models.replies import Reply
 from interloq.play.openings import Opening
 from interloq.play.run import plan, play
 from interloq.play.schedule import bipartite

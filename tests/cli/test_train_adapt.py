@@ -17,7 +17,7 @@ from made_ruber import topic_pairs
 from safetensors.torch import save_file
 
 from interloq.cli.main import main
-from interloq.models.adapt_settings import ADAPT, SCRATCH, Adaptation, SmallEncoder
+from interloq.learn.adapt.settings import ADAPT, SCRATCH, Adaptation, SmallEncoder
 from interloq.models.encoder import Encoder
 
 QUICK = ["--epochs", "1", "--learning-rate", ".003", "--batch", "32", "--longest", "16", "--device", "cpu"]

@@ -17,9 +17,9 @@ from made_rater import topic_log, write_log
 from interloq import Sample, write
 from interloq.cli.main import main
 from interloq.data.jsonl import header
-from interloq.models.learning_curve import read_curve
-from interloq.models.pieces import Pieces, train_pieces
-from interloq.models.training import Training
+from interloq.learn.learning_curve import read_curve
+from interloq.learn.pieces import Pieces, train_pieces
+from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
 from interloq.rate.model import PIECES, RaterModel
 from interloq.rate.settings import Batching, Shape
@@ -48,7 +48,7 @@ def dying(self, *arguments):
 {owner}.{method} = dying
 sys.exit(main(sys.argv[1:]))
 """
-TRAINING = {"module": "interloq.models.train", "owner": "_Fit", "method": "_step"}
+TRAINING = {"module": "interloq.learn.fit", "owner": "_Fit", "method": "_step"}
 READING = {"module": "interloq.rate.stream", "owner": "Stream", "method": "_texts", "after": 2}
 
 

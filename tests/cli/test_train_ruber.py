@@ -14,8 +14,8 @@ import pytest
 from made_ruber import topic_pairs, topic_pieces
 
 from interloq.cli.main import main
-from interloq.models.pieces import Pieces
-from interloq.models.ruber_settings import TRAINING, Unreferenced
+from interloq.learn.pieces import Pieces
+from interloq.scorers.ruber.settings import TRAINING, Unreferenced
 
 SMALL = ["--embedding", "16", "--hidden", "16", "--batch", "32", "--learning-rate", ".002", "--device", "cpu"]
 

@@ -13,11 +13,11 @@ from made_relevance import talks, tiny_encoder
 from interloq import evaluate, load, write
 from interloq.cli.main import main
 from interloq.errors import InputError
-from interloq.models.exchange_pairs import write_exchange_pairs
-from interloq.models.pair_tokens import PairTokens
-from interloq.models.relevance_examples import Exchanges
+from interloq.learn.pair_tokens import PairTokens
 from interloq.models.subwords import Subwords
 from interloq.records import Sample
+from interloq.scorers.relevance.examples import Exchanges
+from interloq.scorers.relevance.pairs import ExchangePairs
 
 QUICK = ["--learning-rate", ".003", "--device", "cpu", "--epochs", "1", "--batch", "32"]
 SCORER = ["--encoder", "encoder", "--reply", "12", *QUICK]
@@ -69,7 +69,7 @@ def test_one_folder_of_examples_will_do_for_all_parts(work: Path, capsys: pytest
 def test_pairs_of_examples_are_those_of_the_log(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown(capsys, "valid", "talks.jsonl", "-o", "out", "--examples", "kept", *SCORER)
     subwords = Subwords(work / "encoder", longest=6)
-    made = write_exchange_pairs(Exchanges.load(work / "kept"), work / "pairs", subwords, dev=12)
+    made = ExchangePairs(Exchanges.load(work / "kept")).write(work / "pairs", subwords, dev=12)
     assert PairTokens.load(work / "pairs").dev == made.dev > 0
     rows = [[made.texts(row[[column]])[0].tolist() for column in (0, 1)] for row in made.pairs]
     wanted = [[subwords.texts([text])[0].tolist() for text in pair] for turns in talks(40) for pair in pairwise(turns)]
@@ -99,7 +99,7 @@ def test_what_is_wrong_is_said(work: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_bad_settings_reach_python_users_too() -> None:
-    from interloq.models.relevance_settings import Relevance
+    from interloq.scorers.relevance.settings import Relevance
 
     with pytest.raises(InputError, match="only a spoiled reply is wrong"):
         Relevance(context=0)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interloq.data import clean
-from interloq.data.characters import SCRIPTS, scripts_of
-from interloq.data.clean import NO_TIME, Cleaning, RawPost
+from interloq.data.corpus import clean
+from interloq.data.corpus.characters import SCRIPTS, scripts_of
+from interloq.data.corpus.clean import NO_TIME, Cleaning, RawPost
 from interloq.errors import InputError
 
 POST = RawPost("1", "ann", "a text that is long enough", 0)

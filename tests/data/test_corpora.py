@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from published_layouts import packed, write_json
 
-from interloq.data import corpora
-from interloq.data.corpora import CORPORA, chatterbot, locate, pairs, read_corpus
+from interloq.data.sets import chatterbot, corpora
+from interloq.data.sets.corpora import CORPORA, locate, pairs, read_corpus
 from interloq.errors import InputError
 from interloq.records import Dialogue, Rating, Turn
 
@@ -196,7 +196,7 @@ def test_published_corpora(name: str) -> None:
 
 def test_every_corpus_has_a_loader() -> None:
     for name in CORPORA:
-        module: Any = __import__(f"interloq.data.corpora.{name}", fromlist=["FILES"])
+        module: Any = __import__(f"interloq.data.sets.{name}", fromlist=["FILES"])
         assert module.FILES
         assert callable(module.dialogues)
     assert json.dumps(sorted(CORPORA))

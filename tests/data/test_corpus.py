@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 from made_posts import made_posts, write_posts
 
-from interloq.data.clean import Cleaning
 from interloq.data.corpus import build as building
 from interloq.data.corpus.build import build
+from interloq.data.corpus.clean import Cleaning
+from interloq.data.corpus.dialogues import Shape
 from interloq.data.corpus.settings import Settings
 from interloq.data.corpus.shards import Logs
-from interloq.data.dialogues import Shape
+from interloq.data.corpus.split import Split
+from interloq.data.corpus.threads import Joining
 from interloq.data.jsonl import header, load, write
-from interloq.data.split import Split
-from interloq.data.threads import Joining
 from interloq.errors import InputError, InterloqError
 
 pytest.importorskip("duckdb")

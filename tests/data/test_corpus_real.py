@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from interloq.data.corpus.build import build
+from interloq.data.corpus.dialogues import Shape
 from interloq.data.corpus.settings import Settings
 from interloq.data.corpus.shards import read_posts
-from interloq.data.dialogues import Shape
+from interloq.data.corpus.split import Split
+from interloq.data.corpus.threads import Bots, Joining
 from interloq.data.jsonl import load
-from interloq.data.split import Split
-from interloq.data.threads import Bots, Joining
 
 pytest.importorskip("duckdb")
 DATA = Path(os.environ.get("INTERLOQ_DATA", ""))

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interloq.data.dialogues import Shape, Thread, ThreadPost, dialogues_of, group_of, pairs_of, pairs_of_dialogue
+from interloq.data.corpus.dialogues import (
+    Shape,
+    Thread,
+    ThreadPost,
+    dialogues_of,
+    group_of,
+    pairs_of,
+    pairs_of_dialogue,
+)
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Turn
 

@@ -16,9 +16,9 @@ import zstandard
 
 from interloq.data import archives
 from interloq.data.archives import read_files
+from interloq.data.corpus.formats import read_piece
 from interloq.data.corpus.shards import Logs
 from interloq.data.files import read_json, read_small, reading_saved
-from interloq.data.posts import read_piece
 from interloq.data.system_scores import read_system_scores
 from interloq.errors import InputError, shown
 

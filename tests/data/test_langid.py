@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from conftest import missing
 
-from interloq.data import langid
+from interloq.data.corpus import langid
 from interloq.errors import InputError, MissingDependencyError
 
 TEXTS = {

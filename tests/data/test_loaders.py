@@ -34,10 +34,10 @@ from published_layouts import (
 )
 
 from interloq import InputError, Rating, Reference, Score, Turn
-from interloq.data import fed, grade, multiref_dailydialog, predictive_engagement, usr
 from interloq.data.archives import DataFile
-from interloq.data.datasets import DATASETS, dataset, locate, read_dataset, source_fingerprint
-from interloq.data.items import rows
+from interloq.data.sets import fed, grade, multiref_dailydialog, predictive_engagement, usr
+from interloq.data.sets.items import rows
+from interloq.data.sets.registry import DATASETS, dataset, locate, read_dataset, source_fingerprint
 
 WRITERS: dict[str, Callable[[Path], Path]] = {
     "grade": write_grade,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from interloq.data.datasets import read_dataset
+from interloq.data.sets.registry import read_dataset
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("INTERLOQ_DATA"), reason="INTERLOQ_DATA names no folder with the published datasets"

@@ -13,9 +13,9 @@ import pytest
 import zstandard
 from published_layouts import packed
 
-from interloq.data.clean import NO_TIME, RawPost
+from interloq.data.corpus.clean import NO_TIME, RawPost
+from interloq.data.corpus.formats import READERS, guess_format, read_piece
 from interloq.data.corpus.shards import Logs, read_posts
-from interloq.data.posts import READERS, guess_format, read_piece
 from interloq.errors import InputError
 from interloq.records import Post
 

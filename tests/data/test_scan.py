@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interloq.data import clean, scan
-from interloq.data.clean import Cleaning
+from interloq.data.corpus import clean, scan
+from interloq.data.corpus.clean import Cleaning
 
 # pieces that filters look for, whole and broken, and what may stand around them
 PIECES = [

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq.data import files
+from interloq.data.corpus.formats import read_piece
 from interloq.data.corpus.shards import Logs, _end_of_rows
 from interloq.data.corpus.sources import opened
-from interloq.data.posts import read_piece
 
 
 def posts(n: int, *, length: int = 40) -> bytes:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interloq.data.split import Split, border_at, borders, part_of, shown
-from interloq.data.times import DAY, SECOND
+from interloq.data.corpus.split import Split, border_at, borders, part_of, shown
+from interloq.data.corpus.times import DAY, SECOND
 from interloq.errors import InputError
 
 

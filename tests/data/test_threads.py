@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_posts import DAY, made_posts, write_posts
 
-from interloq.data.clean import Cleaning, clean_text, normalised
 from interloq.data.corpus.build import build
+from interloq.data.corpus.clean import Cleaning, clean_text, normalised
+from interloq.data.corpus.dialogues import Shape
 from interloq.data.corpus.settings import Settings
-from interloq.data.dialogues import Shape
+from interloq.data.corpus.split import Split
+from interloq.data.corpus.threads import Bots, Joining
 from interloq.data.jsonl import load
-from interloq.data.split import Split
-from interloq.data.threads import Bots, Joining
 
 pytest.importorskip("duckdb")
 Posts = list[dict[str, Any]]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interloq.data.clean import NO_TIME
-from interloq.data.times import LATEST_SECONDS, SECOND, iso, microseconds
+from interloq.data.corpus.clean import NO_TIME
+from interloq.data.corpus.times import LATEST_SECONDS, SECOND, iso, microseconds
 from interloq.errors import InputError
 
 MOMENT = datetime(2018, 10, 10, 20, 19, 24, tzinfo=UTC)

@@ -12,14 +12,14 @@ from typing import Any
 import zstandard
 
 from interloq.cli.play_bots import named_bots
-from interloq.data.datasets import read_dataset
 from interloq.data.follow_ups import read_follow_ups
+from interloq.data.sets.registry import read_dataset
 from interloq.data.system_scores import read_system_scores
 from interloq.errors import InterloqError
-from interloq.models.baseline import load_baseline
-from interloq.models.vectors import WordVectors
+from interloq.metrics.baseline import load_baseline
 from interloq.play.openings import read_openings
 from interloq.play.partners import load_partners
+from interloq.vectors.word_vectors import WordVectors
 
 SIZE = 2**28
 READERS: dict[str, Callable[[Path], Any]] = {

@@ -35,18 +35,17 @@ from fuzz_seeds import (
 
 from interloq import create
 from interloq.cli.play_bots import named_bots
-from interloq.data.clean import Cleaning
-from interloq.data.corpora import read_corpus
+from interloq.data.corpus.clean import Cleaning
+from interloq.data.corpus.formats import READERS, read_batches
+from interloq.data.corpus.scan import judged_texts
 from interloq.data.corpus.shards import Logs, read_posts
-from interloq.data.datasets import read_dataset
 from interloq.data.follow_ups import read_follow_ups
 from interloq.data.jsonl import header, read
-from interloq.data.posts import READERS, read_batches
-from interloq.data.scan import judged_texts
+from interloq.data.sets.corpora import read_corpus
+from interloq.data.sets.registry import read_dataset
 from interloq.data.system_scores import read_system_scores
 from interloq.data.texts import file_texts
-from interloq.models.baseline import load_baseline
-from interloq.models.vectors import WordVectors
+from interloq.metrics.baseline import load_baseline
 from interloq.play.journal import Journal
 from interloq.play.openings import read_openings
 from interloq.play.partners import load_partners, partner_set, save_partners
@@ -56,6 +55,7 @@ from interloq.records import Dialogue, Pair, Sample
 from interloq.report.curves import model, read_model
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.retriever import Query
+from interloq.vectors.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq.data import predictive_engagement
+from interloq.data.sets import predictive_engagement
 from interloq.meta.evaluate import meta_evaluate
 
 pytestmark = pytest.mark.skipif(

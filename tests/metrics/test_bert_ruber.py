@@ -11,11 +11,11 @@ from made_lm import tiny_bert
 from made_ruber import FILLERS, TOPICS, random_scorer, topic_pairs
 
 from interloq import InputError, Sample, create, evaluate, spec
+from interloq.learn.settings import Training
 from interloq.metrics.bert_ruber import BertRuber
-from interloq.models.bert_ruber import BertRuberScorer
-from interloq.models.bert_ruber_settings import BertRuberSettings
-from interloq.models.bert_ruber_training import train
-from interloq.models.training import Training
+from interloq.scorers.bert_ruber.job import train
+from interloq.scorers.bert_ruber.model import BertRuberScorer
+from interloq.scorers.bert_ruber.settings import BertRuberSettings
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,10 @@ from made_encoder import NAME, small_bert
 from interloq import InputError, Reference, Sample, evaluate, load
 from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.metrics import bertscore as module
+from interloq.metrics import matching
+from interloq.metrics.baseline import load_baseline, make_baseline, save_baseline
 from interloq.metrics.bertscore import NO_IDF, BertScore
 from interloq.metrics.metric import NO_REFERENCES
-from interloq.models import matching
-from interloq.models.baseline import load_baseline, make_baseline, save_baseline
 from interloq.models.encoder import Encoder
 
 ODD = [

@@ -24,7 +24,7 @@ from interloq.metrics import fed, full, perplexity
 from interloq.metrics.fed import Fed
 from interloq.metrics.full import Full
 from interloq.metrics.perplexity import Perplexity
-from interloq.models.lm import FollowUpScores
+from interloq.models.lm.causal import FollowUpScores
 
 MODES = ["conditional", "whole"]
 

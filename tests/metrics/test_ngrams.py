@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from interloq import Sample, create
-from interloq.data.numbering import Numbering
+from interloq.data.token_texts import Numbering
 from interloq.data.tokenize import Mteval13a, Tokenizer
 from interloq.metrics import ngrams
 

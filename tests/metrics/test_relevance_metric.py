@@ -13,7 +13,7 @@ from interloq import Sample
 from interloq.errors import InputError, SpecError
 from interloq.metrics.relevance import Relevance
 from interloq.models.cross_encoder import Rows
-from interloq.models.relevance import RelevanceScorer
+from interloq.scorers.relevance.model import RelevanceScorer
 
 
 @pytest.fixture(scope="module")

@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 from made_ruber import random_scorer, topic_pieces
 
 from interloq import Sample, create, evaluate, spec
-from interloq.data.numbering import Texts
+from interloq.data.token_texts import Texts
 from interloq.errors import InputError, SpecError
 from interloq.metrics.metric import Array, mean_value, score_rows
 from interloq.metrics.ruber import Ruber
 from interloq.metrics.ruber_unreferenced import RuberUnreferenced
-from interloq.models import ruber as scoring
-from interloq.models.ruber import PIECES, RuberScorer
 from interloq.registry import Component, full_spec
+from interloq.scorers.ruber import model as scoring
+from interloq.scorers.ruber.model import PIECES, RuberScorer
 
 
 @dataclass(frozen=True)

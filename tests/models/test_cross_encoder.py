@@ -15,7 +15,7 @@ from made_bert import tiny_bert
 from made_lm import tiny_lm
 from numpy.typing import NDArray
 
-from interloq.data.numbering import Texts
+from interloq.data.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.cross_encoder import CrossEncoder, Rows, cut_lengths, joined_rows, rows
 from interloq.models.subwords import Subwords

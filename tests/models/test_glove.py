@@ -21,12 +21,14 @@ from conftest import missing
 from numpy.typing import NDArray
 
 from interloq.errors import InputError, MissingDependencyError
-from interloq.models import cooccur, glove, shuffle
-from interloq.models.glove import Glove, train
-from interloq.models.parameters import Parameters
-from interloq.models.shuffle import BLOCKS, Chunks
-from interloq.models.vectors import WordVectors
 from interloq.registry import create
+from interloq.vectors.glove import cooccur, shuffle
+from interloq.vectors.glove import job as glove
+from interloq.vectors.glove.job import train
+from interloq.vectors.glove.parameters import Parameters
+from interloq.vectors.glove.settings import Glove
+from interloq.vectors.glove.shuffle import BLOCKS, Chunks
+from interloq.vectors.word_vectors import WordVectors
 
 Entries = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 SPACES = create("whitespace", kind="tokenizer")
@@ -98,7 +100,7 @@ def cosines(vectors: NDArray[Any]) -> NDArray[np.float64]:
 @pytest.fixture
 def kept_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """The working files stay, so that a test can read the entries trained on."""
-    monkeypatch.setattr("interloq.models.glove.clear_work", lambda _: None)
+    monkeypatch.setattr("interloq.vectors.glove.job.clear_work", lambda _: None)
 
 
 def trained_on(texts: Iterable[str], folder: Path, settings: Glove, *, device: str = "cpu") -> WordVectors:
@@ -185,7 +187,7 @@ def test_torch_learns_what_numba_learns(tmp_path: Path, torch: Any) -> None:
 
 def test_torch_needs_no_numba(tmp_path: Path, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, "interloq.models.glove_numba", raising=False)
+    monkeypatch.delitem(sys.modules, "interloq.vectors.glove.numba_engine", raising=False)
     trained = trained_on(topical_texts(50), tmp_path / "out", changed(epochs=2), device="torch")
     assert np.isfinite(trained.matrix).all()
 
@@ -337,7 +339,7 @@ def test_a_diverging_job_stops(tmp_path: Path) -> None:
 
 def test_without_numba_the_message_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, "interloq.models.glove_numba", raising=False)
+    monkeypatch.delitem(sys.modules, "interloq.vectors.glove.numba_engine", raising=False)
     with pytest.raises(MissingDependencyError, match=r"needs the package 'numba'.*interloq\[vectors\]"):
         trained_on(topical_texts(50), tmp_path / "out", SMALL)
 

@@ -15,7 +15,7 @@ from made_network import random_network, save
 from safetensors.torch import load_file, save_file
 
 from interloq import InputError
-from interloq.models.lm import LanguageModel
+from interloq.models.lm.causal import LanguageModel
 
 KINDS = ["gpt2", "llama", "gemma2"]  # gemma2 bends its logits after the head
 PAIRS = [

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from made_lm import tiny_lm
 
 from interloq import InputError
-from interloq.models import lm_tree
-from interloq.models.dialogue_scorer import DialogueScorer
-from interloq.models.lm import LanguageModel, language_model
-from interloq.models.lm_turns import TurnTokens
+from interloq.models.lm import tree as lm_tree
+from interloq.models.lm.causal import LanguageModel
+from interloq.models.lm.dialogue_scorer import DialogueScorer
+from interloq.models.lm.loading import language_model
+from interloq.models.lm.turns import TurnTokens
 
 KINDS = ["gpt2", "llama", "gemma2", "bloom"]  # bloom counts positions itself, so it reads no trees
 DIALOGUES = [

@@ -12,8 +12,8 @@ import transformers
 from made_seq2seq import tiny_seq2seq
 
 from interloq import InputError
-from interloq.models.lm import language_model
-from interloq.models.lm_seq2seq import Seq2SeqModel
+from interloq.models.lm.loading import language_model
+from interloq.models.lm.seq2seq import Seq2SeqModel
 
 KINDS = ["t5", "bart", "blenderbot", "forced"]  # the last one: a BART whose decoder must say a certain token first
 DIALOGUES = [

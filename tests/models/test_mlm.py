@@ -18,10 +18,10 @@ from made_lm import tiny_bert, tiny_lm
 from made_ruber import topic_pairs
 from safetensors.torch import load_file, save_file
 
-from interloq.data.numbering import Texts
+from interloq.data.token_texts import Texts
 from interloq.errors import InputError
-from interloq.models.adapt import train
-from interloq.models.adapt_settings import ADAPT, Adaptation
+from interloq.learn.adapt.job import train
+from interloq.learn.adapt.settings import ADAPT, Adaptation
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, read_bounds, reply_bounds, valued
 
 TEXTS = ["it was a very good day .", "no", "we saw the film there again .", "how was it ?", "no", "day ξ day"]

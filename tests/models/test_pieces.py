@@ -10,7 +10,7 @@ import sentencepiece
 from made_rater import TOPICS, topic_log
 
 from interloq.errors import InputError
-from interloq.models.pieces import Pieces, train_pieces
+from interloq.learn.pieces import Pieces, train_pieces
 from interloq.records import Pair
 
 
@@ -79,7 +79,7 @@ def test_a_tokenizer_of_a_log_knows_each_text_once_and_no_empty_one(
     def watched(texts: object, *_: object, **__: object) -> None:
         seen.extend(texts)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("interloq.models.pieces.train_sentencepiece", watched)
+    monkeypatch.setattr("interloq.learn.pieces.train_sentencepiece", watched)
     read: list[int] = []
     pairs = [Pair("1", "tea ?", "yes"), Pair("2", "tea ?", " "), Pair("3", "yes", "no")]
     train_pieces(pairs, tmp_path / "new" / "pieces.model", vocabulary=50, step=read.append)

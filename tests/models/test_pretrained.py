@@ -14,7 +14,7 @@ from made_lm import tiny_bert, tiny_lm
 
 from interloq.models import pretrained
 from interloq.models.encoder import Encoder
-from interloq.models.lm import LanguageModel
+from interloq.models.lm.causal import LanguageModel
 from interloq.models.pretrained import SETTLED, weights_fingerprint
 from interloq.play.hugging_face import HuggingFace
 from interloq.signature import file_fingerprint

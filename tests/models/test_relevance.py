@@ -15,18 +15,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_relevance import QUICK, SMALL, exchanges, small_scorer, stored, talks, tiny_encoder
 
-from interloq.data.numbering import Texts
+from interloq.data.token_texts import Texts
 from interloq.errors import InputError
-from interloq.models.relevance import RelevanceScorer
-from interloq.models.relevance_examples import NONE, Exchange, Exchanges, write_exchanges
-from interloq.models.relevance_negatives import GROUP, MARK, draw, spoil, token_kinds
-from interloq.models.relevance_settings import EDITS, Reading, Relevance
-from interloq.models.relevance_task import RelevanceTask, start
-from interloq.models.relevance_training import labelled, prepared, train, wins
-from interloq.models.store import load_model, save_model
+from interloq.learn.calibrate import calibration
+from interloq.learn.store import load_model, save_model
 from interloq.models.subwords import Subwords
-from interloq.rate.calibrate import calibration
 from interloq.retrieve.similar import near
+from interloq.scorers.relevance.examples import NONE, Exchange, Exchanges, write_exchanges
+from interloq.scorers.relevance.job import labelled, prepared, train, wins
+from interloq.scorers.relevance.model import RelevanceScorer
+from interloq.scorers.relevance.negatives import GROUP, MARK, draw, spoil, token_kinds
+from interloq.scorers.relevance.settings import EDITS, Reading, Relevance
+from interloq.scorers.relevance.task import RelevanceTask, start
 
 
 @pytest.fixture(scope="module")

@@ -16,14 +16,15 @@ from made_ruber import topic_pairs, topic_pieces
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
-from interloq.models.pair_tokens import PairTokens, split, write_pair_tokens
-from interloq.models.pieces import Pieces
-from interloq.models.ruber import RuberNetwork, RuberScorer, quadratic
-from interloq.models.ruber_settings import TRAINING, Unreferenced
-from interloq.models.ruber_task import RuberTask, mixed, random_replies, start
-from interloq.models.ruber_training import train
-from interloq.models.training import Training
+from interloq.learn.draws import mixed
+from interloq.learn.pair_tokens import PairTokens, split, write_pair_tokens
+from interloq.learn.pieces import Pieces
+from interloq.learn.settings import Training
 from interloq.records import Pair
+from interloq.scorers.ruber.job import train
+from interloq.scorers.ruber.model import RuberNetwork, RuberScorer, quadratic
+from interloq.scorers.ruber.settings import TRAINING, Unreferenced
+from interloq.scorers.ruber.task import RuberTask, random_replies, start
 
 SMALL = Unreferenced(embedding=32, hidden=32, batch=32)
 FAST = dataclasses.replace(TRAINING, epochs=5, learning_rate=2e-3)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.utils.rnn import pack_sequence
 
-from interloq.models.gru import SentenceGru, packing
+from interloq.learn.gru import SentenceGru, packing
 
 LENGTHS = st.lists(st.integers(1, 12), min_size=1, max_size=9)
 SIZE = 11

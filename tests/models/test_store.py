@@ -13,8 +13,8 @@ import torch
 from safetensors.torch import save_file
 
 from interloq.errors import InputError
-from interloq.models import store
-from interloq.models.store import FACTS, WEIGHTS, load_model, restored, save_model
+from interloq.learn import store
+from interloq.learn.store import FACTS, WEIGHTS, load_model, restored, save_model
 from interloq.signature import file_fingerprint
 
 TENSORS = {"a": torch.arange(6.0).reshape(2, 3), "b.c": torch.tensor([True, False]), "n": torch.tensor(7)}

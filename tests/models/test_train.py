@@ -19,9 +19,10 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
-from interloq.models import checkpoint, train
-from interloq.models.train import Part, fit
-from interloq.models.training import Training
+from interloq.learn import checkpoint
+from interloq.learn import fit as train
+from interloq.learn.fit import Part, fit
+from interloq.learn.settings import Training
 
 
 class Line:
@@ -183,7 +184,7 @@ def test_the_old_checkpoint_survives_a_full_disk(tmp_path: Path, monkeypatch: py
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("interloq.models.store.save_file", full)
+        patch.setattr("interloq.learn.store.save_file", full)
         with pytest.raises(InputError, match=r"No space left on device; free some space and run the command again"):
             curve_of(Line(), FEW, tmp_path)
     assert checkpoint.Checkpoint(tmp_path, "a").found() == before
@@ -196,7 +197,7 @@ import json, sys, time
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 import test_train
-from interloq.models.train import fit
+from interloq.learn.fit import fit
 class Slow(test_train.Line):
     def loss(self, prepared):
         time.sleep({pause})

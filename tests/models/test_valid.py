@@ -12,14 +12,14 @@ import torch
 from made_relevance import QUICK, exchanges, small_scorer, stored, talks
 
 from interloq.errors import InputError
-from interloq.models.relevance import RelevanceScorer, ValidScorer
-from interloq.models.relevance_examples import Exchange, Exchanges
-from interloq.models.relevance_negatives import SHORTEST, draw
-from interloq.models.relevance_settings import EDITS, VALID, Relevance
-from interloq.models.relevance_task import RelevanceTask, start
-from interloq.models.relevance_training import train
+from interloq.learn.calibrate import calibration
 from interloq.models.subwords import Subwords
-from interloq.rate.calibrate import calibration
+from interloq.scorers.relevance.examples import Exchange, Exchanges
+from interloq.scorers.relevance.job import train
+from interloq.scorers.relevance.model import RelevanceScorer, ValidScorer
+from interloq.scorers.relevance.negatives import SHORTEST, draw
+from interloq.scorers.relevance.settings import EDITS, VALID, Relevance
+from interloq.scorers.relevance.task import RelevanceTask, start
 
 SMALL = replace(VALID, batch=32, reply=12)
 ORDER = [("i", "we", "they"), ("really", "never"), ("like",), ("the",), ("tea", "rain", "music", "bread"), (".", "?")]

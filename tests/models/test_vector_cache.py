@@ -12,8 +12,8 @@ from made_encoder import small_bert
 from made_language_models import change_tokenizer
 
 from interloq import InputError
+from interloq.metrics.matching import match
 from interloq.models.encoder import Encoder
-from interloq.models.matching import match
 from interloq.models.vector_cache import VARIABLE
 
 TEXTS = ["yes", "no way", "日本語", "yes", "  "]

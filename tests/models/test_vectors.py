@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from interloq import create
 from interloq.errors import InputError
-from interloq.models import vectors as module
-from interloq.models.vectors import Coverage, WordVectors
-from interloq.models.word_table import WordTable
+from interloq.vectors import word_vectors as module
+from interloq.vectors.word_table import WordTable
+from interloq.vectors.word_vectors import Coverage, WordVectors
 
 WORDS = ["the", "cat", "sat", "Ünïcödé", "猫", "<unk>"]
 
@@ -218,7 +218,7 @@ def test_the_table_finds_every_word_and_no_other(words: list[str], others: list[
 
 
 def test_words_whose_hashes_clash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interloq.models.word_table._hash", lambda word: len(word))
+    monkeypatch.setattr("interloq.vectors.word_table._hash", lambda word: len(word))
     table = WordTable.of(["ab", "cd", "e", "fg"])
     assert [table.find(word) for word in ("ab", "cd", "e", "fg", "hi", "j", "klm")] == [0, 1, 2, 3, -1, -1, -1]
 

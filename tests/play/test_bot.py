@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq import InputError, MissingDependencyError, create, spec
-from interloq.play.bot import CRASHES, Reply, checked, crashed, guarded, one_line, roles
+from interloq.models.replies import Reply, one_line
+from interloq.play.bot import CRASHES, checked, crashed, guarded, roles
 from interloq.records import Turn
 from interloq.registry import names
 
@@ -252,7 +253,7 @@ def test_eliza_says_nothing_twice_while_something_is_left() -> None:
 
 BOTS = """
 import sys
-from interloq.play.bot import Reply
+from interloq.models.replies import Reply
 
 def speak(turns, seed):
     return f"{turns[-1].text} {seed}"

@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from interloq import InputError, create, spec
-from interloq.play import chat_server
-from interloq.play.bot import Reply, guarded
+from interloq.models import chat_server
+from interloq.models.replies import Reply
+from interloq.play.bot import guarded
 from interloq.play.endpoint import Endpoint
 from interloq.records import Turn
 

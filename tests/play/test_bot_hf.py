@@ -17,8 +17,9 @@ import transformers
 from made_lm import byte_tokenizer, tiny_lm
 
 from interloq import InputError, create, spec
+from interloq.models.replies import Reply
 from interloq.play import generate
-from interloq.play.bot import Reply, guarded, roles
+from interloq.play.bot import guarded, roles
 from interloq.play.generate import LIKELY, Sampling, gumbel, nucleus
 from interloq.play.hugging_face import HuggingFace
 from interloq.records import Turn

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from interloq import InputError, create
-from interloq.play.bot import Reply, guarded
+from interloq.models.replies import Reply
+from interloq.play.bot import guarded
 from interloq.play.process import Process
 from interloq.records import Turn
 

@@ -10,7 +10,7 @@ import pytest
 
 from interloq import InputError, create
 from interloq.data import jsonl
-from interloq.play.bot import Reply
+from interloq.models.replies import Reply
 from interloq.records import Dialogue, Pair, Turn
 from interloq.retrieve.index import create_index
 

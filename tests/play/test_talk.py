@@ -17,7 +17,8 @@ from made_bots import Bad, Teller
 
 from interloq.data.jsonl import load, write
 from interloq.errors import InputError
-from interloq.play.bot import Bot, Reply
+from interloq.models.replies import Reply
+from interloq.play.bot import Bot
 from interloq.play.echo import Echo
 from interloq.play.journal import Journal, journal_path
 from interloq.play.openings import Opening

@@ -20,9 +20,9 @@ from safetensors.torch import load_file
 
 from interloq import Reference, Sample, create, spec
 from interloq.errors import InputError
-from interloq.models import store
+from interloq.learn import store
+from interloq.learn.learning_curve import read_curve
 from interloq.models.cross_encoder import CrossEncoder, Rows, rows
-from interloq.models.learning_curve import read_curve
 from interloq.models.subwords import Subwords
 from interloq.rate.bert import Bert
 from interloq.rate.bert_model import KIND, BertRaterModel, train_bert_rater

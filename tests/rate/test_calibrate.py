@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from interloq.errors import InputError
-from interloq.rate.calibrate import (
+from interloq.learn.calibrate import (
     Array,
     Bin,
     brier_score,

@@ -11,7 +11,7 @@ import torch
 from made_rater import SMALL_BATCHES, TINY, made_examples
 
 from interloq.errors import InputError, SpecError
-from interloq.models.train import Part
+from interloq.learn.fit import Part
 from interloq.rate.network import RaterNetwork, RaterTask
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching, Shape

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq.data.folders import PART
-from interloq.data.numbering import Texts
+from interloq.data.token_texts import Texts
 from interloq.errors import InputError, SpecError
 from interloq.rate import stream
 from interloq.rate.examples import Examples

@@ -17,11 +17,11 @@ import torch
 from made_rater import QUICK, SMALL_BATCHES, TINY, TOPICS, made_examples, said, small_rater
 
 from interloq import Reference, Sample, create, spec
-from interloq.data.numbering import Texts
+from interloq.data.token_texts import Texts
 from interloq.errors import InputError
-from interloq.models.learning_curve import read_curve
-from interloq.models.pieces import Pieces, train_pieces
-from interloq.models.training import Training
+from interloq.learn.learning_curve import read_curve
+from interloq.learn.pieces import Pieces, train_pieces
+from interloq.learn.settings import Training
 from interloq.rate.gru import Gru
 from interloq.rate.learning import CALIBRATION
 from interloq.rate.model import PIECES, RaterModel, train_rater

@@ -15,7 +15,7 @@ from made_lm import tiny_lm
 from made_relevance import TOPICS, said, small_scorer
 from published_layouts import GUPTA, grade_item, usr_item, write_grade, write_gupta, write_usr
 
-from interloq.models.relevance import RelevanceScorer
+from interloq.scorers.relevance.model import RelevanceScorer
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 

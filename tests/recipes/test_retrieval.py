@@ -14,7 +14,7 @@ from published_layouts import GUPTA, grade_item, packed, write_grade, write_gupt
 from scipy import stats
 
 from interloq import Sample, evaluate, load
-from interloq.models.glove import Glove
+from interloq.vectors.glove.settings import Glove
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 WORDS = ["i", "see", "you", "there", "then", "good", "bye", "day", "rain", "dog"]

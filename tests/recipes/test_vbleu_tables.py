@@ -20,8 +20,8 @@ from made_ruber import random_scorer
 from published_layouts import GUPTA, grade_item, usr_item, write_grade, write_gupta, write_usr
 
 from interloq import evaluate
-from interloq.models.glove import Glove
 from interloq.rate.model import RaterModel
+from interloq.vectors.glove.settings import Glove
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 MORE = {

@@ -13,7 +13,7 @@ import pytest
 from parsed_html import parse, report
 
 from interloq import Rating, Reference, Sample
-from interloq.rate.calibrate import calibration
+from interloq.learn.calibrate import calibration
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

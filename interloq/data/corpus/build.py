@@ -15,22 +15,21 @@ from typing import Any
 
 import orjson
 
-from interloq.data import threads
-from interloq.data.clean import Cleaning
-from interloq.data.corpus import sources
+from interloq.data.corpus import sources, threads
+from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.facts import corpus_facts, part_facts, summed
-from interloq.data.corpus.files import SUFFIXES, assemble, pack
+from interloq.data.corpus.outputs import SUFFIXES, assemble, pack
 from interloq.data.corpus.settings import Settings
 from interloq.data.corpus.shard import clean_shard, done
 from interloq.data.corpus.shards import BLOCK, Logs, Shard
+from interloq.data.corpus.split import PARTS, shown
+from interloq.data.corpus.threads import Tables
 from interloq.data.corpus.walk import KINDS, Stretch, walk_stretch
 from interloq.data.corpus.workers import cores, work
 from interloq.data.durable import discard, locked
 from interloq.data.files import read_json, write_json
 from interloq.data.folders import inside, is_free, matching
 from interloq.data.jsonl import SCHEMA
-from interloq.data.split import PARTS, shown
-from interloq.data.threads import Tables
 from interloq.data.write_errors import writing
 from interloq.errors import InputError, InterloqError
 from interloq.signature import fingerprint

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interloq.data import threads
-from interloq.data.clean import REASONS
+from interloq.data.corpus import threads
+from interloq.data.corpus.clean import REASONS
 from interloq.data.corpus.settings import Settings
 from interloq.data.corpus.shards import Logs
 from interloq.data.jsonl import SCHEMA

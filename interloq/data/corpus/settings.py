@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import orjson
 
-from interloq.data.clean import Cleaning
-from interloq.data.dialogues import Shape
-from interloq.data.langid import detector, plain_code, versions
-from interloq.data.posts import check_format
-from interloq.data.split import Split
-from interloq.data.threads import Bots, Joining
+from interloq.data.corpus.clean import Cleaning
+from interloq.data.corpus.dialogues import Shape
+from interloq.data.corpus.formats import check_format
+from interloq.data.corpus.langid import detector, plain_code, versions
+from interloq.data.corpus.split import Split
+from interloq.data.corpus.threads import Bots, Joining
 from interloq.version import __version__
 
 

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import orjson
 
-from interloq.data import scan
-from interloq.data.clean import NO_TIME, Cleaning, Columns, RawPost, bare, reason_of_post, replied_to
+from interloq.data.corpus import scan
+from interloq.data.corpus.clean import NO_TIME, Cleaning, Columns, RawPost, bare, reason_of_post, replied_to
+from interloq.data.corpus.formats import read_batches
+from interloq.data.corpus.langid import of_language
 from interloq.data.corpus.shards import Shard
 from interloq.data.durable import whole_file_by_name, write_whole
 from interloq.data.files import read_json
-from interloq.data.langid import of_language
-from interloq.data.posts import read_batches
 from interloq.errors import InputError
 
 SHOWN = 200  # characters of an example's text

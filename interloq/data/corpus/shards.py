@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import IO
 
 from interloq.data import files
+from interloq.data.corpus.formats import WHOLE, check_format, guess_format, is_list, names_in, read_piece
+from interloq.data.corpus.logs import Piece, Reject
+from interloq.data.corpus.logs.mapped import choose_fields
 from interloq.data.corpus.sources import Source, damage_named, opened
+from interloq.data.corpus.times import iso
 from interloq.data.files import plain_suffix
-from interloq.data.logs import Piece, Reject
-from interloq.data.logs.posts import choose_fields
-from interloq.data.posts import WHOLE, check_format, guess_format, is_list, names_in, read_piece
-from interloq.data.times import iso
 from interloq.errors import InputError
 from interloq.records import Post
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import orjson
 
-from interloq.data.clean import NO_TIME
-from interloq.data.corpus.files import pack
-from interloq.data.dialogues import Shape, Thread, ThreadPost, dialogues_of, group_of, pairs_of
+from interloq.data.corpus.clean import NO_TIME
+from interloq.data.corpus.dialogues import Shape, Thread, ThreadPost, dialogues_of, group_of, pairs_of
+from interloq.data.corpus.outputs import pack
+from interloq.data.corpus.threads import read_lines
 from interloq.data.durable import write_whole
-from interloq.data.threads import read_lines
 from interloq.records import Dialogue, Pair
 
 KINDS = ("dialogues", "pairs", "groups")

@@ -1,0 +1,295 @@
+"""Cleaning posts: every filter is a small pure function on one text or one post.
+
+Texts are made plain in a fixed order (`clean_text`): HTML entities, Markdown if asked, invisible characters, URLs, user
+names, hashtags, emoji, white space, repeated letters, repeated words. Then a post is kept, or dropped for one reason:
+the first that applies in the order of `REASONS`. The values are those of Tsuta et al. (2020, 2023) where they give one:
+fewer than 5 characters, or less than 60 % in the script of the language.
+
+This module is the definition. `scan.py` gives the same results for whole batches, several times faster.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import compress
+from typing import Literal, NamedTuple
+
+from interloq.data.corpus import characters
+from interloq.errors import InputError
+
+REASONS = {
+    "notice": "a system message, no post",
+    "retweet": "a retweet or share of another post",
+    "quote": "quotes another post instead of answering it",
+    "no_user": "nobody is named as its user",
+    "no_time": "no time is given, and the corpus is split by time",
+    "empty": "no text, or none left after cleaning",
+    "short": "fewer characters than asked for",
+    "script": "too small a share of its characters is in the scripts of the language",
+    "language": "a detector takes it for another language",
+}
+DETECTORS = ("label", "fasttext", "lingua")
+NO_TIME = -(2**63)  # stands for a missing time where times are numbers
+
+
+class RawPost(NamedTuple):
+    """A post as its log has it; `time` counts microseconds since 1970 (NO_TIME where there is none)."""
+
+    id: str
+    user: str
+    text: str
+    time: int
+    reply_to: str = ""
+    lang: str = ""
+    shape: Literal["", "notice", "retweet", "quote"] = ""
+    quoted: str = ""  # the id of the post that a quote quotes
+
+
+class Columns(NamedTuple):
+    """Many raw posts, a list for each part: what is done to thousands of posts at a time."""
+
+    id: list[str]
+    user: list[str]
+    text: list[str]
+    time: list[int]
+    reply_to: list[str]
+    lang: list[str]
+    shape: list[str]
+    quoted: list[str]
+
+    def where(self, kept: Sequence[object]) -> Columns:
+        """The posts whose place in `kept` holds something true."""
+        return Columns(*([*compress(column, kept)] for column in self))  # type: ignore[arg-type]
+
+
+def columns_of(posts: Sequence[RawPost]) -> Columns:
+    return (
+        Columns(*(list(column) for column in zip(*posts, strict=True))) if posts else Columns(*([] for _ in range(8)))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaning:
+    """What is removed from texts, and which posts are dropped."""
+
+    lang: str = ""  # keep this language only; empty keeps all
+    detectors: tuple[str, ...] = ("label", "fasttext")  # all of them must agree
+    scripts: tuple[str, ...] = ()  # empty: those of `lang`
+    script_share: float = 0.6
+    min_characters: int = 5
+    urls: bool = True
+    users: bool = True
+    emoji: bool = True
+    hashtags: Literal["keep", "word", "remove"] = "keep"
+    markdown: bool = False
+    repeated_letters: int = 3  # more of the same in a row are cut to this many; 0 leaves them
+    repeated_words: int = 3
+    quotes: Literal["drop", "keep", "reply"] = "drop"
+    need_time: bool = True
+
+    def __post_init__(self) -> None:
+        for name in self.detectors:
+            if name not in DETECTORS:
+                raise InputError(f"unknown detector {name!r}", cure=f"choose among {', '.join(DETECTORS)}")
+        if not 0 <= self.script_share <= 1:
+            raise InputError(f"script share must lie between 0 and 1, got {self.script_share}")
+        for name in ("min_characters", "repeated_letters", "repeated_words"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name} must not be negative, got {getattr(self, name)}")
+        characters.script_ranges(self.target_scripts())
+
+    def target_scripts(self) -> tuple[str, ...]:
+        return self.scripts or (characters.scripts_of(self.lang) if self.lang else ())
+
+
+# ---- texts -----------------------------------------------------------------------------------------------------------
+
+_INVISIBLE = re.compile(f"[{characters.in_pattern(characters.INVISIBLE)}]+")
+_EMOJI_CLASS = characters.in_pattern(characters.EMOJI)
+_EMOJI = re.compile(f"[{_EMOJI_CLASS}](?:\u200d?[{_EMOJI_CLASS}])*\u200d?")
+_KEYCAP = re.compile("[0-9#*]?\ufe0f?\u20e3")
+# Patterns begin with fixed characters, and look-behinds stand after them, so that a search can jump to candidates.
+_URL_REST = r"[!-~]*[\w/=&#%+~-]"
+_URL = re.compile(rf"https?://{_URL_REST}", re.ASCII)
+_RARE_URL = re.compile(
+    rf"(?:HTTPS?://|Https?://|ftp://|[wW](?<![\w.-].)(?:ww|WW)\.|pic\.twitter\.com/|t(?<![\w.-].)\.co/){_URL_REST}",
+    re.ASCII,
+)
+RARE_URLS = ("HTTP", "Http", "ftp:", "ww.", "WW.", "r.com/", "t.co/")  # one is in every rare URL, and a / or a w.
+_USER_REST = r"(?<![\w.+/-].)\w{1,30}(?:@[\w.-]*\w)?"
+_USER, _WIDE_USER = (re.compile(at + _USER_REST, re.ASCII) for at in ("@", "[@＠]"))
+_HASHTAG = re.compile(r"[#＃](?<![\w&].)(\w+)")
+_QUOTED_LINE = re.compile(r"^ {0,3}>.*\n?", re.MULTILINE)
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_REDDIT_NAME = re.compile(r"(?<![\w/])/?u/[A-Za-z0-9_-]{3,20}")
+_STRESS = re.compile(r"(\*{1,3}|~~|`+)(?=\S)(.+?)(?<=\S)\1")
+
+
+def unescape(text: str) -> str:
+    """`&amp;` → `&`, as the interfaces of X and Reddit escape their texts."""
+    return html.unescape(text)
+
+
+def without_markdown(text: str) -> str:
+    """Without quoted lines, marks of stress, targets of links and names such as /u/name."""
+    text = _QUOTED_LINE.sub("", text)
+    text = _LINK.sub(r"\1", text)
+    text = _STRESS.sub(r"\2", text)
+    return _REDDIT_NAME.sub(" ", text)
+
+
+def without_invisible(text: str) -> str:
+    """Without zero-width and direction marks and control characters."""
+    return _INVISIBLE.sub("", text)
+
+
+def without_urls(text: str) -> str:
+    """Without https://… and the rarer forms such as www.… and t.co/…"""
+    return without_rare_urls(without_common_urls(text))
+
+
+def without_common_urls(text: str) -> str:
+    return _URL.sub(" ", text)
+
+
+def without_rare_urls(text: str) -> str:
+    return _RARE_URL.sub(" ", text)
+
+
+def without_users(text: str) -> str:
+    """Without @names; addresses such as ann@example.org stay."""
+    return (_WIDE_USER if "＠" in text else _USER).sub(" ", text)
+
+
+def without_hashtags(text: str) -> str:
+    return _HASHTAG.sub(" ", text)
+
+
+def with_plain_hashtags(text: str) -> str:
+    """`#rain` → `rain`."""
+    return _HASHTAG.sub(r"\1", text)
+
+
+def without_emoji(text: str) -> str:
+    """Without pictographs and what joins them, flags, and keycaps with their digits."""
+    if "\u20e3" in text:
+        text = _KEYCAP.sub(" ", text)
+    return _EMOJI.sub(" ", text)
+
+
+def single_spaces(text: str) -> str:
+    """White space of any kind and length becomes one space; none is left at the ends."""
+    return " ".join(text.split())
+
+
+def shorter_letters(text: str, most: int = 3) -> str:
+    """A unit of one to four characters, repeated more than `most` times, is cut: `soooooo` → `sooo`. Numbers stay."""
+    return _letters(most).sub(r"\1" * most, text) if most else text
+
+
+def shorter_words(text: str, most: int = 3) -> str:
+    """A word repeated more than `most` times is cut: `no no no no no` → `no no no`."""
+    return _words(most).sub(" ".join([r"\1"] * most), text) if most else text
+
+
+def clean_text(text: str, cleaning: Cleaning) -> str:
+    """The whole chain, in its order."""
+    text = unescape(text)
+    if cleaning.markdown:
+        text = without_markdown(text)
+    text = without_invisible(text)
+    if cleaning.urls:
+        text = without_urls(text)
+    if cleaning.users:
+        text = without_users(text)
+    if cleaning.hashtags != "keep":
+        text = without_hashtags(text) if cleaning.hashtags == "remove" else with_plain_hashtags(text)
+    if cleaning.emoji:
+        text = without_emoji(text)
+    text = single_spaces(text)
+    text = shorter_letters(text, cleaning.repeated_letters)
+    return shorter_words(text, cleaning.repeated_words)
+
+
+def normalised(text: str) -> str:
+    """Letters and digits alone, in one case: what two texts share that differ in marks and spaces only."""
+    return _not_of_words().sub("", text.casefold())
+
+
+def bare(text: str) -> str:
+    """A normalised text without its digits: the same for posts that differ in numbers only."""
+    return _DIGITS.sub("", text)
+
+
+_DIGITS = re.compile(r"\d+")
+
+
+@cache
+def _letters(most: int) -> re.Pattern[str]:
+    return re.compile(rf"([^\d\s]{{1,4}}?)\1{{{most},}}")
+
+
+@cache
+def _words(most: int) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\S)(\S++)(?: \1(?!\S)){{{most},}}")
+
+
+@cache
+def _not_of_words() -> re.Pattern[str]:
+    return re.compile(rf"[^\w{characters.in_pattern(characters.combining())}]+|_+")
+
+
+# ---- posts -----------------------------------------------------------------------------------------------------------
+
+
+def script_share(text: str, scripts: tuple[str, ...]) -> float:
+    """The share of the characters, white space aside, that belong to these scripts."""
+    inside = len(_not_of_scripts(scripts).sub("", text))
+    return inside / max(1, len(text) - text.count(" "))
+
+
+@cache
+def _not_of_scripts(scripts: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(f"[^{characters.in_pattern(characters.script_ranges(scripts))}]+")
+
+
+def reason_of_post(post: RawPost, cleaning: Cleaning) -> str:
+    """Why a post is dropped whatever its text says; empty where it may stay."""
+    if post.shape in ("notice", "retweet"):
+        return post.shape
+    if post.shape == "quote" and cleaning.quotes == "drop" and not post.reply_to:
+        return "quote"
+    if not post.user:
+        return "no_user"
+    return "no_time" if cleaning.need_time and post.time == NO_TIME else ""
+
+
+def reason_of_text(text: str, cleaning: Cleaning) -> str:
+    """Why a post with this clean text is dropped; languages are judged apart (`langid.py`)."""
+    if not text:
+        return "empty"
+    if len(text) < cleaning.min_characters:
+        return "short"
+    scripts = cleaning.target_scripts()
+    return "script" if scripts and script_share(text, scripts) < cleaning.script_share else ""
+
+
+def clean_post(post: RawPost, cleaning: Cleaning) -> tuple[str, str]:
+    """The clean text and the reason to drop the post, languages aside; one of the two is empty."""
+    reason = reason_of_post(post, cleaning)
+    if reason:
+        return "", reason
+    text = clean_text(post.text, cleaning)
+    reason = reason_of_text(text, cleaning)
+    return ("", reason) if reason else (text, "")
+
+
+def replied_to(post: RawPost, cleaning: Cleaning) -> str:
+    """The id of the post that it answers; with `quotes="reply"` a quote answers what it quotes."""
+    if not post.reply_to and post.shape == "quote" and cleaning.quotes == "reply":
+        return post.quoted
+    return post.reply_to

@@ -1,0 +1,155 @@
+"""Dialogues and pairs from threads: a thread is a tree of posts, each answering the one above it.
+
+Following Ritter et al. (2010) and Tsuta et al. (2020), replies are followed from the post that began the thread; a path
+of replies between exactly two users with at least three posts is a dialogue. A post and a reply to it by somebody else
+are a pair; several replies to one post are a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from interloq.data.corpus.clean import NO_TIME
+from interloq.data.corpus.times import iso
+from interloq.errors import InputError
+from interloq.records import Dialogue, Pair, Turn
+
+
+class ThreadPost(NamedTuple):
+    """A post in its thread; `parent` is the place of the post that it answers, `place` its own."""
+
+    place: int
+    parent: int | None
+    id: str
+    user: str
+    text: str
+    time: int = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Which paths through a thread are dialogues, and which replies are pairs."""
+
+    users: int = 2  # exactly; 0: any number
+    min_posts: int = 3
+    max_posts: int = 1000  # a longer path ends here
+    branches: Literal["all", "longest"] = "all"
+    others: bool = True  # whether further users may take part elsewhere in the thread
+    merge: bool = False  # posts of one user in a row become one turn
+    pairs: Literal["first", "all"] = "first"  # replies to the first post of a thread, or to any
+
+    def __post_init__(self) -> None:
+        if self.users < 0 or self.min_posts < 1 or self.max_posts < self.min_posts:
+            what = f"cannot make dialogues of {self.users} users and {self.min_posts} to {self.max_posts} posts"
+            raise InputError(what, cure="give 0 or more users and at least 1 post")
+
+
+class Thread:
+    """The posts of one thread, the first one first, in the order of their times."""
+
+    def __init__(self, posts: Sequence[ThreadPost]) -> None:
+        self.posts = posts
+        self.replies: dict[int, list[ThreadPost]] = {}
+        self.root: ThreadPost | None = None
+        for post in posts:
+            if post.parent is None:
+                self.root = post
+            else:
+                self.replies.setdefault(post.parent, []).append(post)
+
+    def answers(self, post: ThreadPost) -> list[ThreadPost]:
+        return self.replies.get(post.place, [])
+
+
+def dialogues_of(thread: Thread, shape: Shape) -> Iterator[Dialogue]:
+    """The dialogues of a thread."""
+    if shape.users and not shape.others and len({post.user for post in thread.posts}) > shape.users:
+        return
+    paths = (path for path in _paths(thread, shape) if not shape.users or len({p.user for p in path}) == shape.users)
+    found = (_dialogue(path, shape.merge) for path in paths if len(path) >= shape.min_posts)
+    dialogues = (dialogue for dialogue in found if len(dialogue.turns) >= shape.min_posts)
+    if shape.branches == "all":
+        yield from dialogues
+        return
+    longest = max(dialogues, key=lambda dialogue: len(dialogue.turns), default=None)  # the first of equals
+    if longest is not None:
+        yield longest
+
+
+def pairs_of(thread: Thread, shape: Shape) -> Iterator[list[Pair]]:
+    """For every post with replies by others, these replies."""
+    root = thread.root
+    if root is None:
+        return
+    for post in [root] if shape.pairs == "first" else _below(thread, root):
+        pairs = [
+            Pair(reply.id, post.text, reply.text, post.id, root.id, iso(reply.time))
+            for reply in thread.answers(post)
+            if reply.user != post.user
+        ]
+        if pairs:
+            yield pairs
+
+
+def group_of(pairs: Sequence[Pair]) -> list[Pair]:
+    """The replies to one post that differ in their texts, where there are at least two."""
+    distinct = {pair.response: pair for pair in reversed(pairs)}
+    group = [pair for pair in pairs if distinct[pair.response] is pair]
+    return group if len(group) > 1 else []
+
+
+def pairs_of_dialogue(dialogue: Dialogue) -> Iterator[Pair]:
+    """Each turn with the one before it, where two speakers take turns or none are named."""
+    for i, (utterance, response) in enumerate(zip(dialogue.turns, dialogue.turns[1:], strict=False)):
+        if not utterance.speaker or utterance.speaker != response.speaker:
+            id, to = f"{dialogue.id}/{i + 1}", f"{dialogue.id}/{i}"
+            yield Pair(id, utterance.text, response.text, to, dialogue.id, response.time)
+
+
+def _below(thread: Thread, root: ThreadPost) -> Iterator[ThreadPost]:
+    """The post and all below it, a post before its replies."""
+    stack = [root]
+    while stack:
+        post = stack.pop()
+        yield post
+        stack += reversed(thread.answers(post))
+
+
+def _paths(thread: Thread, shape: Shape) -> Iterator[list[ThreadPost]]:
+    """Paths from the first post that no reply of the allowed users goes on."""
+    if thread.root is None:
+        return
+    stack = [(thread.root, 0)]
+    path: list[ThreadPost] = []
+    users: list[frozenset[str]] = []  # who has spoken up to each post of the path
+    while stack:
+        post, depth = stack.pop()
+        path[depth:] = [post]
+        spoken = users[depth - 1] if depth else frozenset[str]()
+        users[depth:] = [spoken if post.user in spoken else spoken | {post.user}]
+        following = [
+            reply
+            for reply in (thread.answers(post) if depth + 1 < shape.max_posts else ())
+            if not shape.users or reply.user in users[depth] or len(users[depth]) < shape.users
+        ]
+        if following:
+            stack += [(reply, depth + 1) for reply in reversed(following)]
+        else:
+            yield list(path)
+
+
+def _dialogue(path: Sequence[ThreadPost], merge: bool) -> Dialogue:
+    turns: Iterable[Turn] = (Turn(post.text, post.user, iso(post.time)) for post in path)
+    return Dialogue(f"{path[0].id}/{path[-1].id}", _merged(turns) if merge else turns)
+
+
+def _merged(turns: Iterable[Turn]) -> list[Turn]:
+    merged: list[Turn] = []
+    for turn in turns:
+        if merged and merged[-1].speaker == turn.speaker:
+            merged[-1] = Turn(f"{merged[-1].text} {turn.text}", turn.speaker, merged[-1].time)
+        else:
+            merged.append(turn)
+    return merged

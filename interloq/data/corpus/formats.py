@@ -1,0 +1,132 @@
+"""The formats of logs: which there are, and how the beginning of a file shows its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+import orjson
+
+from interloq.data.corpus.clean import Columns, RawPost, columns_of
+from interloq.data.corpus.logs import Piece, Reject, chats, irc, reddit, twitter
+from interloq.data.corpus.logs import mapped as own
+from interloq.errors import InputError, nearest
+
+Reader = Callable[[Piece, Reject], Iterator[RawPost]]
+READERS: dict[str, Reader] = {
+    "posts": own.read,
+    "table": own.read_table,
+    "twitter": twitter.read,
+    "reddit": reddit.read,
+    "irc": irc.read,
+    "telegram": chats.read_telegram,
+    "discord": chats.read_discord,
+    "slack": chats.read_slack,
+    "whatsapp": chats.read_whatsapp,
+}
+WHOLE = ("irc", "telegram", "discord", "slack", "whatsapp")  # formats in which a file must be seen as one
+_TELEGRAM = re.compile(rb'"(?:from_id|date_unixtime|actor_id)"')
+_DISCORD = re.compile(rb'"(?:guild|timestampEdited|isPinned)"')
+_SLACK = re.compile(rb'"ts"\s*:\s*"\d+\.\d+"')
+
+
+def read_piece(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    """The posts of a piece of a log; a whole file that cannot be read is set aside like a line."""
+    if piece.overlong:
+        what = f"the line is longer than {len(piece.data):,} bytes"
+        reject(piece.first_line, piece.data, InputError(what, cure="put one post on a line"))
+        return
+    try:
+        yield from READERS[piece.format](piece, reject)
+    except InputError as error:
+        if not piece.whole:
+            raise
+        reject(1, piece.data, error)
+
+
+def read_batches(piece: Piece, reject: Reject) -> Iterator[Columns]:
+    """The posts of a piece, a few thousand at a time."""
+    if piece.format == "posts" and not (piece.overlong or piece.whole):
+        yield from own.read_columns(piece, reject)
+        return
+    posts = read_piece(piece, reject)
+    while batch := list(islice(posts, own.BATCH)):
+        yield columns_of(batch)
+
+
+def check_format(name: str) -> str:
+    if name != "auto" and name not in READERS:
+        raise InputError(f"unknown format {name!r}{nearest(name, READERS)}")
+    return name
+
+
+def guess_format(head: bytes, suffix: str) -> str:
+    """The format of a file that begins like this; empty where nothing fits."""
+    if suffix in (".csv", ".tsv"):
+        return "table"
+    head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head[:1] == b"{" or is_list(head):
+        return _of_json(head)
+    text = head.decode("utf-8", "replace").split("\n")[:200]
+    if any(irc.LINE.match(line) for line in text):
+        return "irc"
+    return "whatsapp" if any(chats.MESSAGE.match(line) for line in text) else ""
+
+
+def is_list(head: bytes) -> bool:
+    """Whether a file is one JSON list of objects; a line of IRC begins with a bracket too."""
+    head = head.lstrip()
+    return head[:1] == b"[" and head[1:].lstrip()[:1] in (b"{", b"]")
+
+
+def _of_json(head: bytes) -> str:
+    for value in _first_objects(head):
+        if "kind" in value and "schema" in value:
+            return "posts"
+        if twitter.is_twitter(value):
+            return "twitter"
+        if reddit.is_reddit(value):
+            return "reddit"
+    if b'"messages"' in head and _TELEGRAM.search(head):
+        return "telegram"
+    if b'"messages"' in head and _DISCORD.search(head):
+        return "discord"
+    return "slack" if head[:1] == b"[" and _SLACK.search(head) else "posts"
+
+
+def _first_objects(head: bytes) -> Iterator[Mapping[str, Any]]:
+    """The objects of the first lines, or of a list that begins here."""
+    if is_list(head):
+        return _objects_of_list(head)
+    return _objects_of_lines(head)
+
+
+def _objects_of_lines(head: bytes) -> Iterator[Mapping[str, Any]]:
+    for line in head.split(b"\n")[:20]:
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def _objects_of_list(head: bytes) -> Iterator[Mapping[str, Any]]:
+    import json
+
+    text = head.decode("utf-8", "replace")
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
+    except (ValueError, RecursionError):
+        return
+    yield value
+
+
+def names_in(head: bytes) -> list[str]:
+    """The names of the fields that the first objects have."""
+    found: dict[str, None] = {}
+    for value in _first_objects(head.removeprefix(b"\xef\xbb\xbf").lstrip()):
+        found |= dict.fromkeys(value)
+    return list(found)

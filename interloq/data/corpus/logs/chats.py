@@ -1,0 +1,175 @@
+"""Exports of chat programs: Telegram, Discord and Slack as JSON, WhatsApp as text.
+
+WhatsApp says nothing about who answers whom: a message answers the one before it, if that came within a day.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from interloq.data.corpus.clean import NO_TIME, RawPost
+from interloq.data.corpus.logs import Piece, Reject, as_text, document, stem, text_lines
+from interloq.data.corpus.times import DAY, microseconds
+from interloq.data.files import as_line
+from interloq.errors import InputError, shown
+
+MESSAGE = re.compile(
+    r"\u200e?\[?(?P<day>\d{1,4})[./-](?P<month>\d{1,2})[./-](?P<year>\d{1,4}),? "
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?(?P<half>[\s\u202f][AaPp]\.?[Mm]\.?)?\]?(?: -)? "
+    r"(?P<rest>.*)"
+)
+_TARGET = re.compile(r"<[@#!][^>]*>|<a?:(\w+):\d+>")
+_SLACK_LINK = re.compile(r"<(https?://[^|>]+)(?:\|[^>]*)?>")
+
+
+def read_telegram(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    """`result.json` of one chat; ids are unique inside a chat only."""
+    export = document(piece)
+    chat = as_text(export.get("id"), "id") if isinstance(export, dict) else ""
+
+    def post(value: Mapping[str, Any]) -> RawPost:
+        shape = "" if value.get("type", "message") == "message" else "notice"
+        answered = as_text(value.get("reply_to_message_id"), "reply_to_message_id")
+        return RawPost(
+            f"{chat}:{_required(value, 'id')}",
+            as_text(value.get("from_id") or value.get("from"), "from"),
+            _telegram_text(value.get("text")),
+            microseconds(value.get("date_unixtime") or value.get("date")),
+            f"{chat}:{answered}" if answered else "",
+            shape="retweet" if "forwarded_from" in value else shape,  # type: ignore[arg-type]
+        )
+
+    yield from _posts(_messages(export), reject, post)
+
+
+def read_discord(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    """The JSON of DiscordChatExporter."""
+
+    def post(value: Mapping[str, Any]) -> RawPost:
+        author, reference = value.get("author"), value.get("reference")
+        return RawPost(
+            _required(value, "id"),
+            as_text(author.get("id") or author.get("name"), "author") if isinstance(author, dict) else "",
+            _TARGET.sub(" ", as_text(value.get("content"), "content")),
+            microseconds(value.get("timestamp")),
+            as_text(reference.get("messageId"), "messageId") if isinstance(reference, dict) else "",
+            shape="" if value.get("type", "Default") in ("Default", "Reply") else "notice",
+        )
+
+    yield from _posts(_messages(document(piece)), reject, post)
+
+
+def read_slack(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    """A day of a channel; an answer in a thread answers the thread's first message."""
+    channel = PurePath(piece.name).parent.name
+
+    def post(value: Mapping[str, Any]) -> RawPost:
+        time, thread = _required(value, "ts"), as_text(value.get("thread_ts"), "thread_ts")
+        text = _SLACK_LINK.sub(r"\1", as_text(value.get("text"), "text"))
+        return RawPost(
+            f"{channel}:{time}",
+            as_text(value.get("user") or value.get("bot_id"), "user"),
+            _TARGET.sub(" ", text),
+            microseconds(time),
+            f"{channel}:{thread}" if thread and thread != time else "",
+            shape="" if value.get("subtype", "thread_broadcast") == "thread_broadcast" else "notice",
+        )
+
+    yield from _posts(document(piece), reject, post)
+
+
+def read_whatsapp(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    """Lines `12/31/20, 10:15 PM - Ann: text`; a line without a time goes on with the message before it."""
+    name_of_file = stem(piece.name)
+    swapped = _month_first(piece)
+    before: RawPost | None = None
+    for number, first, more in _whatsapp_messages(piece, reject):
+        name, colon, text = first["rest"].partition(": ")
+        try:
+            time = _whatsapp_time(first, swapped)
+        except InputError as error:
+            reject(number, "\n".join([first[0], *more]).encode(), error)
+            continue
+        id = f"{name_of_file}:{number}"
+        if not colon:
+            yield RawPost(id, "", "", NO_TIME, shape="notice")
+            continue
+        near = before is not None and 0 <= time - before.time < DAY
+        post = RawPost(id, name, "\n".join([text, *more]), time, before.id if before and near else "")
+        yield post
+        before = post
+
+
+def _whatsapp_messages(piece: Piece, reject: Reject) -> Iterator[tuple[int, re.Match[str], list[str]]]:
+    open_message: tuple[int, re.Match[str], list[str]] | None = None
+    for number, line in text_lines(piece, reject):
+        found = MESSAGE.match(line)
+        if found:
+            if open_message:
+                yield open_message
+            open_message = (number, found, [])
+        elif open_message:
+            open_message[2].append(line)
+        elif line.strip():
+            reject(number, line.encode(), InputError(f"no message: {line!r:.60}", cure="export the chat again"))
+    if open_message:
+        yield open_message
+
+
+def _month_first(piece: Piece) -> bool:
+    """Whether dates read month/day: more of them can be read in this order alone than in the other alone."""
+    dates = [found for line in piece.data.decode("utf-8", "replace").split("\n") if (found := MESSAGE.match(line))]
+    pairs = [(int(found["day"]), int(found["month"])) for found in dates]
+    return sum(first <= 12 < second for first, second in pairs) > sum(second <= 12 < first for first, second in pairs)
+
+
+def _whatsapp_time(found: re.Match[str], month_first: bool) -> int:
+    day, month, year = (int(found[name]) for name in ("day", "month", "year"))
+    if len(found["day"]) == 4:
+        day, year = year, day
+    if month_first:
+        day, month = month, day
+    year += 2000 if year < 100 else 0
+    hour = int(found["hour"])
+    half = (found["half"] or "").strip().lower()
+    if half:
+        hour = hour % 12 + (12 if half.startswith("p") else 0)
+    return microseconds(f"{year:04}-{month:02}-{day:02}T{hour:02}:{found['minute']}:{found['second'] or '00'}")
+
+
+def _posts(values: Any, reject: Reject, make: Callable[[Mapping[str, Any]], RawPost]) -> Iterator[RawPost]:
+    """Posts of the messages of an export; a bad message is named by its number."""
+    if not isinstance(values, list):
+        raise InputError("expected a list of messages", cure="name the file of one chat")
+    for number, value in enumerate(values, 1):
+        try:
+            if not isinstance(value, dict):
+                raise InputError(f"expected a message, got {shown(value)}", cure="export the chat again")
+            post = make(value)
+        except InputError as error:
+            reject(number, as_line(value), error)
+            continue
+        yield post
+
+
+def _messages(export: Any) -> Any:
+    if not isinstance(export, dict) or "messages" not in export:
+        raise InputError("no 'messages' in it", cure="name the file of one chat")
+    return export["messages"]
+
+
+def _telegram_text(value: Any) -> str:
+    """Texts come whole, or in pieces where some are links or stressed."""
+    if isinstance(value, list):
+        return "".join(as_text(part.get("text") if isinstance(part, dict) else part, "text") for part in value)
+    return as_text(value, "text")
+
+
+def _required(value: Mapping[str, Any], name: str) -> str:
+    found = as_text(value.get(name), name)
+    if not found:
+        raise InputError(f"{name} is missing", cure="export the chat again")
+    return found

@@ -1,0 +1,125 @@
+"""IRC logs: lines `[hh:mm] <nick> text`, with or without a date and seconds; a file is a day.
+
+Which line answers which is said by an annotation beside the log (`x.annotation.txt` for `x.ascii.txt`: lines `i j -`,
+counted from 0; line j answers line i, and i = j begins a conversation). Of several answered lines the last is taken.
+Without an annotation, a line that begins with the name of somebody (`ann: yes`) answers the last line of that person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from interloq.data.corpus.clean import NO_TIME, RawPost
+from interloq.data.corpus.logs import Piece, Reject, stem, text_lines
+from interloq.data.corpus.times import DAY, SECOND, microseconds
+from interloq.errors import InputError
+
+LINE = re.compile(
+    r"\[?(?:(?P<date>\d{4}-\d\d-\d\d)[T ])?(?P<time>\d\d:\d\d(?::\d\d)?)\]?\s*"
+    r"<[ @+%&~]?(?P<nick>[^>\s]+)> ?(?P<text>.*)"
+)
+NOTICE = re.compile(
+    r"===|\* |\*\*\*|-!-|-->|<--|\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d)?\]?\s*(?:\*|===|-!-|-->|<--|--|-\S+- )"
+)
+DATE = re.compile(r"(\d{4})[-_.]?(\d\d)[-_.]?(\d\d)")
+NUMBER = re.compile(r"[0-9]{1,18}")
+ADDRESS = re.compile(r"([^\s:,<>]{1,32})[:,]\s+(?=\S)")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One line of the log that somebody said."""
+
+    index: int  # counted from 0, as annotations count
+    nick: str
+    text: str
+    time: int
+
+
+def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    name = stem(piece.name)
+    answers = _annotated(piece)
+    nicks: set[str] = set()
+    last: dict[str, int] = {}  # the last line of everybody so far
+    for said in _lines(piece, reject):
+        if not said.nick:
+            yield RawPost(f"{name}:{said.index}", "", "", NO_TIME, shape="notice")
+            continue
+        nicks.add(said.nick)
+        named, text = _address(said.text, nicks)
+        to = answers.get(said.index) if piece.links else last.get(named)
+        last[said.nick] = said.index
+        yield RawPost(f"{name}:{said.index}", said.nick, text, said.time, "" if to is None else f"{name}:{to}")
+
+
+def _lines(piece: Piece, reject: Reject) -> Iterator[Said]:
+    """What was said, with whole times; a system message has no nick."""
+    day, clock = _day(piece.name), -1
+    for number, line in text_lines(piece, reject):
+        found = LINE.match(line)
+        if not found:
+            if NOTICE.match(line) or not line.strip():
+                yield Said(number - 1, "", "", NO_TIME)
+            else:
+                cure = "write [hh:mm] <nick> text"
+                reject(number, line.encode(), InputError(f"no line of IRC: {line!r:.60}", cure=cure))
+            continue
+        if found["date"]:
+            try:
+                day, clock = microseconds(found["date"]), -1
+            except InputError as error:
+                reject(number, line.encode(), error)
+                continue
+        now = _clock(found["time"])
+        if now < clock - 12 * 3600:  # past midnight
+            day += DAY if day != NO_TIME else 0
+        clock = now
+        time = NO_TIME if day == NO_TIME else day + now * SECOND
+        yield Said(number - 1, found["nick"], found["text"], time)
+
+
+def _annotated(piece: Piece) -> dict[int, int]:
+    """Line → the line it answers."""
+    answers: dict[int, int] = {}
+    for number, line in text_lines(replace(piece, data=piece.links), _stop(piece)):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) < 2 or not all(NUMBER.fullmatch(word) for word in words[:2]):
+            where = f"annotation of {piece.name}:{number}"
+            raise InputError(f"expected two line numbers, got {line!r:.60}", cure="write: i j -", where=where)
+        first, second = sorted((int(words[0]), int(words[1])))
+        if first != second:
+            answers[second] = max(first, answers.get(second, -1))
+    return answers
+
+
+def _stop(piece: Piece) -> Reject:
+    def stop(number: int, _: bytes, error: InputError) -> None:
+        raise InputError(error.what, cure=error.cure, where=f"annotation of {piece.name}:{number}")
+
+    return stop
+
+
+def _address(text: str, nicks: set[str]) -> tuple[str, str]:
+    """The person whom a line addresses, and the line without the name."""
+    found = ADDRESS.match(text)
+    return (found[1], text[found.end() :]) if found and found[1] in nicks else ("", text)
+
+
+def _day(name: str) -> int:
+    """The day in a file's name; digits that are no date mean something else."""
+    found = DATE.search(PurePath(name).name)
+    try:
+        return microseconds("-".join(found.groups())) if found else NO_TIME
+    except InputError:
+        return NO_TIME
+
+
+def _clock(time: str) -> int:
+    """Seconds since midnight."""
+    parts = [int(part) for part in time.split(":")]
+    return sum(part * unit for part, unit in zip(parts, (3600, 60, 1), strict=False))

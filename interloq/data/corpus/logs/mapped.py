@@ -1,0 +1,231 @@
+"""Posts in Interloq's own form, and any JSONL, CSV or TSV with a field or column for each part of a post."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import itemgetter, methodcaller
+from typing import Any
+
+import orjson
+
+from interloq.data.corpus.clean import Columns, RawPost, columns_of
+from interloq.data.corpus.logs import Piece, Reject, as_text, not_utf8, objects, stem
+from interloq.data.corpus.times import LATEST_SECONDS, SECOND, microseconds
+from interloq.data.files import MAX_LINE
+from interloq.errors import InputError
+
+# how logs call the parts of a post; the first name that a log uses is taken
+NAMES: dict[str, tuple[str, ...]] = {
+    "id": ("id", "post_id", "message_id", "msg_id", "id_str"),
+    "user": ("user", "author", "user_id", "author_id", "speaker", "sender", "from", "username", "nick"),
+    "text": ("text", "body", "content", "message", "msg"),
+    "time": ("time", "timestamp", "created_at", "created_utc", "date", "datetime", "ts"),
+    "reply_to": ("reply_to", "in_reply_to", "in_reply_to_id", "reply_to_id", "parent_id", "parent"),
+    "lang": ("lang", "language"),
+}
+LONGEST_ROW = 1000  # lines of one row
+REREAD = 4  # times that the lines of a piece may be read again after open quotes; then rows are single lines
+BATCH = 2048  # their characters fit into the cache
+Get = Callable[[Mapping[str, Any]], Any]
+Make = Callable[[dict[str, Any], int], RawPost]
+
+
+def choose_fields(found: Sequence[str], given: Mapping[str, str], where: str) -> dict[str, str]:
+    """Which of a log's own names stands for which part of a post."""
+    fields = dict(given)
+    for part, names in NAMES.items():
+        if part not in fields:
+            known = [name for name in names if name in found]
+            fields |= {part: known[0]} if known else {}
+    for part in ("user", "text"):
+        if part not in fields:
+            cure = f"say which it is: --field {part}=NAME; there are {', '.join(found) or 'none'}"
+            raise InputError(f"no field for the {part} of a post", cure=cure, where=where)
+    return fields
+
+
+def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    """The posts of JSON objects."""
+    for columns in read_columns(piece, reject):
+        yield from map(RawPost._make, zip(*columns, strict=True))
+
+
+def read_columns(piece: Piece, reject: Reject) -> Iterator[Columns]:
+    """The posts of JSON objects, a few thousand at a time."""
+    make = _maker(piece.fields, stem(piece.name))
+    if piece.whole:
+        yield columns_of(list(_one_by_one(piece, make, reject)))
+        return
+    lines = piece.data.removesuffix(b"\n").split(b"\n")
+    headed = b'"schema"' in piece.data  # perhaps a header
+    for start in range(0, len(lines), BATCH):
+        batch = lines[start : start + BATCH]
+        columns = None if headed else _at_once(batch, piece.fields)
+        if columns is None:
+            part = replace(piece, data=b"\n".join(batch), first_line=piece.first_line + start)
+            columns = columns_of(list(_one_by_one(part, make, reject)))
+        yield columns
+
+
+def _one_by_one(piece: Piece, make: Make, reject: Reject) -> Iterator[RawPost]:
+    for number, line, value in objects(piece, reject):
+        try:
+            yield make(value, number)
+        except InputError as error:
+            reject(number, line, error)
+
+
+def read_table(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    """The posts of rows."""
+    make = _maker(piece.fields, stem(piece.name))
+    for number, line, cells in _rows(piece, reject):
+        if any(cells) and len(cells) != len(piece.columns):
+            what = f"{len(cells)} cells for {len(piece.columns)} columns"
+            reject(number, line, InputError(what, cure="quote cells that hold the separator"))
+        elif any(cells):
+            try:
+                yield make(dict(zip(piece.columns, cells, strict=True)), number)
+            except InputError as error:
+                reject(number, line, error)
+
+
+def _at_once(lines: Sequence[bytes], fields: Mapping[str, str]) -> Columns | None:
+    """The posts of many lines, part by part; None where one of them needs a closer look."""
+    if any("." in name for name in fields.values()) or "id" not in fields:
+        return None
+    try:
+        values = list(map(orjson.loads, lines))
+    except orjson.JSONDecodeError:
+        return None
+    if set(map(type, values)) != {dict}:
+        return None
+    names = [fields.get(part, "") for part in NAMES]
+    try:
+        found = list(zip(*map(itemgetter(*names), values), strict=True))
+    except KeyError:  # not all of them have all parts
+        found = [tuple(value.get(name) for value in values) for name in names]
+    parts = dict(zip(NAMES, found, strict=True))
+    times = _as_times(parts.pop("time"))
+    ids, users, texts, replies, langs = (_as_texts(column) for column in parts.values())
+    if ids is None or users is None or texts is None or replies is None or langs is None or times is None:
+        return None
+    if not all(ids):
+        return None
+    nothing = [""] * len(values)
+    return Columns(_plain_ids(ids), users, texts, times, _plain_ids(replies), langs, nothing, nothing)
+
+
+def _as_texts(column: Sequence[Any]) -> list[str] | None:
+    """`as_text` of every value, where they are of kinds that need no check one by one."""
+    kinds = set(map(type, column))
+    if kinds == {str}:
+        return list(column)
+    if kinds <= {str, type(None)}:
+        return [value or "" for value in column]
+    return list(map(str, column)) if kinds == {int} else None
+
+
+def _as_times(column: Sequence[Any]) -> list[int] | None:
+    """`microseconds` of every value."""
+    if set(map(type, column)) == {int} and min(column) >= 0 and max(column) <= LATEST_SECONDS:
+        return [value * SECOND for value in column]
+    try:
+        return list(map(microseconds, column))
+    except InputError:
+        return None
+
+
+def _maker(fields: Mapping[str, str], name_of_file: str) -> Make:
+    """A function from a record and its number to a post."""
+    get_id, get_user, get_text = (_getter(fields.get(part, "")) for part in ("id", "user", "text"))
+    get_time, get_reply, get_lang = (_getter(fields.get(part, "")) for part in ("time", "reply_to", "lang"))
+
+    def make(value: dict[str, Any], number: int) -> RawPost:
+        id, user, text, reply_to, lang = (
+            get_id(value),
+            get_user(value),
+            get_text(value),
+            get_reply(value),
+            get_lang(value),
+        )
+        if not (id.__class__ is user.__class__ is text.__class__ is reply_to.__class__ is lang.__class__ is str):
+            id, user = as_text(id, "id"), as_text(user, "user")
+            text, reply_to, lang = as_text(text, "text"), as_text(reply_to, "reply_to"), as_text(lang, "lang")
+        id = _plain_id(id) or f"{name_of_file}:{number}"
+        return RawPost(id, user, text, microseconds(get_time(value)), _plain_id(reply_to), lang)
+
+    return make
+
+
+def _getter(name: str) -> Get:
+    """Looks a field up; `author.name` looks inside an object."""
+    if not name:
+        return lambda _: ""
+    if "." not in name:
+        return methodcaller("get", name)
+    outer, _, inner = name.partition(".")
+    get = _getter(inner)
+
+    def inside(value: Mapping[str, Any]) -> Any:
+        found = value.get(outer)
+        return get(found) if isinstance(found, dict) else None
+
+    return inside
+
+
+def _plain_id(id: str) -> str:
+    """Links of Reddit say `t1_abc` where the post itself says `abc`."""
+    return id[3:] if id.startswith(("t1_", "t3_")) else id
+
+
+def _plain_ids(ids: list[str]) -> list[str]:
+    joined = "\n".join(ids)
+    return list(map(_plain_id, ids)) if "t1_" in joined or "t3_" in joined else ids
+
+
+def _rows(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, list[str]]]:
+    """Number, line and cells of every row. After a quote that is never closed, reading resumes at the next line."""
+    csv.field_size_limit(MAX_LINE)
+    lines = _texts(piece, reject)
+    start, reread = 0, 0
+    while start < len(lines):
+        feed = _Lines(lines, start, longest=LONGEST_ROW if reread < REREAD * len(lines) else 1)
+        try:
+            for cells in csv.reader(feed, delimiter=piece.delimiter, strict=True):
+                yield piece.first_line + feed.row, "".join(lines[feed.row : feed.next]).encode(), cells
+                feed.row = feed.next
+            return
+        except csv.Error as error:
+            bad = InputError(f"not a valid row: {error}", cure="close every quote")
+            reject(piece.first_line + feed.row, lines[feed.row].encode(), bad)
+            start = feed.row + 1
+            reread += feed.next - start
+
+
+class _Lines(Iterator[str]):
+    """Lines from a place on; a row that runs over more than `longest` of them has a quote that is never closed."""
+
+    def __init__(self, lines: Sequence[str], start: int, *, longest: int) -> None:
+        self.lines, self.row, self.next, self.longest = lines, start, start, longest
+
+    def __next__(self) -> str:
+        if self.next == len(self.lines):
+            raise StopIteration
+        if self.next - self.row >= self.longest:
+            raise csv.Error(f"no closing quote within {self.longest} lines")
+        self.next += 1
+        return self.lines[self.next - 1]
+
+
+def _texts(piece: Piece, reject: Reject) -> list[str]:
+    """The lines as text; a line that is none leaves an empty one, so that the count stays right."""
+    texts = []
+    for number, line in enumerate(piece.data.removesuffix(b"\n").split(b"\n"), piece.first_line):
+        try:
+            texts.append(line.decode("utf-8") + "\n")
+        except UnicodeDecodeError as error:
+            reject(number, line, not_utf8(error))
+            texts.append("\n")
+    return texts

@@ -1,0 +1,52 @@
+"""Reddit dumps: comments and submissions as JSON lines. Texts are Markdown; deleted ones have no text and no user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from interloq.data.corpus.clean import RawPost, unescape, without_markdown
+from interloq.data.corpus.logs import Piece, Reject, as_text, objects
+from interloq.data.corpus.times import microseconds
+from interloq.errors import InputError
+
+DELETED = ("[deleted]", "[removed]")
+
+
+def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    for number, line, value in objects(piece, reject):
+        try:
+            yield _comment(value) if "body" in value else _submission(value)
+        except InputError as error:
+            reject(number, line, error)
+
+
+def is_reddit(value: Mapping[str, Any]) -> bool:
+    """Whether an object looks like one of these."""
+    comment = "body" in value and ("link_id" in value or "subreddit" in value)
+    return comment or ("title" in value and ("selftext" in value or "subreddit" in value))
+
+
+def _comment(value: Mapping[str, Any]) -> RawPost:
+    return _post(value, "t1_", as_text(value.get("body"), "body"), as_text(value.get("parent_id"), "parent_id"))
+
+
+def _submission(value: Mapping[str, Any]) -> RawPost:
+    if "title" not in value:
+        raise InputError("neither body nor title", cure="give comments or submissions of Reddit")
+    parts = (as_text(value.get(name), name) for name in ("title", "selftext"))
+    return _post(value, "t3_", "\n\n".join(part for part in parts if part and part not in DELETED), "")
+
+
+def _post(value: Mapping[str, Any], prefix: str, text: str, reply_to: str) -> RawPost:
+    id = as_text(value.get("name") or value.get("id"), "id")
+    if not id:
+        raise InputError("id is missing", cure="give comments or submissions of Reddit")
+    user = as_text(value.get("author"), "author")
+    return RawPost(
+        id if id.startswith(prefix) else prefix + id,
+        "" if user in DELETED else user,
+        "" if text in DELETED else without_markdown(unescape(text)),
+        microseconds(value.get("created_utc")),
+        reply_to,
+    )

@@ -1,0 +1,109 @@
+"""Posts of X (formerly Twitter): objects of the interface's versions 1.1 and 2, and whole answers of version 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from interloq.data.corpus.clean import NO_TIME, RawPost
+from interloq.data.corpus.logs import Piece, Reject, as_text, objects
+from interloq.data.corpus.times import microseconds
+from interloq.data.files import as_line
+from interloq.errors import InputError, shown
+
+NOTICES = ("delete", "limit", "scrub_geo", "status_withheld", "user_withheld", "disconnect", "warning")
+
+
+def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    for number, line, value in objects(piece, reject):
+        for part in _parts(value):
+            try:
+                post = _post(part, answer=part is not value)
+            except InputError as error:
+                reject(number, line if part is value else as_line(part), error)
+                continue
+            yield post
+
+
+def is_twitter(value: Mapping[str, Any]) -> bool:
+    """Whether an object looks like one of these."""
+    if isinstance(value.get("data"), list | dict) and ("meta" in value or "includes" in value):
+        return True
+    newer = "author_id" in value and "text" in value
+    return newer or ("created_at" in value and ("id_str" in value or "in_reply_to_status_id" in value))
+
+
+def _parts(value: Mapping[str, Any]) -> list[Any]:
+    """The posts of an answer of version 2, which may hold many; any other object is one."""
+    data = value.get("data")
+    return data if isinstance(data, list) else [data if isinstance(data, dict) else value]
+
+
+def _post(value: Any, *, answer: bool) -> RawPost:
+    if answer or not isinstance(value, dict) or "author_id" in value or "referenced_tweets" in value:
+        return _version_2(value)
+    if any(name in value for name in NOTICES) and "text" not in value:
+        return RawPost("", "", "", NO_TIME, shape="notice")
+    return _version_1(value)
+
+
+def _version_1(value: Mapping[str, Any]) -> RawPost:
+    user = value.get("user")
+    return RawPost(
+        _required(value, "id_str", "id"),
+        as_text(_first(user, "id_str", "id", "screen_name"), "user") if isinstance(user, dict) else "",
+        _full_text(value),
+        microseconds(value.get("created_at")),
+        as_text(_first(value, "in_reply_to_status_id_str", "in_reply_to_status_id"), "in_reply_to_status_id"),
+        as_text(value.get("lang"), "lang"),
+        "retweet" if "retweeted_status" in value else "quote" if value.get("is_quote_status") else "",
+        as_text(_first(value, "quoted_status_id_str", "quoted_status_id"), "quoted_status_id"),
+    )
+
+
+def _version_2(value: Any) -> RawPost:
+    if not isinstance(value, dict):
+        raise InputError(f"expected a post, got {shown(value)}", cure="write the interface's own objects")
+    ids = dict(map(_reference, _list(value, "referenced_tweets")))
+    return RawPost(
+        _required(value, "id"),
+        as_text(value.get("author_id"), "author_id"),
+        _full_text(value),
+        microseconds(value.get("created_at")),
+        ids.get("replied_to", ""),
+        as_text(value.get("lang"), "lang"),
+        "retweet" if "retweeted" in ids else "quote" if "quoted" in ids else "",
+        ids.get("quoted", ""),
+    )
+
+
+def _reference(entry: Any) -> tuple[str, str]:
+    """How a post refers to another, and to which."""
+    if not isinstance(entry, dict):
+        raise InputError(f"a referenced post must be an object, got {shown(entry)}", cure="fix its type")
+    return as_text(entry.get("type"), "type"), as_text(entry.get("id"), "id")
+
+
+def _list(value: Mapping[str, Any], name: str) -> list[Any]:
+    found = value.get(name)
+    if found is not None and not isinstance(found, list):
+        raise InputError(f"{name} must be a list, got {shown(found)}", cure="fix its type")
+    return found or []
+
+
+def _full_text(value: Mapping[str, Any]) -> str:
+    """The whole text; the old field is cut at 140 characters."""
+    longer = value.get("extended_tweet") or value.get("note_tweet")
+    found = _first(longer, "full_text", "text") if isinstance(longer, dict) else None
+    return as_text(found if found is not None else _first(value, "full_text", "text"), "text")
+
+
+def _first(value: Mapping[str, Any], *names: str) -> Any:
+    return next((value[name] for name in names if value.get(name) is not None), None)
+
+
+def _required(value: Mapping[str, Any], *names: str) -> str:
+    id = as_text(_first(value, *names), "id")
+    if not id:
+        raise InputError("id is missing", cure="write the interface's own objects, one on a line")
+    return id

@@ -1,0 +1,362 @@
+"""Threads out of core: clean posts on disk in, the posts of whole threads in order out, in a bounded amount of memory.
+
+DuckDB joins and sorts the tables and puts on disk what does not fit. Every step reads files and writes one, which
+appears under its name only when it is whole: after a kill, what is there is kept and the rest is done again. Nothing
+depends on the order of the posts in the logs: of copies the earliest stays, and ties are settled by ids and texts.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from interloq.data.corpus.shard import cut
+from interloq.data.corpus.split import Split, borders
+from interloq.data.corpus.times import DAY, SECOND
+from interloq.data.durable import whole_file_by_name
+from interloq.data.folders import matching
+from interloq.errors import InputError, MissingDependencyError
+
+DROPPED = {
+    "duplicate_id": "another post has the same id",
+    "bot": "its user behaves like a program",
+    "same_day": "a copy of a post of the same day",
+    "seen_earlier": "its text is in an earlier part",
+}
+BROKEN = {
+    "missing": "answers a post that is not there, or was dropped",
+    "self": "answers itself",
+    "backwards": "is older than the post that it answers",
+    "late": "came later than --max-gap allows",
+    "cycle": "answers go round in a circle",
+}
+MAX_THREAD = 200_000  # posts: a thread is walked in memory
+CHUNK = 100_000  # posts of the threads that are walked at a time
+STEPS = 16  # tables made, more or less: deep threads take a few more
+
+
+@dataclass(frozen=True, slots=True)
+class Bots:
+    """Which users are taken for programs."""
+
+    per_day: int = 300  # more posts on one day
+    posts: int = 20  # with at least this many posts …
+    repeats: float = 0.5  # … this share of which say what another one said, numbers aside
+    names: bool = False  # "bot" as a part of the name
+    users: tuple[str, ...] = ()  # by name
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """How posts are joined into threads."""
+
+    duplicates: Literal["user", "any", "off"] = "user"  # same-day copies by one user, or by anybody
+    utc_offset: float = 0.0  # hours: when days begin
+    orphans: bool = False  # whether a reply to a missing post may begin a thread
+    max_gap: float = 0.0  # hours after which a reply does not count as one; 0: never
+
+
+class Tables:
+    """The steps, each a file in a folder; `counts` says what they found."""
+
+    def __init__(self, posts: Path, folder: Path, *, memory: str, threads: int) -> None:
+        self.folder, self.made = folder, 0
+        self.progress: Callable[[float], None] = lambda _: None
+        folder.mkdir(parents=True, exist_ok=True)
+        self.connection = _connected(folder / "spill", memory, threads)
+        self.connection.read_parquet([str(path) for path in matching(posts, "*.parquet")]).create_view("posts")
+
+    def close(self) -> None:
+        self.connection.close()
+        shutil.rmtree(self.folder / "spill", ignore_errors=True)
+
+    def make(self, name: str, query: str) -> None:
+        """Write the answer to a query as a table, unless it is there, and make it known under its name."""
+        path = self.folder / f"{name}.parquet"
+        if not path.exists():
+            with whole_file_by_name(path) as part:
+                self.connection.sql(query).write_parquet(str(part), compression="snappy", row_group_size=61_440)
+        self.know(name)
+        self.made += 1
+        self.progress(min(0.95, self.made / STEPS))
+
+    def know(self, name: str, as_name: str = "") -> None:
+        table = self.connection.read_parquet(str(self.folder / f"{name}.parquet"))
+        table.create_view(as_name or name, replace=True)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = self.connection.execute(query).fetchall()
+        return found
+
+    def number(self, query: str) -> int:
+        return int(self.rows(query)[0][0] or 0)
+
+    def set(self, **values: Any) -> None:
+        """Values that queries read with getvariable()."""
+        for name, value in values.items():
+            self.connection.execute(f"SET VARIABLE {name} = ?", [value])
+
+
+def duckdb_version() -> str:
+    """The version of DuckDB, which must be there."""
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingDependencyError("interloq corpus build", "duckdb", "corpus") from None
+    return str(duckdb.__version__)
+
+
+def _connected(spill: Path, memory: str, threads: int) -> Any:
+    import duckdb
+
+    shutil.rmtree(spill, ignore_errors=True)
+    config: dict[str, Any] = {"threads": threads, "temp_directory": str(spill), "memory_limit": checked_memory(memory)}
+    return duckdb.connect(config=config)
+
+
+def checked_memory(size: str) -> str:
+    """A size that DuckDB understands; it takes some others for no limit at all."""
+    if not re.fullmatch(r"[1-9]\d*(\.\d+)? ?[KMGT]i?B", size):
+        raise InputError(f"cannot use {size!r} as a limit of memory", cure="write --memory 4GB")
+    return size
+
+
+# ---- posts that stay -------------------------------------------------------------------------------------------------
+
+
+def keep_posts(tables: Tables, joining: Joining, bots: Bots) -> None:
+    """Drop copies and programs: makes the tables again, bots, copies and kept."""
+    tables.set(
+        day=DAY,
+        day_offset=round(joining.utc_offset * 3600 * SECOND),
+        per_day=bots.per_day or 2**62,
+        posts=bots.posts,
+        repeats=bots.repeats or 2.0,
+        bot_name="(?i)(^|[^a-z])bot|bot($|[^a-z])|^automoderator$" if bots.names else "$^",
+        users=list(bots.users) or [""],
+        scope=joining.duplicates,
+    )
+    tables.make("again", _AGAIN)
+    tables.make("bots", _BOTS)
+    tables.make("copies", _COPIES)
+    tables.make("kept", _KEPT)
+
+
+_AGAIN = """
+SELECT place FROM (
+    SELECT place, row_number() OVER (PARTITION BY id ORDER BY time, who, text, reply_to) AS copy
+    FROM posts WHERE id IN (SELECT id FROM posts GROUP BY id HAVING count(*) > 1)
+) WHERE copy > 1
+"""
+_BOTS = """
+WITH known AS (SELECT who, time, bare_key FROM posts ANTI JOIN again USING (place)),
+dated AS (SELECT who, (time + getvariable('day_offset')) // getvariable('day') AS day FROM known),
+days AS (SELECT who, day, count(*) AS posts FROM dated GROUP BY ALL),
+busiest AS (SELECT who, max(posts) AS most FROM days WHERE day IS NOT NULL GROUP BY who),
+texts AS (SELECT who, bare_key, count(*) AS posts FROM known GROUP BY ALL),
+said AS (SELECT who, sum(posts) AS posts, count(*) AS texts FROM texts GROUP BY who)
+SELECT who, CASE
+    WHEN list_contains(getvariable('users'), who) THEN 'user'
+    WHEN regexp_matches(who, getvariable('bot_name')) THEN 'name'
+    WHEN most > getvariable('per_day') THEN 'rate'
+    WHEN posts >= getvariable('posts') AND 1 - texts / posts >= getvariable('repeats') THEN 'repeats'
+END AS why
+FROM said LEFT JOIN busiest USING (who) WHERE why IS NOT NULL
+"""
+_COPIES = """
+WITH people AS (
+    SELECT place, id, time, text_key, (time + getvariable('day_offset')) // getvariable('day') AS day,
+        CASE getvariable('scope') WHEN 'user' THEN who ELSE '' END AS writer
+    FROM posts ANTI JOIN again USING (place) ANTI JOIN bots USING (who)
+    WHERE getvariable('scope') <> 'off' AND time IS NOT NULL
+), said_twice AS (SELECT day, writer, text_key FROM people GROUP BY ALL HAVING count(*) > 1)
+SELECT place FROM (
+    SELECT place, row_number() OVER (PARTITION BY day, writer, text_key ORDER BY time, id) AS copy
+    FROM people SEMI JOIN said_twice USING (day, writer, text_key)
+) WHERE copy > 1
+"""
+_KEPT = """
+SELECT place, id, who, time, reply_to FROM posts
+ANTI JOIN again USING (place) ANTI JOIN bots USING (who) ANTI JOIN copies USING (place)
+"""
+
+
+# ---- links -----------------------------------------------------------------------------------------------------------
+
+
+def link(tables: Tables, joining: Joining) -> None:
+    """Join every reply to its post and find the first post of each: makes the tables links and roots."""
+    tables.set(max_gap=round(joining.max_gap * 3600 * SECOND) or 2**62)
+    tables.make("links", _LINKS)
+    tables.make("up_0", "SELECT child AS place, parent AS up FROM links WHERE broken = ''")
+    rounds, left = 0, 2**62
+    while True:
+        # A pointer goes to the parent, then to the parent's parent, then four up: a few rounds reach every first post.
+        tables.know(f"up_{rounds}", "up")
+        unfinished = tables.number("SELECT count(*) FROM up SEMI JOIN up AS above ON up.up = above.place")
+        if not unfinished or unfinished >= left:  # the rest goes round in circles
+            break
+        tables.make(f"up_{rounds + 1}", _JUMP)
+        rounds, left = rounds + 1, unfinished
+    tables.make("roots", _ROOTS)
+
+
+_LINKS = """
+SELECT reply.place AS child, post.place AS parent, CASE
+    WHEN reply.place = post.place THEN 'self'
+    WHEN reply.time < post.time THEN 'backwards'
+    WHEN reply.time - post.time > getvariable('max_gap') THEN 'late'
+    ELSE '' END AS broken
+FROM kept AS reply JOIN kept AS post ON reply.reply_to = post.id WHERE reply.reply_to <> ''
+"""
+_JUMP = "SELECT up.place, coalesce(above.up, up.up) AS up FROM up LEFT JOIN up AS above ON up.up = above.place"
+_ROOTS = "SELECT place, up AS root FROM up ANTI JOIN up AS above ON up.up = above.place"
+
+
+# ---- threads ---------------------------------------------------------------------------------------------------------
+
+
+def join_threads(tables: Tables, joining: Joining, split: Split) -> tuple[int, ...]:
+    """Put threads into parts and their posts in order: makes the tables threads and ordered; returns the borders."""
+    tables.set(orphans=joining.orphans, max_thread=MAX_THREAD)
+    tables.make("members", _MEMBERS)
+    tables.make("trees", _TREES)
+    at = borders(split, lambda width, first, last: _histogram(tables, width, first, last))
+    tables.set(dev_from=at[0] if at else 2**62, test_from=at[1] if at else 2**62, unseen=split.unseen)
+    tables.make("threads", _THREADS)
+    tables.make("seen", _SEEN)
+    tables.make("ordered", _ORDERED)
+    return at
+
+
+def _histogram(tables: Tables, width: int, first: int | None, last: int | None) -> list[tuple[int, int]]:
+    tables.set(width=width, first=-(2**62) if first is None else first, last=2**62 if last is None else last)
+    return tables.rows(
+        "SELECT start // getvariable('width') AS step, count(*) FROM trees"
+        " WHERE why = '' AND start >= getvariable('first') AND start < getvariable('last') GROUP BY step"
+    )
+
+
+_MEMBERS = """
+SELECT roots.place, root, parent FROM roots JOIN links ON roots.place = links.child
+UNION ALL SELECT DISTINCT root AS place, root, NULL AS parent FROM roots
+"""
+_TREES = """
+WITH sizes AS (
+    SELECT root, min(time) AS start, max(time) AS finish, count(*) AS posts
+    FROM members JOIN kept USING (place) GROUP BY root
+)
+SELECT root, id AS root_id, coalesce(start, 0) AS start, coalesce(finish, 0) AS finish, posts, CASE
+    WHEN reply_to <> '' AND NOT getvariable('orphans') THEN 'orphan'
+    WHEN posts > getvariable('max_thread') THEN 'too_large' ELSE '' END AS why
+FROM sizes JOIN kept ON sizes.root = kept.place
+"""
+_THREADS = """
+SELECT * REPLACE (CASE WHEN why = '' AND part <> part_of_end THEN 'crosses' ELSE why END AS why) FROM (
+    SELECT *, (start >= getvariable('dev_from'))::TINYINT + (start >= getvariable('test_from'))::TINYINT AS part,
+        (finish >= getvariable('dev_from'))::TINYINT + (finish >= getvariable('test_from'))::TINYINT AS part_of_end
+    FROM trees
+)
+"""
+_SEEN = """
+WITH texts AS (
+    SELECT place, text_key, part FROM members JOIN threads USING (root) JOIN posts USING (place)
+    WHERE why = '' AND getvariable('unseen')
+)
+SELECT place FROM texts JOIN (SELECT text_key, min(part) AS earliest FROM texts GROUP BY text_key) USING (text_key)
+WHERE part > earliest
+"""
+_ORDERED = """
+SELECT row_number() OVER () AS line, * FROM (
+    SELECT part, root, place, parent, posts.id, who, text, time
+    FROM members JOIN threads USING (root) JOIN posts USING (place) ANTI JOIN seen USING (place)
+    WHERE why = '' ORDER BY start, root_id, time, posts.id
+)
+"""
+
+
+def chunks(tables: Tables) -> Iterator[tuple[int, int, int]]:
+    """Part, first line and the line after the last of stretches of whole threads."""
+    for part, first, last in tables.rows("SELECT part, min(line), max(line) FROM ordered GROUP BY part ORDER BY part"):
+        while first <= last:
+            end = last + 1
+            if first + CHUNK < end:
+                tables.set(line=first + CHUNK, reach=first + CHUNK + MAX_THREAD)
+                end = 1 + tables.number(_END_OF_THREAD)
+            yield part, first, end
+            first = end
+
+
+_END_OF_THREAD = """
+SELECT max(line) FROM ordered WHERE line >= getvariable('line') AND line < getvariable('reach')
+AND root = (SELECT root FROM ordered WHERE line = getvariable('line'))
+"""
+
+
+# ---- what was found --------------------------------------------------------------------------------------------------
+
+
+def counts(tables: Tables, examples: int) -> dict[str, Any]:
+    """How many posts, links and threads fell away for what reason, with examples."""
+    dropped = {reason: _dropped(tables, query, examples) for reason, query in _DROPPED.items()}
+    why = dict(tables.rows("SELECT why, count(*) FROM threads GROUP BY why"))
+    members = dict(tables.rows("SELECT why, sum(posts)::BIGINT FROM threads GROUP BY why"))
+    return {
+        "dropped": dropped,
+        "bots": dict(sorted(tables.rows("SELECT why, count(*) FROM bots GROUP BY why"))),
+        "kept": tables.number("SELECT count(*) FROM kept"),
+        "users": tables.number("SELECT count(DISTINCT who) FROM kept"),
+        "replies": tables.number("SELECT count(*) FROM kept WHERE reply_to <> ''"),
+        "broken": _broken(tables),
+        "unanswered": tables.number("SELECT count(*) FROM kept ANTI JOIN members USING (place) WHERE reply_to = ''"),
+        "threads": {reason or "kept": why.get(reason, 0) for reason in ("", "orphan", "crosses", "too_large")},
+        "thread_posts": {reason or "kept": members.get(reason, 0) for reason in ("", "orphan", "crosses", "too_large")},
+    }
+
+
+_DROPPED = {
+    "duplicate_id": "SELECT * FROM posts SEMI JOIN again USING (place)",
+    "bot": "SELECT * FROM posts ANTI JOIN again USING (place) SEMI JOIN bots USING (who)",
+    "same_day": "SELECT * FROM posts SEMI JOIN copies USING (place)",
+    "seen_earlier": "SELECT * FROM posts SEMI JOIN seen USING (place)",
+}
+
+
+def _dropped(tables: Tables, query: str, examples: int) -> dict[str, Any]:
+    tables.set(examples=examples)
+    tables.connection.sql(query).create_view("gone", replace=True)
+    shown = tables.rows("SELECT id, who, text FROM gone ORDER BY id, who, text LIMIT getvariable('examples')")
+    return {
+        "count": tables.number("SELECT count(*) FROM gone"),
+        "examples": [{"id": id, "user": user, "text": cut(text)} for id, user, text in shown],
+    }
+
+
+def _broken(tables: Tables) -> dict[str, int]:
+    """Replies whose link cannot be followed, by reason."""
+    found = dict(tables.rows("SELECT broken, count(*) FROM links WHERE broken <> '' GROUP BY broken"))
+    missing = "SELECT count(*) FROM kept ANTI JOIN links ON kept.place = links.child WHERE reply_to <> ''"
+    circling = "SELECT count(*) FROM links ANTI JOIN roots ON links.child = roots.place WHERE broken = ''"
+    found |= {"missing": tables.number(missing), "cycle": tables.number(circling)}
+    return {reason: found.get(reason, 0) for reason in BROKEN}
+
+
+def users_by_part(tables: Tables) -> dict[int, int]:
+    return dict(tables.rows("SELECT part, count(DISTINCT who) FROM ordered GROUP BY part"))
+
+
+def read_lines(ordered: Path, first: int, end: int) -> Sequence[tuple[Any, ...]]:
+    """Rows of the ordered table: root, place, parent, id, user, text and time."""
+    import duckdb
+
+    with duckdb.connect(config={"threads": 1, "memory_limit": "1GB"}) as connection:
+        query = (
+            "SELECT root, place, parent, id, who, text, time FROM read_parquet(?)"
+            " WHERE line >= ? AND line < ? ORDER BY line"
+        )
+        found: list[tuple[Any, ...]] = connection.execute(query, [str(ordered), first, end]).fetchall()
+    return found

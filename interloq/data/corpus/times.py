@@ -1,0 +1,95 @@
+"""Times of posts: whatever logs write becomes microseconds since 1970 in UTC, and ISO 8601 on the way out."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from interloq.data.corpus.clean import NO_TIME
+from interloq.errors import InputError, shown
+
+SECOND = 1_000_000
+DAY = 86_400 * SECOND
+LATEST_SECONDS = 4_102_444_800  # the year 2100
+LATEST = LATEST_SECONDS * SECOND
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_ABSENT = ("", "nan", "none", "null", "nat")
+_TWITTER = re.compile(r"\w{3} (\w{3}) (\d\d) (\d\d):(\d\d):(\d\d) ([+-]\d\d)(\d\d) (\d{4})")
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+_NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,20})?")
+_DATE = re.compile(r"(?:19|20)\d{6}")
+
+
+def microseconds(value: Any) -> int:
+    """A time as a number; NO_TIME where none is given. Numbers count seconds, milli-, micro- or nanoseconds."""
+    if value.__class__ is int and 0 <= value <= LATEST_SECONDS:  # what most logs write
+        return int(value) * SECOND
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _of_number(value)
+    if value is None:
+        return NO_TIME
+    if not isinstance(value, str):
+        raise _unreadable(value)
+    value = value.strip()
+    if value.lower() in _ABSENT:
+        return NO_TIME
+    if _NUMBER.fullmatch(value) and not _DATE.fullmatch(value):
+        return _of_number(float(value) if "." in value else int(value))
+    return _of_text(value)
+
+
+def iso(time: int) -> str:
+    """`2017-04-18T23:36:43Z`, with a fraction where there is one; empty for NO_TIME."""
+    if time == NO_TIME:
+        return ""
+    moment = _EPOCH + timedelta(microseconds=time)
+    return moment.replace(tzinfo=None).isoformat() + "Z"
+
+
+def _of_number(value: float) -> int:
+    """The size says the unit: seconds until the year 2100 have ten digits, and every unit has three more."""
+    if not math.isfinite(value):
+        return NO_TIME
+    for factor in (SECOND, 1_000, 1):
+        if 0 <= value <= LATEST // factor:
+            return round(value * factor) if value.__class__ is float else int(value) * factor
+    if 0 <= value <= LATEST * 1_000:
+        return int(value) // 1_000
+    raise _unreadable(value)
+
+
+def _of_text(value: str) -> int:
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        moment = _of_twitter(value)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    time = (moment - _EPOCH) // _MICROSECOND
+    if not 0 <= time <= LATEST:
+        raise _unreadable(value)
+    return time
+
+
+def _of_twitter(value: str) -> datetime:
+    """`Wed Oct 10 20:19:24 +0000 2018`"""
+    found = _TWITTER.fullmatch(value)
+    if not found or _MONTHS.find(found[1]) % 3:
+        raise _unreadable(value)
+    month, day, hour, minute, second, zone_hours, zone_minutes, year = found.groups()
+    try:
+        moment = datetime(
+            int(year), 1 + _MONTHS.find(month) // 3, int(day), int(hour), int(minute), int(second), tzinfo=UTC
+        )
+        sign = -1 if zone_hours[0] == "-" else 1
+        return moment - timedelta(hours=int(zone_hours), minutes=sign * int(zone_minutes))
+    except (ValueError, OverflowError):
+        raise _unreadable(value) from None
+
+
+def _unreadable(value: object) -> InputError:
+    cure = "write seconds or milliseconds since 1970, or 2018-10-10T20:19:24Z"
+    return InputError(f"cannot read the time {shown(value)}", cure=cure)

@@ -1,0 +1,22 @@
+"""KdConv (Zhou et al., 2020): Chinese dialogues about films, music and travel; two speakers take turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from interloq.data.archives import read_files
+from interloq.data.sets.items import as_item, items
+from interloq.records import Dialogue, Turn
+
+PARTS = ("train", "dev", "test")
+FILES = tuple(f"data/*/{part}.json" for part in PARTS)
+
+
+def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
+    for file in read_files(path, FILES):
+        part, domain = PurePosixPath(file.name).stem, PurePosixPath(file.name).parent.name
+        for index, item in enumerate(items(file)):
+            texts = [as_item(value, item.where).text("message") for value in item.sequence("messages")]
+            turns = [Turn(text, "AB"[i % 2]) for i, text in enumerate(texts)]
+            yield part if part in PARTS else "all", Dialogue(f"kdconv/{domain}/{part}/{index}", turns)

@@ -1,0 +1,55 @@
+"""RealPersonaChat (Yamashita et al., 2023): Japanese dialogues of people who know their own persona, rated by both.
+
+`human` holds the dialogues between people, `system` those of people with five GPT systems. Ratings are the partners'
+own, from 1 to 5, with the partner's id as the rater; most dialogues have 30 utterances because that was asked for. The
+name of a dialogue's file is its id: the number inside is wrong in two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from interloq.data.archives import DataFile, read_files, text
+from interloq.data.sets.items import Item, as_item, items, parsed
+from interloq.records import Dialogue, Rating, Turn
+
+FILES = ("dialogues/*.json", "llm_dialogue_system/GPT-*.json")
+ROLE = "interlocutor"
+
+
+def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
+    for file in read_files(path, FILES):
+        if "GPT-" in file.name:
+            yield from (("system", _with_system(item)) for item in items(file))
+        else:
+            yield "human", _between_people(file)
+
+
+def _between_people(file: DataFile) -> Dialogue:
+    item = as_item(parsed(text(file), file.where), file.where)
+    turns = []
+    for value in item.sequence("utterances"):
+        turn = as_item(value, item.where)
+        turns.append(Turn(turn.text("text"), turn.text("interlocutor_id"), turn.text("timestamp")))
+    judgments = [as_item(value, item.where) for value in item.sequence("evaluations")]
+    ratings = [rating for judged in judgments for rating in _ratings(judged, judged.text("interlocutor_id"))]
+    return Dialogue(f"real_persona_chat/{Path(file.name).stem.lstrip('0')}", turns, ratings=ratings)
+
+
+def _with_system(item: Item) -> Dialogue:
+    system, rater = item.text("system_id"), item.text("interlocutor_id")
+    turns = []
+    for value in item.sequence("utterances"):
+        turn = as_item(value, item.where)
+        speaker = turn.text("interlocutor")
+        turns.append(Turn(turn.text("text"), rater if speaker == "user" else speaker))
+    ratings = list(_ratings(item.inner("evaluation"), rater))
+    id = f"real_persona_chat/{system}/{item.number('dialogue_id'):.0f}"
+    return Dialogue(id, turns, {"system": system}, ratings)
+
+
+def _ratings(item: Item, rater: str) -> Iterator[Rating]:
+    for aspect in item.value:
+        if aspect != "interlocutor_id":
+            yield Rating(item.number(aspect), rater, aspect, ROLE)

@@ -1,0 +1,1 @@
+"""Pretrained networks trained further on logs, and small ones from nothing."""

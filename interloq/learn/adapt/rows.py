@@ -1,0 +1,82 @@
+"""Pairs as rows of token numbers for a network that learns from text alone, and the masks that an encoder learns from.
+
+A row is `[CLS] utterance [SEP] response [SEP]` for an encoder and `utterance <eos> response <eos>` for a language
+model, which starts with <bos> where that is a token of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.learn.draws import mixed
+from interloq.learn.pair_tokens import Numbers, PairTokens
+from interloq.models.token_guesser import Marks
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+CHUNK = 2**24  # tokens looked through at a time
+PLACES = 2**14  # more than a row has; every place of every example has a number of its own
+REPLACED, RANDOM = 0.8, 0.9  # up to the first, a chosen token becomes [MASK]; up to the second, any; then it stays
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Padded rows: ids and token types [rows, tokens]; `lengths` says where padding begins."""
+
+    ids: Ints
+    kinds: Ints
+    lengths: Ints
+
+    @property
+    def inside(self) -> Flags:
+        return np.arange(self.ids.shape[1]) < self.lengths[:, None]
+
+
+def laid_out(pairs: PairTokens, chosen: NDArray[np.integer], marks: Marks) -> Rows:
+    """The chosen pairs, one a row: each is two text numbers."""
+    (said, first), (reply, second) = (pairs.texts(chosen[:, side]) for side in (0, 1))
+    begin = marks.extra - 2
+    middle, lengths = begin + first, marks.extra + first + second
+    rows, columns = np.arange(len(chosen)), np.arange(int(lengths.max(initial=0)))
+    ids = np.full((len(chosen), len(columns)), marks.pad, dtype=np.int64)
+    ids[(columns >= begin) & (columns < middle[:, None])] = said
+    ids[(columns > middle[:, None]) & (columns < lengths[:, None] - 1)] = reply
+    ids[rows, middle] = ids[rows, lengths - 1] = marks.end
+    if marks.start is not None:
+        ids[:, 0] = marks.start
+    kinds = (columns > middle[:, None]) & (columns < lengths[:, None])
+    return Rows(ids, kinds.astype(np.int64), lengths)
+
+
+def masked(rows: Rows, examples: Numbers, marks: Marks, *, share: float, seed: int) -> tuple[Ints, Flags]:
+    """What the network sees, and the places that it has to guess. They depend on seed and example number alone.
+
+    Of the n tokens of a row that are no special ones, max(1, round(share · n)) are chosen. Four in five of them become
+    [MASK], one in ten any token, and one in ten stays (Devlin et al., 2019).
+    """
+    known = rows.inside & ~np.isin(rows.ids, marks.special)
+    places = examples[:, None] * PLACES + np.arange(rows.ids.shape[1])
+    rank = np.argsort(np.argsort(np.where(known, mixed(places, seed, 0) >> np.uint64(1), 2**63), axis=1), axis=1)
+    chosen = known & (rank < wanted(known.sum(axis=1), share)[:, None])
+    fate = mixed(places, seed, 1) / 2.0**64
+    drawable = np.setdiff1d(np.arange(marks.size), marks.special)
+    drawn = drawable[(mixed(places, seed, 2) % np.uint64(len(drawable))).astype(np.int64)]
+    seen = np.where(fate < REPLACED, marks.mask, np.where(fate < RANDOM, drawn, rows.ids))
+    return np.where(chosen, seen, rows.ids), chosen
+
+
+def wanted(known: Ints, share: float) -> Ints:
+    """How many of a row's tokens are chosen; none where it has none."""
+    return np.asarray(np.minimum(known, np.maximum(1, np.rint(share * known))), dtype=np.int64)
+
+
+def known_tokens(pairs: PairTokens, special: tuple[int, ...]) -> Ints:
+    """How many tokens of each text are no special ones (a tokenizer's [UNK] is one)."""
+    starts = range(0, len(pairs.tokens), CHUNK)
+    found = [start + np.flatnonzero(np.isin(pairs.tokens[start : start + CHUNK], special)) for start in starts]
+    places = np.concatenate([np.zeros(0, dtype=np.int64), *found])
+    ends = pairs.starts + pairs.lengths
+    return np.asarray(pairs.lengths - (np.searchsorted(places, ends) - np.searchsorted(places, pairs.starts)))

@@ -1,0 +1,109 @@
+"""All that a training loop needs to go on exactly where it was: weights, optimizer, random state, counters.
+
+A checkpoint is written beside the one before and takes its place only when whole, so a full disk or a kill costs
+nothing but the time since.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from interloq.data.durable import remove, whole_folder
+from interloq.data.files import read_json, reading_saved, write_json
+from interloq.data.folders import inside
+from interloq.errors import InputError
+from interloq.learn.store import read_tensors, write_tensors
+
+NAME, TENSORS, STATE = "checkpoint", "tensors.safetensors", "state.json"
+
+
+@dataclass
+class State:
+    """How far training is. `epoch` counts the finished ones; `batches`, `loss` and `seconds` are of the one begun."""
+
+    epoch: int = 0
+    batches: int = 0
+    loss: float = 0.0
+    seconds: float = 0.0
+    stale: int = 0
+    best_loss: float = math.inf
+    curve: list[dict[str, Any]] = field(default_factory=list)
+    best: dict[str, torch.Tensor] = field(default_factory=dict)
+
+
+class Checkpoint:
+    def __init__(self, folder: Path, job: str) -> None:
+        self.folder, self.job = folder, job
+
+    def found(self) -> Path | None:
+        """The newest whole checkpoint."""
+        return max(self.folder.glob(f"{NAME}-*[0-9]/{STATE}"), default=None)
+
+    def save(self, state: State, network: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        before = self.found()
+        number = int(before.parent.name.split("-")[-1]) + 1 if before else 0
+        target = self.folder / f"{NAME}-{number:06}"
+        with whole_folder(target) as part:
+            write_tensors(part / TENSORS, dict(_named(state, network, optimizer)))
+            write_json(part / STATE, {"job": self.job, **_counters(state)})
+        for other in self.folder.glob(f"{NAME}-*"):
+            if other != target:
+                remove(other)
+
+    def load(self, network: torch.nn.Module, optimizer: torch.optim.Optimizer, device: torch.device) -> State:
+        path = self.found()
+        assert path is not None, "asked for after found()"  # noqa: S101
+        path = inside(self.folder, path.parent.name, STATE)
+        counters = read_json(path)
+        if counters.pop("job", None) != self.job:
+            raise InputError(
+                "the folder holds training with other data or other settings",
+                cure="repeat the command as it was to resume it, or choose another folder",
+                where=str(self.folder),
+            )
+        tensors = read_tensors(inside(self.folder, path.parent.name, TENSORS))
+        with reading_saved(path.parent, cure="remove the checkpoint to begin again"):
+            network.load_state_dict(_under(tensors, "network"))
+            _restore_optimizer(optimizer, _under(tensors, "optimizer"))
+            torch.set_rng_state(tensors["random.cpu"])
+            if device.type == "cuda" and "random.cuda" in tensors:
+                torch.cuda.set_rng_state(tensors["random.cuda"], device)
+            if counters["best_loss"] is None:
+                counters["best_loss"] = math.inf
+            return State(**counters, best=_under(tensors, "best"))
+
+
+def _counters(state: State) -> dict[str, Any]:
+    names = [item.name for item in fields(State) if item.name != "best"]
+    values = {name: getattr(state, name) for name in names}
+    return values | {"best_loss": state.best_loss if math.isfinite(state.best_loss) else None}
+
+
+def _named(
+    state: State, network: torch.nn.Module, optimizer: torch.optim.Optimizer
+) -> Iterator[tuple[str, torch.Tensor]]:
+    yield from ((f"network.{name}", tensor) for name, tensor in network.state_dict().items())
+    yield from ((f"best.{name}", tensor) for name, tensor in state.best.items())
+    for i, values in optimizer.state_dict()["state"].items():
+        yield from ((f"optimizer.{i}.{name}", torch.as_tensor(value)) for name, value in values.items())
+    yield "random.cpu", torch.get_rng_state()
+    if torch.cuda.is_available():
+        yield "random.cuda", torch.cuda.get_rng_state()
+
+
+def _under(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
+    return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}
+
+
+def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
+    state: dict[int, dict[str, torch.Tensor]] = {}
+    for key, tensor in tensors.items():
+        i, _, name = key.partition(".")
+        state.setdefault(int(i), {})[name] = tensor
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})

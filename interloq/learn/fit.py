@@ -1,0 +1,277 @@
+"""The training loop of every network here.
+
+A task has a network and says which examples make up a batch and what their loss is. `fit` does the rest: mixed
+precision on a GPU, gradient accumulation and clipping, early stopping on the loss of the dev part, and checkpoints from
+which a killed job goes on with the very losses it would have had.
+
+Started by `torchrun`, several processes share each batch: gradients are added up, so the result is that of one process.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from interloq.data.progress import Progress, said, silent
+from interloq.errors import InputError
+from interloq.learn.checkpoint import Checkpoint, State
+from interloq.learn.settings import Training
+from interloq.models.processes import Processes
+
+Part = Literal["train", "dev"]
+Examples = NDArray[np.int64]
+AHEAD = 4  # batches that are prepared while one is learned from
+
+
+class Task(Protocol):
+    """A network with its data."""
+
+    network: torch.nn.Module
+
+    def batches(self, part: Part, epoch: int) -> Sequence[Examples]:
+        """The examples of each batch, in order; the same for the same part and epoch. Dev has one order."""
+
+    def prepare(self, part: Part, examples: Examples) -> Any:
+        """What `loss` needs, on the CPU. Called in another thread, ahead of time, so it must not touch the network."""
+
+    def loss(self, prepared: Any) -> torch.Tensor:
+        """The sum of the losses of a batch's examples."""
+
+
+def fit(
+    task: Task,
+    training: Training,
+    folder: str | Path,
+    *,
+    job: str,
+    device: str = "auto",
+    progress: Progress = silent,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[dict[str, Any]]:
+    """Train the task's network; it ends with the weights of its best epoch. Returns the learning curve.
+
+    `folder` keeps the checkpoints and `job` names what they belong to: another job's are refused. The caller saves the
+    model (the first process does, where there are several), then removes the folder.
+    """
+    with Processes.joined(device) as processes:
+        return _Fit(task, training, Path(folder), job, processes, progress, say).run()
+
+
+class _Fit:
+    def __init__(
+        self,
+        task: Task,
+        training: Training,
+        folder: Path,
+        job: str,
+        processes: Processes,
+        progress: Progress,
+        say: Callable[[str], None],
+    ) -> None:
+        self.task, self.training, self.folder, self.job, self.processes = task, training, folder, job, processes
+        self.progress = progress if processes.first else silent
+        self.say = say if processes.first else lambda _: None
+        self.network = task.network.to(processes.device)
+        if training.compile:
+            self.network.compile()
+        self.optimizer = _optimizer(self.network, training)
+        torch.manual_seed(training.seed)
+        self.state = State()
+        self.loss = torch.zeros(
+            (), dtype=torch.float64, device=processes.device
+        )  # read seldom: reading waits for a GPU
+        self.steps_an_epoch = 0
+        self.saved = time.monotonic()
+
+    def run(self) -> list[dict[str, Any]]:
+        self._restore()
+        with _interrupts() as interrupted:
+            while not self._finished():
+                self._epoch(interrupted)
+        if self.state.best:
+            self.network.load_state_dict(self.state.best)
+        return self.state.curve
+
+    def _finished(self) -> bool:
+        return self.state.epoch >= self.training.epochs or self.state.stale >= self.training.patience
+
+    def _epoch(self, interrupted: Callable[[], bool]) -> None:
+        state, epoch = self.state, self.state.epoch + 1
+        batches = self.task.batches("train", epoch)
+        if not len(batches):
+            raise InputError("there is nothing to train on")
+        self.steps_an_epoch = math.ceil(len(batches) / self.training.accumulate)
+        self.network.train()
+        start = time.monotonic() - state.seconds
+        left = batches[state.batches :]
+        done, total = (sum(map(len, part)) for part in (batches[: state.batches], batches))
+        with self.progress(f"epoch {epoch} of {self.training.epochs}", total) as step:
+            step(done)
+            for group in _groups(self._prepared("train", left), self.training.accumulate):
+                self.loss += self._step(group)
+                state.batches += len(group)
+                state.seconds = time.monotonic() - start
+                step(sum(n for n, _ in group))
+                if interrupted():
+                    self._save()
+                    raise KeyboardInterrupt
+                if time.monotonic() - self.saved >= 60 * self.training.checkpoint_minutes:
+                    self._save()
+        self._end_epoch(epoch, total)
+
+    def _end_epoch(self, epoch: int, examples: int) -> None:
+        state = self.state
+        train_loss, seconds = float(self.loss) / examples, state.seconds
+        dev_loss = self.dev_loss()
+        if not math.isfinite(train_loss + dev_loss):
+            raise InputError(
+                f"training diverged: the loss of epoch {epoch} is {train_loss}", cure="lower the learning rate"
+            )
+        state.curve.append(
+            {
+                "epoch": epoch,
+                "train_loss": train_loss,
+                "dev_loss": dev_loss,
+                "seconds": seconds,
+                "device": self.processes.said,
+            }
+        )
+        state.stale += 1
+        if dev_loss < state.best_loss:
+            state.best_loss, state.stale = dev_loss, 0
+            state.best = {name: t.detach().to("cpu", copy=True) for name, t in self.network.state_dict().items()}
+        state.epoch, state.batches, state.seconds = epoch, 0, 0.0
+        self.loss.zero_()
+        self._save()
+        self.say(self._line(examples))
+
+    def _line(self, examples: int) -> str:
+        last = self.state.curve[-1]
+        left = (self.training.epochs - self.state.epoch) * last["seconds"]
+        rate = examples / max(last["seconds"], 1e-9)
+        better = "" if self.state.stale else ", best so far"
+        return (
+            f"epoch {last['epoch']} of {self.training.epochs}: loss {last['train_loss']:.4f}, "
+            f"dev {last['dev_loss']:.4f}{better}; {rate:,.0f} examples/s, at most {said(left)} left"
+        )
+
+    # ---- steps -------------------------------------------------------------------------------------------------------
+
+    def _step(self, group: list[tuple[int, Any]]) -> torch.Tensor:
+        """A step of the optimizer with the gradient of the mean loss of some batches; their summed loss comes back."""
+        examples = sum(n for n, _ in group)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = torch.zeros((), device=self.processes.device)
+        for _, prepared in group:
+            if prepared is not None:
+                part = self._loss(prepared)
+                (part / examples).backward()
+                loss += part.detach().float()
+        loss = self.processes.add_gradients(self.network, loss)
+        if self.training.clip:
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.training.clip)
+        for settings in self.optimizer.param_groups:
+            settings["lr"] = self.training.learning_rate * self._rate()
+        self.optimizer.step()
+        return loss
+
+    def _loss(self, prepared: Any) -> torch.Tensor:
+        device = self.processes.device
+        amp = self.training.amp == "bf16" or (self.training.amp == "auto" and device.type == "cuda")
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=amp):
+            return self.task.loss(prepared)
+
+    def _rate(self) -> float:
+        """The learning rate's share at the coming step."""
+        total = self.training.epochs * self.steps_an_epoch
+        step = self.state.epoch * self.steps_an_epoch + self.state.batches // self.training.accumulate
+        warm = self.training.warmup * total
+        if step < warm:
+            return (step + 1) / warm if warm > 1 else 1.0
+        return 1.0 if self.training.schedule == "constant" else (total - step) / max(1.0, total - warm)
+
+    def dev_loss(self) -> float:
+        """The mean loss of the dev part, without learning."""
+        batches = self.task.batches("dev", 0)
+        if not len(batches):
+            raise InputError("the dev part is empty", cure="give more data, or a larger share for dev")
+        self.network.eval()
+        with torch.inference_mode():
+            losses = [self._loss(p).double() for _, p in self._prepared("dev", batches) if p is not None]
+        total = torch.stack(losses).sum() if losses else torch.zeros((), dtype=torch.float64)
+        return self.processes.sum(float(total)) / sum(map(len, batches))
+
+    def _prepared(self, part: Part, batches: Sequence[Examples]) -> Iterator[tuple[int, Any]]:
+        """This process's share of each batch, made ready in the background; with the size of the whole batch."""
+        waiting: list[tuple[int, Any]] = []
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            for batch in batches:
+                own = self.processes.share(batch)
+                waiting.append((len(batch), pool.submit(self.task.prepare, part, own) if len(own) else None))
+                if len(waiting) > AHEAD:
+                    n, ready = waiting.pop(0)
+                    yield n, ready.result() if ready else None
+            for n, ready in waiting:
+                yield n, ready.result() if ready else None
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        self.state.loss = float(self.loss)
+        if self.processes.first:
+            Checkpoint(self.folder, self.job).save(self.state, self.network, self.optimizer)
+        self.saved = time.monotonic()
+
+    def _restore(self) -> None:
+        checkpoint = Checkpoint(self.folder, self.job)
+        if not checkpoint.found():
+            return
+        self.state = checkpoint.load(self.network, self.optimizer, self.processes.device)
+        self.loss.fill_(self.state.loss)
+        self.say(f"going on after {self.state.batches} batches of epoch {self.state.epoch + 1}")
+
+
+def _optimizer(network: torch.nn.Module, training: Training) -> torch.optim.Optimizer:
+    kinds = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
+    return kinds[training.optimizer](
+        network.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay
+    )
+
+
+def _groups(batches: Iterator[tuple[int, Any]], size: int) -> Iterator[list[tuple[int, Any]]]:
+    while group := list(islice(batches, size)):
+        yield group
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C, or a scheduler's SIGTERM, waits for the end of a step, so that nothing half-learned is kept; a second
+    one does not wait."""
+    seen: list[int] = []
+
+    def handle(number: int, _: Any) -> None:
+        seen.append(number)
+        if len(seen) > 1:
+            raise KeyboardInterrupt
+
+    try:
+        before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not the main thread: whoever is handles it
+        yield lambda: False
+        return
+    try:
+        yield lambda: bool(seen)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

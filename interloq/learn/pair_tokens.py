@@ -1,0 +1,152 @@
+"""Pairs of a log on disk as token numbers, each distinct text once: read and tokenised once, whatever their number.
+
+Texts are numbered by the order of their hashes and pairs sorted by these numbers, so that nothing depends on the order
+in which the pairs came. The first pairs are kept for checking (dev); an utterance is never on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from interloq.data.distinct import Distinct
+from interloq.data.files import read_json, reading_saved, replacing
+from interloq.data.token_texts import Texts
+from interloq.errors import InputError
+from interloq.records import Pair
+from interloq.signature import fingerprint
+
+Part = Literal["train", "dev"]
+Numbers = NDArray[np.int64]
+BATCH = 10_000  # pairs tokenised at a time
+TOKENS, STARTS, LENGTHS, PAIRS, FACTS = "tokens.i32", "starts.npy", "lengths.npy", "pairs.npy", "pairs.json"
+LEAST = 2  # utterances on either side: one of them alone has no reply of another
+
+
+class Numbered(Protocol):
+    """What gives texts their token numbers: `Pieces`, `Subwords`."""
+
+    def texts(self, texts: Sequence[str]) -> Texts: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PairTokens:
+    """`pairs` are rows of two text numbers, utterance and response; the first `dev` of them are for checking."""
+
+    tokens: NDArray[np.int32]
+    starts: Numbers
+    lengths: NDArray[np.int32]
+    pairs: NDArray[np.int32]
+    dev: int
+    blank: int  # pairs left out because a side of them holds no text
+
+    @staticmethod
+    def written(folder: Path) -> bool:
+        return (folder / FACTS).exists()
+
+    @classmethod
+    def load(cls, folder: Path) -> PairTokens:
+        with reading_saved(folder):
+            arrays = (np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (STARTS, LENGTHS, PAIRS))
+            starts, lengths, pairs = map(np.asarray, arrays)  # plain views: single numbers of a memmap come slowly
+            tokens = np.asarray(np.memmap(folder / TOKENS, dtype=np.int32, mode="r"))
+            return cls(tokens, starts, lengths, pairs, **read_json(folder / FACTS))
+
+    def rows(self, part: Part) -> NDArray[np.int32]:
+        return self.pairs[: self.dev] if part == "dev" else self.pairs[self.dev :]
+
+    def texts(self, which: NDArray[np.integer]) -> tuple[NDArray[np.int32], Numbers]:
+        """The tokens of the chosen texts end to end, and their lengths."""
+        lengths = self.lengths[which].astype(np.int64)
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.starts[which] - ends + lengths, lengths)
+        return self.tokens[places], lengths
+
+
+def write_pair_tokens(
+    pairs: Iterable[Pair],
+    folder: Path,
+    pieces: Numbered,
+    *,
+    dev: int,
+    step: Callable[[int], None] = lambda _: None,
+) -> PairTokens:
+    """Tokenise pairs as they stream by; `dev` of them, but at most a tenth, are kept for checking."""
+    folder.mkdir(parents=True, exist_ok=True)
+    seen, blank = Distinct(), 0
+    hashes, both, lengths = [hashes_of([])], [hashes_of([])], [np.zeros(0, dtype=np.int32)]
+    with (folder / TOKENS).open("wb") as file:
+        for batch in batches_of(pairs, BATCH):
+            texts = [text for pair in batch if filled(pair) for text in (pair.utterance, pair.response)]
+            blank += len(batch) - len(texts) // 2
+            new = seen.new(texts)
+            tokenised = pieces.texts(new)
+            tokenised.tokens.tofile(file)
+            lengths.append(tokenised.lengths.astype(np.int32))
+            hashes.append(hashes_of(new))
+            both.append(hashes_of(texts))
+            step(len(batch))
+    numbers = np.concatenate(hashes), np.concatenate(lengths), np.concatenate(both).reshape(-1, 2)
+    return _sorted(folder, *numbers, dev=dev, blank=blank)
+
+
+def _sorted(
+    folder: Path,
+    hashes: NDArray[np.uint64],
+    lengths: NDArray[np.int32],
+    both: NDArray[np.uint64],
+    *,
+    dev: int,
+    blank: int,
+) -> PairTokens:
+    """Texts in the order of their hashes, pairs in that of their texts."""
+    order = np.argsort(hashes)
+    pairs = np.searchsorted(hashes, both, sorter=order).astype(np.int32)
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    starts = np.cumsum(lengths, dtype=np.int64) - lengths
+    return save_pairs(folder, starts[order], lengths[order], pairs, dev=dev, blank=blank)
+
+
+def save_pairs(
+    folder: Path, starts: Numbers, lengths: NDArray[np.int32], pairs: NDArray[np.int32], *, dev: int, blank: int
+) -> PairTokens:
+    """What goes with the tokens that are in the folder. The file that says all is whole comes last."""
+    facts = {"dev": split(pairs, dev), "blank": blank}
+    for name, array in ((STARTS, starts), (LENGTHS, lengths), (PAIRS, pairs)):
+        np.save(folder / name, array, allow_pickle=False)
+    with replacing(folder / FACTS) as file:
+        file.write(orjson.dumps(facts))
+    return PairTokens.load(folder)
+
+
+def split(pairs: NDArray[np.int32], dev: int) -> int:
+    """How many of the sorted pairs are for checking: about `dev`, at most about a tenth, and whole utterances."""
+    utterances, starts = np.unique(pairs[:, 0], return_index=True)
+    if len(utterances) < 2 * LEAST:
+        raise InputError(
+            f"the pairs hold {len(utterances)} different utterances", cure=f"give pairs with {2 * LEAST} or more"
+        )
+    wanted = max(1, min(dev, len(pairs) // 10))
+    count = int(np.searchsorted(starts, wanted))  # utterances
+    return int(starts[min(max(count, LEAST), len(utterances) - LEAST)])
+
+
+def filled(pair: Pair) -> bool:
+    return bool(pair.utterance.strip() and pair.response.strip())
+
+
+def hashes_of(texts: Sequence[str]) -> NDArray[np.uint64]:
+    return np.array([int(fingerprint(text), 16) for text in texts], dtype=np.uint64)
+
+
+def batches_of(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
+    iterator = iter(pairs)
+    while batch := list(islice(iterator, size)):
+        yield batch

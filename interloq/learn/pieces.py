@@ -1,0 +1,62 @@
+"""Token numbers of a SentencePiece model, for networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from interloq.data.distinct import Distinct
+from interloq.data.token_texts import Texts
+from interloq.data.tokenize import sentencepiece_processor, train_sentencepiece
+from interloq.errors import InputError
+from interloq.records import Pair
+from interloq.signature import file_fingerprint
+
+LONGEST = 128  # tokens of a text that count
+TEXTS = 1_000_000  # distinct texts that a model is trained on
+BATCH = 4_096
+
+
+class Pieces:
+    """Texts → numbers from 0 to `size` − 1. A text without any piece is one unknown piece."""
+
+    def __init__(self, model: str | Path, *, longest: int = LONGEST) -> None:
+        if longest < 1:
+            raise InputError(f"longest must be at least 1, got {longest}")
+        self.model, self.longest = Path(model), longest
+        self._processor = sentencepiece_processor(str(model))
+        self.size: int = self._processor.get_piece_size()
+
+    def texts(self, texts: Sequence[str]) -> Texts:
+        unknown = [self._processor.unk_id()]
+        rows = [row[: self.longest] or unknown for row in self._processor.encode(list(texts), out_type=int)]
+        ends = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=ends[1:])
+        tokens = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(ends[-1]))
+        return Texts(tokens, ends)
+
+    def unknown_share(self, texts: Sequence[str]) -> float:
+        """The share of pieces that the model does not know; of no piece, 0."""
+        tokens = self.texts(texts).tokens
+        return float(np.mean(tokens == self._processor.unk_id())) if len(tokens) else 0.0
+
+    def signature(self) -> str:
+        return f"pieces(longest={self.longest})-{file_fingerprint(self.model)}"
+
+
+def train_pieces(
+    pairs: Iterable[Pair], path: Path, *, vocabulary: int, step: Callable[[int], None] = lambda _: None
+) -> None:
+    """A SentencePiece model of the pairs' distinct texts, with as many pieces as they give up to `vocabulary`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    train_sentencepiece(islice(_distinct(pairs, step), TEXTS), path, vocabulary=vocabulary, fewer=True)
+
+
+def _distinct(pairs: Iterable[Pair], step: Callable[[int], None]) -> Iterator[str]:
+    seen, texts = Distinct(), (text for pair in pairs for text in (pair.utterance, pair.response) if text.strip())
+    while batch := list(islice(texts, BATCH)):
+        yield from seen.new(batch)
+        step(len(batch))

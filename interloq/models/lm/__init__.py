@@ -1,0 +1,1 @@
+"""Language models: how likely texts are to them."""

@@ -1,0 +1,314 @@
+"""Log-likelihoods of continuations under a causal language model.
+
+log p(continuation | context) = Σ_t log p(token_t | start, context, the continuation's tokens before t)
+
+Context and continuation are tokenised apart, so the border between them is that of the texts, whatever stands on its
+other side. The model's start token (BOS) comes first where it has one; where it has none, its end token opens a text
+without context, because the first token must be foretold from something. A context that is too long loses its
+beginning, a continuation that is too long for the model its end.
+
+Each distinct pair is calculated once, in batches of like length. Rows are padded on the right by our own hand: what
+comes later cannot change what a causal model says, and no pad token is needed. In float32 batches change no sum by more
+than 1e-4. A batch that a GPU has no room for is cut in two.
+
+Follow-ups are continuations that are the same for all contexts. They and the contexts are read as trees (`lm/tree.py`):
+each context once for all follow-ups, a dialogue once for all its turns. A model that cannot read trees, because it
+counts positions itself or sees a window only, is found out by a trial, and reads row by row.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from numpy.typing import NDArray
+
+from interloq.errors import InputError
+from interloq.models.batches import bucketed
+from interloq.models.lm import tree as lm_tree
+from interloq.models.lm.network import TOKENS, LoadedModel
+from interloq.models.lm.turns import Layout, Turns, TurnTokens
+from interloq.models.memory import cut_to_fit
+
+ROWS = 256
+ON_GPU = 8192  # tokens of a batch of trees
+PLACES = 1024  # whose logits are summed at a time
+RESERVE = 64  # tokens that are kept free for follow-ups, so that contexts are cut alike whatever follows them
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUpScores:
+    """Log-likelihoods of follow-ups after contexts, and of the contexts themselves after their first token."""
+
+    sums: NDArray[np.float64]  # [contexts, follow-ups], in nats
+    counts: NDArray[np.int64]  # [follow-ups], in tokens
+    context_sums: NDArray[np.float64]  # [contexts]; 0 where they were not asked for
+    context_counts: NDArray[np.int64]  # [contexts]
+
+
+class LanguageModel(LoadedModel):
+    """A causal model."""
+
+    kind = transformers.AutoModelForCausalLM
+    cure = "name a causal language model, such as a GPT"
+    fewest = 2  # a token, and one to foretell it from
+
+    def _look(self) -> None:
+        self._some = "logits_to_keep" in inspect.signature(self._model.forward).parameters
+        self._reads_trees = self._tried()
+
+    def log_likelihoods(
+        self, contexts: Sequence[str], continuations: Sequence[str]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """For each pair the summed log-likelihood of the continuation's tokens, in nats, and their number.
+
+        An empty continuation has no tokens and the sum 0.
+        """
+        pairs = list(zip(contexts, continuations, strict=True))
+        place = {pair: i for i, pair in enumerate(sorted(set(pairs)))}
+        sums, counts = self._in_batches(*self._rows(list(place)))
+        each = np.array([place[pair] for pair in pairs], dtype=np.int64)
+        return sums[each], counts[each]
+
+    def reply_scores(
+        self, dialogues: Sequence[Turns], replies: Sequence[str], *, layout: Layout = "eos"
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """For each reply its summed log-likelihood after the dialogue's turns, and its number of tokens."""
+        turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
+        own = [row[: self.longest - 1] for row in turns.numbers(replies)]
+        rows, starts = [], []
+        for dialogue, reply in zip(dialogues, own, strict=True):
+            before = turns.contexts([dialogue], self.longest - len(reply))[0]
+            rows.append([*before, *reply])
+            starts.append(len(before))
+        return self._in_batches(rows, np.array(starts, dtype=np.int64))
+
+    def follow_up_scores(
+        self, dialogues: Sequence[Turns], follow_ups: Sequence[str], *, layout: Layout = "eos", whole: bool = False
+    ) -> FollowUpScores:
+        """Every follow-up after every dialogue; `whole` adds the log-likelihood of the dialogues themselves."""
+        turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
+        reserve = min(RESERVE, self.longest // 2)
+        branches = [tuple(row) for row in turns.numbers(follow_ups)]
+        check_follow_ups(follow_ups, branches, reserve)
+        contexts = turns.contexts(dialogues, self.longest - reserve)
+        distinct = sorted(set(contexts))
+        read = self._by_trees if self._reads_trees else self._by_rows
+        sums, own = read(distinct, branches, whole)
+        place = {context: i for i, context in enumerate(distinct)}
+        each = np.array([place[context] for context in contexts], dtype=np.int64)
+        counts = np.array([len(branch) for branch in branches], dtype=np.int64)
+        lengths = np.array([len(context) - 1 for context in contexts], dtype=np.int64)
+        return FollowUpScores(sums[each], counts, own[each], lengths)
+
+    def _in_batches(
+        self, rows: list[list[int]], starts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Sums over each row's tokens from its start on, and their number."""
+        lengths = np.array([len(row) for row in rows], dtype=np.int64)
+        sums = np.zeros(len(rows))
+        for batch in bucketed(lengths, size=ROWS, tokens=self.tokens, rng=None):
+            batch = batch[lengths[batch] > starts[batch]]
+            if len(batch):
+                sums[batch] = self._sums([rows[i] for i in batch], starts[batch])
+        return sums, lengths - starts
+
+    def _sums(self, rows: list[list[int]], starts: NDArray[np.int64]) -> list[float]:
+        parts = cut_to_fit(
+            lambda part: self._read_rows(rows[part], starts[part]),
+            len(rows),
+            lacking=lambda: self._no_memory(max(map(len, rows))),
+            smaller=self._halve,
+        )
+        return [value for part in parts for value in part]
+
+    def _rows(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[list[int]], NDArray[np.int64]]:
+        """Each pair's tokens in one row, and where the continuation starts in it."""
+        contexts, continuations = (self._numbers([pair[side] for pair in pairs]) for side in (0, 1))
+        rows, starts = [], []
+        for context, continuation in zip(contexts, continuations, strict=True):
+            first = self._first(context)
+            own = continuation[: self.longest - max(1, len(first))]
+            room = self.longest - len(first) - len(own)
+            before = [*first, *context[max(0, len(context) - room) :]]
+            rows.append(before + own)
+            starts.append(len(before))
+        return rows, np.array(starts, dtype=np.int64)
+
+    def _numbers(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids without special tokens; a text of which nothing is left is one unknown token."""
+        return TurnTokens(self._tokenizer, "lines").numbers(texts)
+
+    def _first(self, context: Sequence[int]) -> list[int]:
+        start, end = self._tokenizer.bos_token_id, self._tokenizer.eos_token_id
+        if start is not None:
+            return [start]
+        return [] if context else [end or 0]
+
+    # ---- follow-ups --------------------------------------------------------------------------------------------------
+
+    def _by_trees(
+        self, contexts: list[lm_tree.Tokens], follow_ups: list[lm_tree.Tokens], whole: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        block = lm_tree.Block.of(follow_ups)
+        rows = list(lm_tree.rows(contexts, block))
+        sums, own = np.zeros((len(contexts), len(follow_ups))), np.zeros(len(contexts))
+        lengths = np.array([row.size(block) for row in rows], dtype=np.int64)
+        budget = max(self.tokens, ON_GPU) if self.device.type == "cuda" and self.tokens == TOKENS else self.tokens
+        for batch in bucketed(lengths, size=ROWS, tokens=budget, rng=None):
+            self._trees([rows[i] for i in batch], block, sums, own if whole else None)
+        return sums, own
+
+    def _trees(
+        self,
+        rows: list[lm_tree.Row],
+        block: lm_tree.Block,
+        sums: NDArray[np.float64],
+        own: NDArray[np.float64] | None,
+    ) -> None:
+        cut_to_fit(
+            lambda part: self._read_trees(rows[part], block, sums, own),
+            len(rows),
+            lacking=lambda: self._no_memory(max(row.size(block) for row in rows)),
+            smaller=self._halve,
+        )
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def _read_trees(
+        self,
+        rows: list[lm_tree.Row],
+        block: lm_tree.Block,
+        sums: NDArray[np.float64],
+        own: NDArray[np.float64] | None,
+    ) -> None:
+        """Fills in the sums of the rows' contexts."""
+        batch = lm_tree.batch(rows, block)
+        logits, skipped = self._tree_logits(batch, 0 if own is not None else batch.first)
+        edges = batch.edges(block) if own is None else np.concatenate([batch.edges(block), batch.context_edges])
+        said = _log_probabilities(logits, edges - np.array([0, skipped, 0]))
+        ends = len(batch.blocks) * len(block.targets)
+        numbers = [number for _, _, number in batch.blocks]
+        sums[numbers] = block.summed(said[:ends].reshape(len(numbers), -1))
+        if own is not None:
+            own[numbers] = np.bincount(batch.context_owners, said[ends:], minlength=len(numbers))
+
+    def _tree_logits(self, batch: lm_tree.Batch, start: int) -> tuple[torch.Tensor, int]:
+        """As `_logits`, for trees: what may be attended to is said token by token."""
+        sees = torch.from_numpy(batch.sees).to(self.device)[:, None]
+        mask = torch.zeros(sees.shape, dtype=self.precision, device=self.device)
+        mask.masked_fill_(~sees, torch.finfo(self.precision).min)
+        ids, depths = (torch.from_numpy(part).to(self.device) for part in (batch.tokens, batch.depths))
+        options: dict[str, Any] = {"logits_to_keep": ids.shape[1] - start} if self._some else {}
+        found = self._model(input_ids=ids, attention_mask=mask, position_ids=depths, use_cache=False, **options)
+        return found.logits, start if self._some else 0
+
+    def _by_rows(
+        self, contexts: list[lm_tree.Tokens], follow_ups: list[lm_tree.Tokens], whole: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For models that cannot read trees."""
+        rows = [[*context, *follow_up] for context in contexts for follow_up in follow_ups]
+        starts = np.repeat([len(context) for context in contexts], len(follow_ups)).astype(np.int64)
+        sums = self._in_batches(rows, starts)[0].reshape(len(contexts), len(follow_ups))
+        own = np.zeros(len(contexts))
+        if whole:
+            own = self._in_batches([list(c) for c in contexts], np.ones(len(contexts), dtype=np.int64))[0]
+        return sums, own
+
+    def _tried(self) -> bool:
+        """Whether the model reads trees; refuses one that is not causal. Tried before numbers get coarser."""
+        asked = self.device, self.precision
+        self.device, self.precision = torch.device("cpu"), torch.float32
+        try:
+            self._check_causal()
+            return not self._has_window() and self._tried_tree()
+        finally:
+            self.device, self.precision = asked
+
+    def _has_window(self) -> bool:
+        """Whether some layer sees less than the longest text."""
+        config = self._model.config.get_text_config()
+        kinds = getattr(config, "layer_types", None)
+        window = getattr(config, "sliding_window", None) or self.longest
+        return bool(window < self.longest and (kinds is None or any("sliding" in kind for kind in kinds)))
+
+    def _tried_tree(self) -> bool:
+        """Whether the model takes masks and positions as they are given, to be seen from a small tree."""
+        if self.longest < 16:
+            return False  # no room for the trial
+        size = int(self._model.get_input_embeddings().num_embeddings)
+        first, second = (tuple((step * i + 1) % size for i in range(8)) for step in (3, 5))
+        contexts, follow_ups = [first[:3], first[:5]], [first, second, second[:4]]
+        try:
+            found, _ = self._by_trees(contexts, follow_ups, whole=False)
+        except (TypeError, ValueError, RuntimeError):
+            return False
+        expected, _ = self._by_rows(contexts, follow_ups, whole=False)
+        return bool(np.allclose(found, expected, rtol=0, atol=1e-3))
+
+    # ---- rows --------------------------------------------------------------------------------------------------------
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def _read_rows(self, rows: list[list[int]], starts: NDArray[np.int64]) -> list[float]:
+        ids = torch.zeros((len(rows), max(map(len, rows))), dtype=torch.long)
+        for i, row in enumerate(rows):
+            ids[i, : len(row)] = torch.tensor(row)
+        logits, skipped = self._logits(ids, int(starts.min()) - 1)
+        sums = []
+        for row, start, values in zip(rows, starts.tolist(), logits, strict=True):
+            said = values[start - 1 - skipped : len(row) - 1 - skipped]
+            sums.append(log_likelihood(said, torch.tensor(row[start:], device=self.device)))
+        found: list[float] = torch.stack(sums).tolist()
+        return found
+
+    def _logits(self, ids: torch.Tensor, start: int) -> tuple[torch.Tensor, int]:
+        """Logits [rows, tokens, vocabulary] from a place on, or all where the model gives no part; and how many lack.
+
+        All are attended to: a causal model's pads come too late to be seen.
+        """
+        options: dict[str, Any] = {"logits_to_keep": ids.shape[1] - start} if self._some else {}
+        ids = ids.to(self.device)
+        found = self._model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False, **options)
+        return found.logits, start if self._some else 0
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def _check_causal(self) -> None:
+        """A model that sees what comes next, such as a BERT, would foretell it too well."""
+        logits, _ = self._logits(torch.tensor([[0, 0], [0, 1]]), 0)
+        if not torch.allclose(logits[0, 0].float(), logits[1, 0].float(), atol=1e-4):
+            raise InputError("the model reads in both directions", cure=self.cure, where=str(self.folder))
+
+
+def check_follow_ups(texts: Sequence[str], rows: Sequence[Sequence[int]], reserve: int) -> None:
+    for text, row in zip(texts, rows, strict=True):
+        if not row:
+            raise InputError("a follow-up is empty", cure="write a text that could be said next")
+        if len(row) > reserve:
+            raise InputError(
+                f"a follow-up has {len(row)} tokens, {reserve} are the most: {text!r:.60}", cure="write shorter ones"
+            )
+
+
+def _log_probabilities(logits: torch.Tensor, edges: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Of tokens, given as row, the place before the token, and the token; some places at a time, to save memory."""
+    rows, places, targets = (torch.from_numpy(column.copy()).to(logits.device) for column in edges.T)
+    flat = logits.flatten(0, 1)
+    used, which = torch.unique(rows * logits.shape[1] + places, return_inverse=True)
+    totals = torch.cat([_exact(flat[part]).logsumexp(dim=1) for part in used.split(PLACES)])
+    said = _exact(flat[used[which], targets]) - totals[which]
+    found: NDArray[np.float64] = said.double().cpu().numpy()
+    return found
+
+
+def _exact(logits: torch.Tensor) -> torch.Tensor:
+    return logits if logits.dtype == torch.float64 else logits.float()
+
+
+def log_likelihood(logits: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+    exact = _exact(logits)
+    chosen = exact.gather(1, tokens[:, None]).squeeze(1) - exact.logsumexp(dim=1)
+    return chosen.double().sum()

@@ -1,0 +1,14 @@
+"""A language model by its name, whatever its kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interloq.models.lm.causal import LanguageModel
+from interloq.models.lm.seq2seq import Seq2SeqModel, has_encoder
+from interloq.models.pretrained import model_folder
+
+
+def language_model(name: str, **options: Any) -> Any:
+    """A causal model, or one with an encoder and a decoder, whichever the folder holds."""
+    return (Seq2SeqModel if has_encoder(model_folder(name)) else LanguageModel)(name, **options)

@@ -1,0 +1,149 @@
+"""Log-likelihoods of continuations under a model with an encoder and a decoder, such as BlenderBot, BART or T5.
+
+The encoder reads the dialogue; the decoder begins with its start token (and with the token that must come first, where
+the model names one) and foretells the continuation. The end of the continuation is not foretold, as with causal models.
+The encoder runs once for each dialogue, and so does the decoder's look at what the encoder saw: its keys and values are
+laid out for all follow-ups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+from numpy.typing import NDArray
+from transformers.modeling_outputs import BaseModelOutput
+
+from interloq.errors import InputError
+from interloq.models.batches import bucketed
+from interloq.models.lm.causal import RESERVE, ROWS, FollowUpScores, check_follow_ups, log_likelihood
+from interloq.models.lm.network import LoadedModel
+from interloq.models.lm.turns import Layout, Turns, TurnTokens
+from interloq.models.memory import cut_to_fit
+from interloq.models.pretrained import read_config
+
+Rows = Sequence[Sequence[int]]
+
+
+def has_encoder(folder: Path) -> bool:
+    return bool(read_config(folder).is_encoder_decoder)
+
+
+class Seq2SeqModel(LoadedModel):
+    """The same calls as `LanguageModel`."""
+
+    kind = transformers.AutoModelForSeq2SeqLM
+    cure = "name a model with an encoder and a decoder, such as BlenderBot"
+    fewest = 4
+
+    def _look(self) -> None:
+        self._start = self._decoder_start()
+
+    def reply_scores(
+        self, dialogues: Sequence[Turns], replies: Sequence[str], *, layout: Layout = "eos"
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """For each reply its summed log-likelihood after the dialogue's turns, and its number of tokens."""
+        turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
+        contexts = self._contexts(turns, dialogues)
+        rows = [row[: self.longest - len(self._start)] for row in turns.numbers(replies)]
+        counts = np.array([len(row) for row in rows], dtype=np.int64)
+        lengths = np.array([len(context) for context in contexts], dtype=np.int64) + counts
+        sums = np.zeros(len(rows))
+        for batch in bucketed(lengths, size=ROWS, tokens=self.tokens, rng=None):
+            batch = batch[counts[batch] > 0]
+            if len(batch):
+                sums[batch] = self._pairs([contexts[i] for i in batch], [[rows[i]] for i in batch])[:, 0]
+        return sums, counts
+
+    def follow_up_scores(
+        self, dialogues: Sequence[Turns], follow_ups: Sequence[str], *, layout: Layout = "eos", whole: bool = False
+    ) -> FollowUpScores:
+        """Every follow-up after every dialogue. The dialogue itself is read, not foretold: `whole` is refused."""
+        if whole:
+            raise InputError("a model with an encoder foretells no dialogue", cure="use mode='conditional'")
+        turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
+        rows = turns.numbers(follow_ups)
+        check_follow_ups(follow_ups, rows, min(RESERVE, self.longest // 2))
+        contexts = self._contexts(turns, dialogues)
+        distinct = sorted(set(contexts))
+        place = {context: i for i, context in enumerate(distinct)}
+        each = np.array([place[context] for context in contexts], dtype=np.int64)
+        sums = self._every(distinct, rows)[each]
+        counts = np.array([len(row) for row in rows], dtype=np.int64)
+        return FollowUpScores(sums, counts, np.zeros(len(contexts)), np.zeros(len(contexts), dtype=np.int64))
+
+    def _contexts(self, turns: TurnTokens, dialogues: Sequence[Turns]) -> list[tuple[int, ...]]:
+        """As a causal model has them, closed by the end token where the layout has not done it."""
+        end = [] if turns.layout != "lines" or turns.end is None else [turns.end]
+        return [(*context, *end) for context in turns.contexts(dialogues, self.longest - len(end))]
+
+    def _every(self, contexts: Sequence[tuple[int, ...]], follow_ups: Rows) -> NDArray[np.float64]:
+        sums = np.zeros((len(contexts), len(follow_ups)))
+        lengths = np.array([len(context) for context in contexts], dtype=np.int64)
+        order = np.argsort([len(row) for row in follow_ups], kind="stable")
+        for start in range(0, len(order), ROWS):
+            part = order[start : start + ROWS]
+            rows = [follow_ups[i] for i in part]
+            most = max(1, self.tokens // max(1, len(rows) * max(map(len, rows), default=1)))
+            for batch in bucketed(lengths, size=most, tokens=self.tokens, rng=None):
+                sums[np.ix_(batch, part)] = self._pairs([contexts[i] for i in batch], [rows] * len(batch))
+        return sums
+
+    def _pairs(self, contexts: Sequence[Sequence[int]], answers: Sequence[Rows]) -> NDArray[np.float64]:
+        """The sums of each context's answers, of which each context has as many."""
+        parts = cut_to_fit(
+            lambda part: self._read(contexts[part], answers[part]),
+            len(contexts),
+            lacking=lambda: self._no_memory(max(map(len, contexts))),
+            smaller=self._halve,
+        )
+        return np.concatenate(parts)
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def _read(self, contexts: Sequence[Sequence[int]], answers: Sequence[Rows]) -> NDArray[np.float64]:
+        each = len(answers[0])
+        ids, seen = _filled(contexts, self.device)
+        start = torch.tensor([self._start] * len(contexts), device=self.device)
+        opened = self._model(input_ids=ids, attention_mask=seen, decoder_input_ids=start, use_cache=True)
+        rows = [row for own in answers for row in own]
+        following, _ = _filled([row[:-1] for row in rows], self.device)
+        logits = opened.logits[:, -1:].repeat_interleave(each, dim=0)
+        if following.shape[1]:
+            cache = opened.past_key_values
+            cache.batch_repeat_interleave(each)
+            states = opened.encoder_last_hidden_state.repeat_interleave(each, dim=0)
+            rest = self._model(
+                encoder_outputs=BaseModelOutput(last_hidden_state=states),
+                attention_mask=seen.repeat_interleave(each, dim=0),
+                decoder_input_ids=following,
+                past_key_values=cache,
+                use_cache=True,
+            )
+            logits = torch.cat([logits, rest.logits], dim=1)
+        sums = [
+            log_likelihood(logits[i, : len(row)], torch.tensor(row, device=self.device)) for i, row in enumerate(rows)
+        ]
+        return np.asarray(torch.stack(sums).cpu().numpy().reshape(len(contexts), each))
+
+    def _decoder_start(self) -> list[int]:
+        start = self._model.config.decoder_start_token_id
+        if start is None:
+            start = getattr(self._model.generation_config, "decoder_start_token_id", None)
+        if start is None:
+            raise InputError(
+                "the model names no token that its decoder starts with", cure=self.cure, where=str(self.folder)
+            )
+        forced = getattr(self._model.generation_config, "forced_bos_token_id", None)
+        return [start] if forced is None else [start, forced]
+
+
+def _filled(rows: Rows, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows filled up on the right, and what of them is text."""
+    ids = torch.zeros((len(rows), max(map(len, rows))), dtype=torch.long)
+    seen = torch.zeros_like(ids)
+    for i, row in enumerate(rows):
+        ids[i, : len(row)], seen[i, : len(row)] = torch.tensor(row, dtype=torch.long), 1
+    return ids.to(device), seen.to(device)

@@ -1,0 +1,151 @@
+"""A pretrained network with the head that guesses tokens, as transformers builds it, ready to learn on.
+
+Layouts differ between families of networks, but all go states → head → logits. A hook keeps only the states of the
+places to be guessed, so that the head, the dearest part of a small network, works on these alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import transformers
+from safetensors import safe_open
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
+
+from interloq.data.files import reading_saved
+from interloq.data.folders import matching
+from interloq.errors import InputError
+from interloq.models.pretrained import load_partly, read_config
+
+Goal = Literal["mlm", "lm"]
+CARRIED = ("pooler.", "seq_relationship.")  # parts of BERT that guess no tokens: kept as they came
+SPARE = 2  # places that RoBERTa's way of counting positions leaves unused
+KINDS = {"mlm": transformers.AutoModelForMaskedLM, "lm": transformers.AutoModelForCausalLM}
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The special tokens of rows; `start` None: rows begin with the utterance."""
+
+    start: int | None
+    end: int
+    pad: int
+    special: tuple[int, ...]  # all of them, sorted: none is ever masked or drawn
+    mask: int = -1  # a language model needs none
+    size: int = 0  # tokens that may be drawn are below
+
+    @property
+    def extra(self) -> int:
+        """Special tokens in a row."""
+        return 2 + (self.start is not None)
+
+
+class TokenGuesser(torch.nn.Module):  # type: ignore[misc]
+    """Logits [places, vocabulary] of chosen places. Weights that two parts share are listed once in its state."""
+
+    def __init__(self, model: Any, new: list[str]) -> None:
+        super().__init__()
+        self.model, self.new = model, new
+        self.types = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
+        self._places: torch.Tensor | None = None
+        model.base_model.register_forward_hook(self._only_places)
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor, kinds: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        options: dict[str, Any] = {"token_type_ids": kinds} if self.types else {}
+        self._places = places
+        try:
+            logits: torch.Tensor = self.model(input_ids=ids, attention_mask=mask, **options).logits
+        finally:
+            self._places = None
+        return logits[0]
+
+    def _only_places(self, _: Any, __: Any, output: Any) -> Any:
+        if self._places is not None:
+            output["last_hidden_state"] = output["last_hidden_state"][self._places][None]
+        return output
+
+    def tied(self) -> dict[str, str]:
+        """Name of a shared weight → the name that it is kept under."""
+        first: dict[int, str] = {}
+        names = {name: first.setdefault(id(p), name) for name, p in self.named_parameters(remove_duplicate=False)}
+        return {name: kept for name, kept in names.items() if name != kept}
+
+    def state_dict(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+        tied = self.tied()
+        state = super().state_dict(*arguments, **options)
+        return {name: tensor for name, tensor in state.items() if name not in tied}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        shared = {name: state_dict[kept] for name, kept in self.tied().items() if kept in state_dict}
+        return super().load_state_dict({**state_dict, **shared}, strict=strict, assign=assign)
+
+
+def load_guesser(folder: Path, goal: Goal, *, seed: int) -> TokenGuesser:
+    """The network with its head; a head that the folder lacks starts new, the same for the same seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model, missing = load_partly(folder, KINDS[goal], cure="copy the model's folder whole")
+    prefix = f"{model.base_model_prefix}."
+    if lost := [name for name in missing if name.startswith(prefix) and not any(c in name for c in CARRIED)]:
+        raise InputError(
+            f"the weights lack {len(lost)} parts of the network, {lost[0]!r} first",
+            cure="copy the model's folder whole",
+            where=str(folder),
+        )
+    return TokenGuesser(model, [name for name in missing if not name.startswith(prefix)])
+
+
+def goal_of(folder: Path, objective: Goal | Literal["auto"]) -> Goal:
+    """What the network in a folder can learn: encoders guess masked tokens, language models the next one."""
+    config = read_config(folder, cure="copy the model's folder whole")
+    both = {"mlm": MODEL_FOR_MASKED_LM_MAPPING, "lm": MODEL_FOR_CAUSAL_LM_MAPPING}
+    can: list[Goal] = [goal for goal in ("mlm", "lm") if type(config) in both[goal]]
+    if config.is_encoder_decoder or not can:
+        raise InputError(
+            f"models of type {config.model_type!r} cannot be adapted here",
+            cure="name an encoder such as BERT, or a language model such as GPT-2",
+            where=str(folder),
+        )
+    if objective != "auto" and objective not in can:
+        raise InputError(
+            f"models of type {config.model_type!r} do not learn by {objective}", cure=f"give --objective {can[0]}"
+        )
+    return can[0] if objective == "auto" else objective
+
+
+def marks_of(tokenizer: Any, goal: Goal, where: Path) -> Marks:
+    """The special tokens that rows need; a pad token may be missing, as padding is never looked at."""
+    t = tokenizer
+    need = {"cls": t.cls_token_id, "sep": t.sep_token_id, "mask": t.mask_token_id}
+    if goal == "lm":
+        need = {"eos": t.eos_token_id}
+    for name, number in need.items():
+        if number is None:
+            raise InputError(f"the tokenizer has no {name} token", cure="name a model that has one", where=str(where))
+    special, pad = tuple(sorted(t.all_special_ids)), t.pad_token_id or 0
+    if goal == "lm":
+        start = t.bos_token_id if t.bos_token_id != t.eos_token_id else None
+        return Marks(start, t.eos_token_id, pad, special, size=len(t))
+    return Marks(t.cls_token_id, t.sep_token_id, pad, special, mask=t.mask_token_id, size=len(t))
+
+
+def room(config: Any, marks: Marks) -> int:
+    """The most tokens that each of two texts may have in a row of the network."""
+    positions = getattr(config, "max_position_embeddings", None)
+    return 2**12 if positions is None else min(2**12, (positions - SPARE - marks.extra) // 2)
+
+
+def carried(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
+    """Weights of the folder that take no part in guessing tokens, under the names that a whole network has."""
+    found: dict[str, torch.Tensor] = {}
+    for path in matching(folder, "*.safetensors"):
+        with reading_saved(path), safe_open(path, framework="pt") as file:
+            names = list(file.keys())
+            bare = not any(name.startswith(f"{prefix}.") for name in names)
+            kept = [name for name in names if any(part in name for part in CARRIED)]
+            found |= {f"{prefix}.{name}" if bare else name: file.get_tensor(name) for name in kept}
+    return found

@@ -1,0 +1,1 @@
+"""Networks trained to score replies, each with its examples, its task and its model."""

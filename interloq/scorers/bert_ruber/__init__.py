@@ -1,0 +1,1 @@
+"""BERT-RUBER: Ghazarian et al., 2019."""

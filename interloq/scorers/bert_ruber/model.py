@@ -1,0 +1,102 @@
+"""BERT-RUBER's unreferenced scorer (Ghazarian et al., 2019): RUBER's, on the vectors of a frozen encoder.
+
+q, r = pool(token vectors of utterance, of reply), m = qᵀ M r, score = σ( MLP([q; m; r]) ), MLP 256–512–128 with tanh
+
+The pool is the maximum or the mean over a text's tokens. The paper ends in a softmax over two classes; a sigmoid of one
+number is the same function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from interloq.data.files import reading_saved
+from interloq.errors import InputError
+from interloq.learn.store import load_model, restored
+from interloq.models.encoder import Encoder, Pooling, pooled
+from interloq.models.pretrained import weights_fingerprint
+from interloq.scorers.ruber.model import LAYERS, quadratic
+
+KIND = "bert_ruber"
+BATCH = 1024  # pairs in the network at a time
+
+
+class BertRuberNetwork(torch.nn.Module):  # type: ignore[misc]
+    """Logits [n] of n utterance vectors and n reply vectors."""
+
+    def __init__(self, dimensions: int) -> None:
+        super().__init__()
+        self.matrix = torch.nn.Parameter(torch.empty(dimensions, dimensions))
+        torch.nn.init.xavier_uniform_(self.matrix)
+        sizes = (2 * dimensions + 1, *LAYERS)
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(before, after) for before, after in pairwise(sizes))
+        self.output = torch.nn.Linear(LAYERS[-1], 1)
+
+    def forward(self, query: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
+        values = torch.cat([query, quadratic(query, self.matrix, reply), reply], dim=1)
+        for layer in self.layers:
+            values = torch.tanh(layer(values))
+        return self.output(values).squeeze(1).to(self.output.weight.dtype)
+
+
+def pooled_vectors(encoder: Encoder, texts: Sequence[str], pooling: Pooling) -> NDArray[np.float32]:
+    """A row a text, of any length: unlike sentence vectors these keep their size."""
+    found = np.zeros((len(texts), encoder.dimensions), dtype=np.float32)
+    for batch in encoder.encode(texts):
+        found[batch.places] = pooled(batch.states.float(), batch.mask, pooling).cpu().numpy()
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class BertRuberScorer:
+    """A trained scorer with the encoder that it was trained on."""
+
+    network: BertRuberNetwork
+    encoder: Encoder
+    facts: dict[str, Any]
+
+    @classmethod
+    def load(cls, folder: str | Path, *, encoder: str | None = None, device: str = "auto") -> BertRuberScorer:
+        """`encoder` says where the encoder lies now; None is where it was in training."""
+        facts, tensors = load_model(folder, kind=KIND)
+        with reading_saved(folder):
+            config, trained_on = facts["config"], facts["encoder"]
+            place = encoder or str(trained_on["place"])
+            layer, longest, _ = config["layer"], int(config["longest"]), config["pooling"]
+        found = Encoder(place, layer=layer, longest=longest, device=device)
+        if weights_fingerprint(found.folder) != trained_on.get("weights"):
+            raise InputError(
+                f"{found.folder} is not the encoder that the scorer was trained on, {trained_on.get('signature')}",
+                cure="name the right one as `encoder`, or train the scorer again",
+                where=str(folder),
+            )
+        network = restored(lambda: BertRuberNetwork(found.dimensions), tensors, folder)
+        return cls(network.double().eval().to(found.device), found, facts)
+
+    def signature(self) -> str:
+        return f"{KIND}-{self.facts['weights']}-{self.encoder.signature()}"
+
+    def scores(self, utterances: Sequence[str], replies: Sequence[str]) -> NDArray[np.float64]:
+        """A score from 0 to 1 for each pair; each distinct text is encoded once."""
+        place = {text: i for i, text in enumerate(sorted({*utterances, *replies}))}
+        found = pooled_vectors(self.encoder, list(place), self.facts["config"]["pooling"])
+        vectors = torch.from_numpy(found).double()
+        sides = [torch.tensor([place[text] for text in texts], dtype=torch.int64) for texts in (utterances, replies)]
+        with torch.inference_mode():
+            parts = [
+                self._score(vectors, *(side[i : i + BATCH] for side in sides)) for i in range(0, len(replies), BATCH)
+            ]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def _score(self, vectors: torch.Tensor, queries: torch.Tensor, replies: torch.Tensor) -> NDArray[np.float64]:
+        logits = self.network(vectors[queries].to(self.encoder.device), vectors[replies].to(self.encoder.device))
+        scores: NDArray[np.float64] = torch.sigmoid(logits).cpu().numpy()
+        return scores

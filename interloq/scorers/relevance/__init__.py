@@ -1,0 +1,1 @@
+"""The scorers `relevance` and `valid`, which need no reference."""

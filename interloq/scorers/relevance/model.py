@@ -1,0 +1,121 @@
+"""Trained scorers in a folder, from an encoder that reads a reply with its context, or alone.
+
+`relevance` is P(the reply belongs here), `valid` P(the reply is well formed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from interloq.data.files import reading_saved
+from interloq.errors import InputError
+from interloq.learn.store import check_temperature, load_model, restored
+from interloq.models.batches import bucketed
+from interloq.models.cross_encoder import CrossEncoder, Rows, rows
+from interloq.models.memory import cut_to_fit
+from interloq.models.processes import pick_device
+from interloq.models.subwords import Subwords
+from interloq.signature import fingerprint
+
+BATCH, TOKENS = 256, 2**13  # rows, and tokens, in the network at a time
+
+
+class RelevanceScorer:
+    """Contexts are lists of turns. Calculated in float32: batches change a score by less than 1e-5."""
+
+    kind = "relevance"
+
+    def __init__(self, network: CrossEncoder, subwords: Subwords, facts: dict[str, Any], device: str = "auto") -> None:
+        self.device = pick_device(device)
+        self.network = network.to(self.device).eval()
+        self.subwords, self.facts, self.tokens = subwords, facts, TOKENS
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
+        folder = Path(folder)
+        facts, tensors = load_model(folder, kind=cls.kind)
+        with reading_saved(folder):
+            subwords = Subwords(folder, longest=facts["config"]["longest"])
+            if subwords.signature() != facts["subwords"]:
+                raise InputError(
+                    "the tokenizer is not the one the scorer was trained with",
+                    cure="copy the folder whole, or train it again",
+                    where=str(folder),
+                )
+            check_temperature(facts)
+        network = restored(lambda: CrossEncoder.empty(folder, 1), tensors, folder)
+        return cls(network, subwords, facts, device)
+
+    def signature(self) -> str:
+        return (
+            f"{self.kind}-{fingerprint(self.facts['weights'], self.facts['subwords'], repr(self.facts['temperature']))}"
+        )
+
+    def scores(
+        self, contexts: Sequence[Sequence[str]], replies: Sequence[str], *, turns: int | None = None
+    ) -> NDArray[np.float64]:
+        """P of each reply after its context; each distinct pair is read once. Turns without text are left out."""
+        last = turns or self.facts["config"]["turns"]
+        asked = [
+            (tuple([turn for turn in context if turn.strip()][-last:]), reply)
+            for context, reply in zip(contexts, replies, strict=True)
+        ]
+        place = {pair: i for i, pair in enumerate(dict.fromkeys(asked))}
+        logits = self._logits(list(place)) / self.facts["temperature"]
+        return np.asarray(np.exp(-np.logaddexp(0.0, -logits)))[[place[pair] for pair in asked]]
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def _logits(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> NDArray[np.float64]:
+        read = self._read(pairs)
+        lengths = np.array([sum(map(len, row)) for row in read], dtype=np.int64)
+        logits = np.zeros(len(pairs))
+        for chosen in bucketed(lengths, size=BATCH, tokens=self.tokens, rng=None):
+            logits[chosen] = self._batch(rows([read[i] for i in chosen], self.subwords)).double().cpu().numpy()
+        return logits
+
+    def _read(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> list[tuple[NDArray[Any], ...]]:
+        """Tokens of contexts, with a separator between turns, and of replies."""
+        place = {text: i for i, text in enumerate(dict.fromkeys(t for turns, reply in pairs for t in (*turns, reply)))}
+        texts, config = self.subwords.texts(list(place)), self.facts["config"]
+        between = np.array([self.subwords.end], dtype=np.int32)
+        read: list[tuple[NDArray[Any], ...]] = []
+        for turns, reply in pairs:
+            parts = [part for turn in turns for part in (texts[place[turn]], between)]
+            read.append((np.concatenate(parts)[:-1][-config["context"] :], texts[place[reply]][: config["reply"]]))
+        return read
+
+    def _batch(self, batch: Rows) -> torch.Tensor:
+        parts = cut_to_fit(
+            lambda part: self.network(batch[part])[:, 0],
+            len(batch.ids),
+            lacking=lambda: InputError(
+                f"no memory for one row of {batch.ids.shape[1]} tokens on {self.device}",
+                cure="use a smaller encoder, or a machine with more memory",
+            ),
+            smaller=self._halve,
+        )
+        logits: torch.Tensor = torch.cat(parts)
+        return logits
+
+    def _halve(self) -> None:
+        self.tokens = max(1, self.tokens // 2)  # later batches are smaller from the start
+
+
+class ValidScorer(RelevanceScorer):
+    """Of replies alone."""
+
+    kind = "valid"
+
+    def of(self, replies: Sequence[str]) -> NDArray[np.float64]:
+        """P of each reply; each distinct one is read once."""
+        return self.scores([()] * len(replies), replies)
+
+    def _read(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> list[tuple[NDArray[Any], ...]]:
+        texts = self.subwords.texts([reply for _, reply in pairs])
+        return [(texts[i][: self.facts["config"]["reply"]],) for i in range(len(pairs))]

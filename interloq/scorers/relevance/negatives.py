@@ -1,0 +1,205 @@
+"""Wrong replies for the scorers `relevance` and `valid`: random ones, similar ones, and good ones that were spoiled.
+
+Which one an exchange gets depends on the seed, the epoch and its place alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.errors import InputError
+from interloq.learn.draws import mixed
+from interloq.models.pretrained import load_tokenizer
+from interloq.models.subwords import Subwords
+from interloq.scorers.relevance.examples import NONE, Exchanges, Ints, Part, groups
+from interloq.scorers.relevance.settings import EDITS, Relevance
+
+DRAWS = 16  # tries for a reply that was not given to this utterance
+LEAST = 6  # tokens of a reply that is spoiled: "yes , please" without a word is as good
+SHORTEST = 4  # the same where nothing else can be wrong
+STREAMS = 64  # random numbers that a slot may use
+OTHER, PARROT, *SPOILED = range(len(EDITS))
+GROUP, MARK = 1, 2  # of tokens: goes on a word; is a mark such as "." or "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """For each exchange of a part its wrong replies: texts [n, slots], and how they are spoiled (0: not at all)."""
+
+    texts: NDArray[np.int32]
+    spoiled: NDArray[np.int8]
+
+
+def draw(stored: Exchanges, part: Part, epoch: int, settings: Relevance) -> Drawn:
+    own = stored.range(part)
+    drawing = _Drawing(stored, part, epoch, settings)
+    texts = np.zeros((own.stop - own.start, len(settings.slots)), dtype=np.int32)
+    spoiled = np.zeros(texts.shape, dtype=np.int8)
+    for slot, kind in enumerate(settings.slots):
+        drawing.stream = slot * STREAMS
+        texts[:, slot], spoiled[:, slot] = getattr(drawing, kind)()
+    return Drawn(texts, spoiled)
+
+
+class _Drawing:
+    """The exchanges of one part in one epoch; each kind of wrong reply is a method."""
+
+    def __init__(self, stored: Exchanges, part: Part, epoch: int, settings: Relevance) -> None:
+        own = stored.range(part)
+        self.stored, self.settings, self.stream = stored, settings, 0
+        self.rows = np.arange(own.start, own.stop)
+        self.numbers = np.arange(len(self.rows)) + epoch * len(self.rows)
+        self.logs = _runs([g for g in groups(stored) if own.start <= g.start < own.stop], own.start)
+        self.talks = self._talks(own)
+
+    def random(self) -> tuple[Ints, Ints]:
+        return self._elsewhere(np.ones(len(self.rows), dtype=bool), *self.logs), np.zeros(len(self.rows), np.int64)
+
+    def retrieved(self) -> tuple[Ints, Ints]:
+        """A similar reply; a random one where none was found."""
+        texts, plain = self.random()
+        similar = self.stored.similar[self.rows]
+        found = np.sort(similar, axis=1)[:, ::-1]  # those that are there come first
+        chosen = self._one_of(found, (similar != NONE).sum(axis=1))
+        return np.where(chosen == NONE, texts, chosen), plain
+
+    def adversarial(self) -> tuple[Ints, Ints]:
+        """What is said elsewhere in the dialogue, a turn of the context, the true reply spoiled, or a written one."""
+        stored, rows = self.stored, self.rows
+        kinds = self._kinds()
+        own = stored.replies[rows].astype(np.int64)
+        short = stored.lengths[own] < LEAST
+        kinds[short & np.isin(kinds, SPOILED)] = PARROT
+        others = self._elsewhere(kinds == OTHER, *self.talks)
+        kinds[(kinds == OTHER) & (others == NONE)] = PARROT
+        contexts = stored.contexts[rows][:, ::-1]
+        parrots = self._one_of(contexts, (contexts != NONE).sum(axis=1))
+        texts = np.select([kinds == OTHER, kinds == PARROT], [others, parrots], own)
+        written = self._written()
+        texts = np.where(written == NONE, texts, written)
+        spoiled = np.where((written == NONE) & (kinds > PARROT), kinds, 0)
+        true = (spoiled == 0) & stored.is_true(rows, texts)  # "hello" answers "hello"
+        return np.where(true, self.random()[0], texts), spoiled
+
+    def spoiled(self) -> tuple[Ints, Ints]:
+        """The true reply spoiled; where that is too short, a longer one from anywhere."""
+        replies, lengths = self.stored.replies.astype(np.int64), self.stored.lengths
+        own = replies[self.rows]
+        long = own[lengths[own] >= SHORTEST]
+        if not len(long):
+            raise InputError(
+                f"no reply has {SHORTEST} tokens, and shorter ones cannot be spoiled", cure="name other logs"
+            )
+        others = long[(self._bits(self.numbers) % np.uint64(len(long))).astype(np.int64)]
+        return np.where(lengths[own] < SHORTEST, others, own), SPOILED[0] + self._chosen(self.settings.spoiling)
+
+    def _kinds(self) -> Ints:
+        return self._chosen(self.settings.shares)
+
+    def _chosen(self, shares: tuple[float, ...]) -> Ints:
+        bounds = np.cumsum(shares) / sum(shares)
+        return np.searchsorted(bounds[:-1], self._share(), side="right")
+
+    def _written(self) -> Ints:
+        ends = self.stored.wrong_ends.astype(np.int64)
+        starts, counts = ends[self.rows], ends[self.rows + 1] - ends[self.rows]
+        asked = (counts > 0) & (self._share() < self.settings.written)
+        texts = np.full(len(self.rows), NONE, dtype=np.int64)
+        places = starts + (self._bits(self.numbers) % np.maximum(counts, 1).astype(np.uint64)).astype(np.int64)
+        texts[asked] = self.stored.wrong[places[asked]]
+        return texts
+
+    def _elsewhere(self, asked: NDArray[np.bool_], starts: Ints, sizes: Ints) -> Ints:
+        """Replies of other exchanges of a stretch that this utterance never got; NONE where DRAWS draws find none.
+
+        In a whole log the last draw stands.
+        """
+        found = np.full(len(self.rows), NONE, dtype=np.int64)
+        open_ = np.flatnonzero(asked & (sizes > 1))
+        for _ in range(DRAWS):
+            bits = self._bits(self.numbers[open_]) % sizes[open_].astype(np.uint64)
+            texts = self.stored.replies[starts[open_] + bits.astype(np.int64)].astype(np.int64)
+            true = self.stored.is_true(self.rows[open_], texts)
+            found[open_] = np.where(true & (starts is not self.logs[0]), NONE, texts)
+            open_ = open_[true]
+        return found
+
+    def _one_of(self, texts: NDArray[np.int32], counts: Ints) -> Ints:
+        """One of the first `counts` texts of each row; NONE where there are none."""
+        columns = (self._bits(self.numbers) % np.maximum(counts, 1).astype(np.uint64)).astype(np.int64)
+        return np.where(counts > 0, texts[np.arange(len(texts)), columns], NONE).astype(np.int64)
+
+    def _share(self) -> NDArray[np.float64]:
+        return self._bits(self.numbers) / 2.0**64
+
+    def _bits(self, numbers: Ints) -> NDArray[np.uint64]:
+        self.stream += 1
+        return mixed(numbers, self.settings.seed, self.stream)
+
+    def _talks(self, own: slice) -> tuple[Ints, Ints]:
+        keys = self.stored.talks[own].astype(np.int64) * 256 + self.stored.origins[own]
+        edges = [0, *(np.flatnonzero(np.diff(keys)) + 1).tolist(), len(keys)]
+        return _runs([slice(own.start + a, own.start + b) for a, b in pairwise(edges) if a < b], own.start)
+
+
+def _runs(stretches: list[slice], first: int) -> tuple[Ints, Ints]:
+    """For each exchange where its stretch starts, and how long it is."""
+    starts = np.array([stretch.start for stretch in stretches], dtype=np.int64)
+    sizes = np.array([stretch.stop - stretch.start for stretch in stretches], dtype=np.int64)
+    assert not len(starts) or starts[0] == first  # noqa: S101 - stretches cover a part
+    return np.repeat(starts, sizes), np.repeat(sizes, sizes)
+
+
+# ---- spoiled replies -------------------------------------------------------------------------------------------------
+
+
+def token_kinds(subwords: Subwords) -> NDArray[np.int8]:
+    """GROUP and MARK of every token number."""
+    found = load_tokenizer(subwords.folder).convert_ids_to_tokens(range(subwords.size))
+    pieces = [piece or "" for piece in found]  # a vocabulary may leave numbers out
+    marked = any(piece.startswith("##") for piece in pieces)
+    starts = ("▁", "Ġ")
+    led = not marked and any(piece.startswith(starts) for piece in pieces)
+    kinds = np.zeros(len(pieces), dtype=np.int8)
+    for number, piece in enumerate(pieces):
+        goes_on = piece.startswith("##") if marked else led and not piece.startswith(starts)
+        is_mark = not any(map(str.isalnum, piece))
+        kinds[number] = GROUP * (goes_on and not is_mark) + MARK * is_mark
+    return kinds
+
+
+def spoil(tokens: NDArray[Any], kind: int, kinds: NDArray[np.int8], rng: np.random.Generator) -> NDArray[Any]:
+    """A reply made wrong: its words shuffled, dropped, repeated or cut off; a mark at its end stays there."""
+    end = 1 if len(tokens) > 1 and kinds[tokens[-1]] & MARK else 0
+    body, tail = np.split(tokens, [len(tokens) - end])
+    words = np.split(body, np.flatnonzero(kinds[body[1:]] & GROUP == 0) + 1)
+    return np.concatenate([*_SPOILERS[EDITS[kind]](words, rng), tail])
+
+
+def _shuffled(words: list[Any], rng: np.random.Generator) -> list[Any]:
+    return [words[i] for i in rng.permutation(len(words))]
+
+
+def _dropped(words: list[Any], rng: np.random.Generator) -> list[Any]:
+    """A third to two thirds of the words."""
+    kept = max(1, round(len(words) * rng.uniform(1 / 3, 2 / 3)))
+    return [words[i] for i in np.sort(rng.choice(len(words), kept, replace=False))]
+
+
+def _repeated(words: list[Any], rng: np.random.Generator) -> list[Any]:
+    """One to three words in a row, said three times."""
+    size = min(len(words), int(rng.integers(1, 4)))
+    start = int(rng.integers(len(words) - size + 1))
+    return [*words[:start], *words[start : start + size] * 3, *words[start + size :]]
+
+
+def _cut(words: list[Any], rng: np.random.Generator) -> list[Any]:
+    return words[: max(1, round(len(words) * rng.uniform(0.25, 0.6)))]
+
+
+_SPOILERS = {"shuffled": _shuffled, "dropped": _dropped, "repeated": _repeated, "cut": _cut}

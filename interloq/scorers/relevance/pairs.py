@@ -1,0 +1,43 @@
+"""Exchanges as pairs: what was read for `relevance` and `valid`, for a network that learns from text alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from interloq.errors import InputError
+from interloq.learn.pair_tokens import TOKENS, PairTokens, save_pairs
+from interloq.models.subwords import Subwords
+from interloq.scorers.relevance.examples import Exchanges
+from interloq.signature import fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangePairs:
+    """The last turn of each context with its reply, each pair once."""
+
+    stored: Exchanges
+
+    @property
+    def source(self) -> str:
+        """Names the pairs, as the fingerprint of a log does."""
+        facts = self.stored.facts
+        return fingerprint(*(str(facts[name]) for name in ("reading", "subwords", "source", "exchanges")))
+
+    def write(self, folder: Path, subwords: Subwords, *, dev: int) -> PairTokens:
+        """Texts are cut as `subwords` would cut them."""
+        return _write(self.stored, folder, subwords, dev=dev)
+
+
+def _write(stored: Exchanges, folder: Path, subwords: Subwords, *, dev: int) -> PairTokens:
+    if stored.facts["subwords"] != Subwords(subwords.folder, longest=stored.facts["longest"]).signature():
+        raise InputError(
+            "the examples were made with another tokenizer", cure="name the model that they were made for, or logs"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    stored.tokens.astype(np.int32).tofile(folder / TOKENS)
+    lengths = np.minimum(stored.lengths, subwords.longest).astype(np.int32)
+    pairs = np.unique(np.column_stack([stored.contexts[:, -1], stored.replies]), axis=0)
+    return save_pairs(folder, stored.texts.ends[:-1], lengths, pairs, dev=dev, blank=stored.facts["blank"])

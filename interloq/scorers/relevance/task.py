@@ -1,0 +1,170 @@
+"""What the scorers `relevance` and `valid` learn: an encoder tells true replies from wrong ones to the same context.
+
+[CLS] turn [SEP] … turn [SEP] reply [SEP] → logit z        relevance
+[CLS] reply [SEP] → logit z                                valid, which reads no context
+
+binary    J = ½ · −log σ(z⁺) + ½ · mean over the wrong replies of −log(1 − σ(z⁻))
+listwise  J = −log( e^z⁺ / (e^z⁺ + Σ e^z⁻) )
+
+With the binary loss σ(z) is P(the reply is true) where half of all replies are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from interloq.data.token_texts import Texts
+from interloq.models.batches import bucketed
+from interloq.models.cross_encoder import CrossEncoder, Rows, joined_rows
+from interloq.models.subwords import Subwords
+from interloq.scorers.relevance.examples import NONE, Exchanges, Ints, Part, spans
+from interloq.scorers.relevance.negatives import Drawn, draw, spoil, token_kinds
+from interloq.scorers.relevance.settings import EDITS, Relevance
+
+REPEATED = EDITS.index("repeated")
+TOKENS = 2**16  # of a batch, if all its rows were as long as its longest
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Rows of exchanges, the true reply of each before its wrong ones."""
+
+    rows: Rows
+    exchanges: int
+
+
+class RelevanceTask:
+    """Example e · n + i is exchange i of n with the wrong replies of epoch e."""
+
+    def __init__(self, network: CrossEncoder, exchanges: Exchanges, settings: Relevance, subwords: Subwords) -> None:
+        self.network, self.exchanges, self.settings, self.subwords = network, exchanges, settings, subwords
+        self.kinds = token_kinds(subwords)
+        self._drawn: dict[tuple[Part, int], Drawn] = {}
+
+    def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
+        epoch = epoch if part == "train" else 0
+        self._drawn = {key: kept for key, kept in self._drawn.items() if key[0] != part}
+        drawn = self._drawn[part, epoch] = draw(self.exchanges, part, epoch, self.settings)
+        rng = np.random.default_rng([self.settings.seed, epoch]) if part == "train" else None
+        longest = self._lengths(part, drawn)
+        most = TOKENS // (1 + len(self.settings.slots))
+        batches = bucketed(longest, size=self.settings.batch, tokens=most, rng=rng)
+        return [batch + epoch * len(longest) for batch in batches]
+
+    def prepare(self, part: Part, examples: Ints) -> Prepared:
+        own = self.exchanges.range(part)
+        epoch, places = np.divmod(examples, own.stop - own.start)
+        drawn = self._drawn[part, int(epoch[0])]
+        replies = self._replies(own.start + places, drawn.texts[places], drawn.spoiled[places], examples)
+        if not self.settings.context:
+            return Prepared(_rows(replies, self.subwords), len(examples))
+        contexts = _contexts(self.exchanges, own.start + places, self.subwords.end, self.settings.context)
+        return Prepared(_rows(replies, self.subwords, contexts), len(examples))
+
+    def logits(self, prepared: Prepared) -> torch.Tensor:
+        """[exchanges, 1 + wrong replies]; the first is of the true reply."""
+        logits: torch.Tensor = self.network(prepared.rows)
+        return logits.float().view(prepared.exchanges, -1)
+
+    def loss(self, prepared: Prepared) -> torch.Tensor:
+        logits = self.logits(prepared)
+        if self.settings.loss == "listwise":
+            return -torch.log_softmax(logits, dim=1)[:, 0].sum()
+        true, wrong = -torch.nn.functional.logsigmoid(logits[:, 0]), -torch.nn.functional.logsigmoid(-logits[:, 1:])
+        return (true + wrong.mean(dim=1)).sum() / 2
+
+    def _lengths(self, part: Part, drawn: Drawn) -> Ints:
+        """Tokens of the longest row of each exchange; what spoiling adds is not counted."""
+        stored, own = self.exchanges, self.exchanges.range(part)
+        context = _context_lengths(stored, stored.contexts[own])
+        texts = np.column_stack([stored.replies[own], drawn.texts])
+        reply = stored.lengths[texts].max(axis=1).astype(np.int64)
+        lengths: Ints = np.minimum(context, self.settings.context) + np.minimum(reply, self.settings.reply) + 3
+        return lengths
+
+    def _replies(
+        self, exchanges: Ints, wrong: NDArray[np.int32], spoiled: NDArray[np.int8], examples: Ints
+    ) -> Stretches:
+        """True and wrong replies, exchange by exchange, cut at their ends."""
+        texts = np.column_stack([self.exchanges.replies[exchanges], wrong]).ravel()
+        how = np.column_stack([np.zeros(len(exchanges), dtype=np.int8), spoiled]).ravel()
+        lengths = np.minimum(self.exchanges.lengths[texts], self.settings.reply).astype(np.int64)
+        plain = Stretches(self.exchanges.tokens[spans(self.exchanges.texts.ends[texts], lengths)], lengths)
+        return plain.replaced({i: self._spoiled(plain, i, int(how[i]), examples) for i in np.flatnonzero(how).tolist()})
+
+    def _spoiled(self, replies: Stretches, i: int, how: int, examples: Ints) -> NDArray[Any]:
+        slots = 1 + len(self.settings.slots)
+        rng = np.random.default_rng([self.settings.seed, int(examples[i // slots]), int(i % slots)])
+        made = spoil(replies[i], how, self.kinds, rng)[: self.settings.reply]
+        if not self.settings.context and np.array_equal(made, replies[i]):  # a single word, or "no no no" shuffled
+            made = spoil(replies[i], REPEATED, self.kinds, rng)[: self.settings.reply]
+        return made
+
+
+class Stretches:
+    """Token numbers end to end, and the lengths of the texts that they make up."""
+
+    def __init__(self, tokens: NDArray[Any], lengths: Ints) -> None:
+        self.tokens, self.lengths = tokens, lengths
+        self.starts = np.cumsum(lengths) - lengths
+
+    def __getitem__(self, i: int) -> NDArray[Any]:
+        return self.tokens[self.starts[i] : self.starts[i] + self.lengths[i]]
+
+    def replaced(self, others: dict[int, NDArray[Any]]) -> Stretches:
+        if not others:
+            return self
+        lengths = self.lengths.copy()
+        lengths[list(others)] = [len(other) for other in others.values()]
+        made = Stretches(np.zeros(lengths.sum(), dtype=self.tokens.dtype), lengths)
+        same = np.ones(len(lengths), dtype=bool)
+        same[list(others)] = False
+        made.tokens[spans(made.starts[same], lengths[same])] = self.tokens[spans(self.starts[same], lengths[same])]
+        for i, other in others.items():
+            made.tokens[made.starts[i] : made.starts[i] + len(other)] = other
+        return made
+
+
+def _contexts(stored: Exchanges, exchanges: Ints, end: int, most: int) -> Stretches:
+    """The turns before each reply with `end` between them, cut at the front."""
+    turns = stored.contexts[exchanges]
+    which = turns[turns != NONE]
+    lengths = stored.lengths[which].astype(np.int64)
+    tokens = np.full(int((lengths + 1).sum()), end, dtype=np.int64)
+    places = spans(np.cumsum(lengths + 1) - lengths - 1, lengths)
+    tokens[places] = stored.tokens[spans(stored.texts.ends[which], lengths)]
+    whole = _context_lengths(stored, turns)
+    kept = np.minimum(whole, most)
+    return Stretches(tokens[spans(np.cumsum(whole + 1) - 1 - kept, kept)], kept)
+
+
+def _context_lengths(stored: Exchanges, turns: NDArray[np.int32]) -> Ints:
+    """Tokens of the turns with one between two of them."""
+    return np.asarray(np.where(turns == NONE, 0, stored.lengths[turns].astype(np.int64) + 1).sum(axis=1) - 1)
+
+
+def _rows(replies: Stretches, subwords: Subwords, contexts: Stretches | None = None) -> Rows:
+    """Each context with each of its replies, of which all have as many; or replies alone."""
+    parts = [contexts, replies] if contexts else [replies]
+    lengths = np.concatenate([part.lengths for part in parts])
+    tokens = np.concatenate([part.tokens for part in parts]).astype(np.int32)
+    numbers = np.arange(len(replies.lengths))
+    named = numbers[:, None]
+    if contexts:
+        owners = numbers * len(contexts.lengths) // len(numbers)
+        named = np.column_stack([owners, len(contexts.lengths) + numbers])
+    made = joined_rows(Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])), named, subwords)
+    return made.pinned() if torch.cuda.is_available() else made
+
+
+def start(encoder: Any, seed: int) -> CrossEncoder:
+    """The pretrained encoder with a head that knows nothing; the same for the same seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return CrossEncoder.pretrained(encoder, 1)

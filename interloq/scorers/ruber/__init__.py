@@ -1,0 +1,1 @@
+"""RUBER's unreferenced scorer: Tao et al., 2018."""

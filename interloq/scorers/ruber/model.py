@@ -1,0 +1,119 @@
+"""RUBER's unreferenced scorer (Tao et al., 2018): how well a reply goes with an utterance, without any reference.
+
+q = BiGRU_Q(utterance), r = BiGRU_R(reply), m = qᵀ M r, score = σ( MLP([q; m; r]) ), MLP 256–512–128 with tanh
+
+The paper gives the form. Two separate GRUs, each with embeddings of its own, and the sizes are those of the public
+program of RUBER (liming-vie), which differs from ours in this: it starts its embeddings from word2vec and M from 0,
+cuts utterances at 20 and replies at 30 words, drops half of the last layer while it learns, and lowers the learning
+rate with the loss. Ours learns pieces of words from the start, begins with a random M (from 0 it learns later), cuts at
+128 pieces, drops nothing and keeps the rate. The program names an L2 penalty but never adds it to its loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from interloq.data.files import reading_saved
+from interloq.data.token_texts import Texts
+from interloq.errors import InputError
+from interloq.learn.gru import SentenceGru
+from interloq.learn.pieces import Pieces
+from interloq.learn.store import load_model, restored
+from interloq.models.batches import bucketed
+from interloq.models.processes import pick_device
+from interloq.signature import file_fingerprint
+
+KIND, PIECES = "ruber_unreferenced", "pieces.model"
+LAYERS = (256, 512, 128)
+BATCH, TOKENS = 1024, 2**14  # texts or pairs, and tokens, in the network at a time
+DIGITS = 9
+
+
+class RuberNetwork(torch.nn.Module):  # type: ignore[misc]
+    """Texts become vectors with `query` and `reply`; `forward` scores pairs of vectors."""
+
+    def __init__(self, *, vocabulary: int, embedding: int = 128, hidden: int = 128) -> None:
+        super().__init__()
+        self.query = SentenceGru(vocabulary=vocabulary, embedding=embedding, hidden=hidden)
+        self.reply = SentenceGru(vocabulary=vocabulary, embedding=embedding, hidden=hidden)
+        self.matrix = torch.nn.Parameter(torch.empty(2 * hidden, 2 * hidden))
+        torch.nn.init.xavier_uniform_(self.matrix)
+        sizes = (4 * hidden + 1, *LAYERS)
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(before, after) for before, after in pairwise(sizes))
+        self.output = torch.nn.Linear(LAYERS[-1], 1)
+
+    def forward(self, query: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
+        """Scores [n] of n utterance vectors and n reply vectors."""
+        values = torch.cat([query, quadratic(query, self.matrix, reply), reply], dim=1)
+        for layer in self.layers:
+            values = torch.tanh(layer(values))
+        return torch.sigmoid(self.output(values).squeeze(1).to(self.output.weight.dtype))
+
+
+def quadratic(query: torch.Tensor, matrix: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
+    """qᵀ M r of each row, as one column."""
+    return ((query @ matrix) * reply).sum(dim=1, keepdim=True)
+
+
+@dataclass(frozen=True, eq=False)
+class RuberScorer:
+    """A trained scorer. It calculates with float64 and rounds, so that batches and devices change no score."""
+
+    network: RuberNetwork
+    pieces: Pieces
+    device: torch.device
+    facts: dict[str, Any]
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: str = "auto") -> RuberScorer:
+        facts, tensors = load_model(folder, kind=KIND)
+        model = Path(folder) / PIECES
+        if not model.exists() or file_fingerprint(model) != facts.get("pieces"):
+            raise InputError(
+                f"{PIECES} is missing or not the one the scorer was trained with",
+                cure="copy the folder whole, or train it again",
+                where=str(folder),
+            )
+        with reading_saved(folder):
+            pieces = Pieces(model, longest=facts["config"]["longest"])
+            sizes = {name: facts["config"][name] for name in ("embedding", "hidden")}
+        network = restored(lambda: RuberNetwork(vocabulary=pieces.size, **sizes), tensors, folder)
+        found = pick_device(device)
+        return cls(network.double().eval().to(found), pieces, found, facts)
+
+    def signature(self) -> str:
+        return f"{KIND}-{self.facts['weights']}-{self.pieces.signature()}"
+
+    def scores(self, utterances: Sequence[str], replies: Sequence[str]) -> NDArray[np.float64]:
+        """A score from 0 to 1 for each pair; each distinct text is read once."""
+        with torch.inference_mode():
+            queries, rows = self._vectors(self.network.query, utterances)
+            answers, columns = self._vectors(self.network.reply, replies)
+            parts = [
+                self.network(queries[rows[i : i + BATCH]], answers[columns[i : i + BATCH]]).cpu().numpy()
+                for i in range(0, len(replies), BATCH)
+            ]
+        return np.concatenate([np.zeros(0), *parts]).round(DIGITS)
+
+    def _vectors(self, gru: torch.nn.Module, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Vectors of the distinct texts, and which of them each text has."""
+        place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        tokens = self.pieces.texts(list(place))
+        rows = torch.zeros(len(place), 2 * self.facts["config"]["hidden"], dtype=torch.float64, device=self.device)
+        for chosen in bucketed(tokens.lengths, size=BATCH, tokens=TOKENS, rng=None):
+            rows[torch.from_numpy(chosen).to(self.device)] = gru(*_chosen(tokens, chosen, self.device))
+        return rows, torch.tensor([place[text] for text in texts], dtype=torch.int64, device=self.device)
+
+
+def _chosen(texts: Texts, which: NDArray[np.int64], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """The tokens of some texts end to end, and their lengths."""
+    tokens = np.concatenate([texts[i] for i in which])
+    return torch.from_numpy(tokens).long().to(device), torch.from_numpy(texts.lengths[which])

@@ -1,0 +1,1 @@
+"""Word vectors: trained from logs with GloVe, or read from files."""

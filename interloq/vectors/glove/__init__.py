@@ -1,0 +1,1 @@
+"""GloVe, from texts to vectors."""

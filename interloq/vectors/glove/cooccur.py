@@ -1,0 +1,210 @@
+"""How often words stand near each other, each pair weighted by 1/distance, from a corpus of any size.
+
+X[a, b] is the sum of 1/d over all places where a and b stand d ≤ window words apart in one text, in either order; a
+word near itself counts for both orders, as in the GloVe program. Words outside the vocabulary are taken out first and
+do not count as distance.
+
+X is symmetric, so only a ≤ b is kept. Pairs of frequent words are summed in a table. The others become packed keys that
+are sorted and summed when memory is full, written as runs and merged at the end. 1/d is kept as an integer multiple of
+1/lcm(1…window): sums are exact and depend neither on the order of the texts nor on the memory allowed. (For windows
+over 22 that integer is too large, and sums are float64.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from interloq.data.files import read_json, reading_saved, replacing
+from interloq.data.token_texts import Texts
+
+Keys = NDArray[np.uint64]
+Run = tuple[Keys, NDArray[Any]]  # sorted distinct keys, and the sum of each
+FREQUENT = 2048  # words whose pairs are summed in a table: most pairs, in 32 MiB
+PART = 1_000_000  # tokens taken at a time
+SMALLEST = 1000  # keys held at a time, however little memory is allowed
+KEYS, SUMS, FACTS = "cooccurrence.u64", "cooccurrence.sums", "cooccurrence.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Cooccurrence:
+    """The counted pairs on disk: entries (a ≤ b) in order, with sums in units of 1/unit."""
+
+    folder: Path
+    words: int
+    window: int
+    unit: int
+    entries: int
+    diagonal: int  # of these, words near themselves
+    exact: bool
+
+    @classmethod
+    def load(cls, folder: Path) -> Cooccurrence | None:
+        path = folder / FACTS
+        with reading_saved(path):
+            return cls(folder, **read_json(path)) if path.exists() else None
+
+    @property
+    def full_entries(self) -> int:
+        """Entries of the whole matrix: both orders of every pair, the diagonal once."""
+        return 2 * self.entries - self.diagonal
+
+    def slices(self, size: int) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]]:
+        """Rows, columns and X, for row ≤ column, in order."""
+        for start in range(0, self.entries, size):
+            keys = np.fromfile(self.folder / KEYS, dtype=np.uint64, count=size, offset=8 * start)
+            sums = np.fromfile(self.folder / SUMS, dtype=self._dtype, count=size, offset=8 * start)
+            rows, columns = np.divmod(keys, np.uint64(self.words))
+            twice = 1.0 + (rows == columns)  # a word near itself stands in both orders
+            yield rows.astype(np.int32), columns.astype(np.int32), sums / self.unit * twice
+
+    @property
+    def _dtype(self) -> type[np.int64] | type[np.float64]:
+        return np.int64 if self.exact else np.float64
+
+
+def count(
+    parts: Iterable[Texts],
+    folder: Path,
+    *,
+    words: int,
+    window: int,
+    memory: float,
+    step: Callable[[int], None],
+) -> Cooccurrence:
+    """Count the pairs of parts of a corpus, with about `memory` bytes; `step` hears how many tokens were done."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for left_over in folder.glob("run-*"):
+        left_over.unlink()
+    weights, unit = distance_weights(window)
+    counter = _Counter(folder, words, weights, limit=max(SMALLEST, int(memory / 64)))
+    for part in parts:
+        counter.add(part)
+        step(len(part.tokens))
+    runs = counter.runs()
+    entries, diagonal = _write_merged(folder, runs, words, block=max(SMALLEST, int(memory / 96 / len(runs))))
+    facts = Cooccurrence(folder, words, window, unit, entries, diagonal, bool(weights.dtype == np.int64))
+    with replacing(folder / FACTS) as file:
+        file.write(orjson.dumps({name: value for name, value in asdict(facts).items() if name != "folder"}))
+    for path in folder.glob("run-*"):
+        path.unlink()
+    return facts
+
+
+def distance_weights(window: int) -> tuple[NDArray[Any], int]:
+    """1/d in units of 1/unit, by d; place 0 is never used."""
+    unit = math.lcm(*range(1, window + 1))
+    if unit < 2**28:  # leaves room for 3·10¹⁰ neighbours at distance 1
+        return np.array([0] + [unit // d for d in range(1, window + 1)], dtype=np.int64), unit
+    return np.array([0.0] + [1 / d for d in range(1, window + 1)]), 1
+
+
+class _Counter:
+    def __init__(self, folder: Path, words: int, weights: NDArray[Any], *, limit: int) -> None:
+        self._folder, self._words, self._weights, self._limit = folder, words, weights, limit
+        self._side = min(words, FREQUENT)
+        self._table = np.zeros(self._side**2, dtype=weights.dtype)
+        self._waiting: list[Keys] = []
+        self._n_waiting, self._n_runs = 0, 0
+        self._shift = np.uint64(int(len(weights) - 1).bit_length())
+
+    def add(self, part: Texts) -> None:
+        """Pairs at every distance: in the table, or waiting as keys."""
+        text_of = np.repeat(np.arange(len(part.lengths), dtype=np.int32), part.lengths)
+        cells, cell_weights = [], []
+        for distance in range(1, len(self._weights)):
+            low, high = _pairs(part.tokens, text_of, distance)
+            frequent = high < self._side
+            cells.append(low[frequent] * np.int32(self._side) + high[frequent])
+            cell_weights.append(np.full(len(cells[-1]), self._weights[distance], dtype=np.float64))
+            self._wait(low[~frequent], high[~frequent], distance)
+        # sums of integers in float64 are exact up to 2**53, which a part cannot reach
+        sums = np.bincount(np.concatenate(cells), np.concatenate(cell_weights), minlength=len(self._table))
+        self._table += sums.astype(self._table.dtype)
+
+    def _wait(self, low: NDArray[np.int32], high: NDArray[np.int32], distance: int) -> None:
+        """Each pair as one number that sorts by row, column, distance."""
+        pair = low.astype(np.uint64) * np.uint64(self._words) + high.astype(np.uint64)
+        self._waiting.append((pair << self._shift) | np.uint64(distance))
+        self._n_waiting += len(pair)
+        if self._n_waiting >= self._limit:
+            self._write_run()
+
+    def _write_run(self) -> None:
+        keys = np.concatenate(self._waiting)
+        self._waiting, self._n_waiting = [], 0
+        keys.sort()
+        weights = self._weights[(keys & ((np.uint64(1) << self._shift) - np.uint64(1))).astype(np.uint8)]
+        _save_run(self._folder, self._n_runs, _summed(keys >> self._shift, weights))
+        self._n_runs += 1
+
+    def runs(self) -> list[Run]:
+        """All that was counted, as runs on disk."""
+        if self._n_waiting:
+            self._write_run()
+        cells = np.flatnonzero(self._table)
+        low, high = np.divmod(cells.astype(np.uint64), np.uint64(self._side))
+        _save_run(self._folder, self._n_runs, (low * np.uint64(self._words) + high, self._table[cells]))
+        return [_open_run(self._folder, i, self._weights.dtype) for i in range(self._n_runs + 1)]
+
+
+def _pairs(tokens: NDArray[np.int32], text_of: NDArray[np.int32], distance: int) -> list[NDArray[np.int32]]:
+    """The words that stand this far apart in one text: the lower rank and the higher."""
+    together = text_of[:-distance] == text_of[distance:]
+    left, right = tokens[:-distance][together], tokens[distance:][together]
+    return [np.minimum(left, right), np.maximum(left, right)]
+
+
+def _summed(keys: Keys, values: NDArray[Any]) -> Run:
+    """One entry a key; keys are sorted."""
+    if not len(keys):
+        return keys, values
+    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    return keys[starts], np.add.reduceat(values, starts)
+
+
+def _save_run(folder: Path, number: int, run: Run) -> None:
+    run[0].tofile(folder / f"run-{number:04}.keys")
+    run[1].tofile(folder / f"run-{number:04}.sums")
+
+
+def _open_run(folder: Path, number: int, dtype: np.dtype[Any]) -> Run:
+    paths = folder / f"run-{number:04}.keys", folder / f"run-{number:04}.sums"
+    if not paths[0].stat().st_size:  # an empty file cannot be mapped
+        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=dtype)
+    return np.memmap(paths[0], dtype=np.uint64, mode="r"), np.memmap(paths[1], dtype=dtype, mode="r")
+
+
+def _write_merged(folder: Path, runs: Sequence[Run], words: int, *, block: int) -> tuple[int, int]:
+    """Entries written, and how many of them lie on the diagonal, where a key is a · words + a."""
+    entries, diagonal = 0, 0
+    with (folder / KEYS).open("wb") as key_file, (folder / SUMS).open("wb") as sum_file:
+        for keys, sums in merged(runs, block):
+            keys.tofile(key_file)
+            sums.tofile(sum_file)
+            entries += len(keys)
+            diagonal += int(np.count_nonzero(keys % np.uint64(words + 1) == 0))
+    return entries, diagonal
+
+
+def merged(runs: Sequence[Run], block: int) -> Iterator[Run]:
+    """Sorted runs as one, in pieces; at most `block` entries of each run are held."""
+    places = [0] * len(runs)
+    while any(place < len(keys) for place, (keys, _) in zip(places, runs, strict=True)):
+        views = [keys[place : place + block] for place, (keys, _) in zip(places, runs, strict=True)]
+        unread = [place + block < len(keys) for place, (keys, _) in zip(places, runs, strict=True)]
+        # up to the smallest last key in view, nothing more can come from any run
+        ends = [view[-1] for view, more in zip(views, unread, strict=True) if more]
+        taken = [len(view) if not ends else int(np.searchsorted(view, min(ends), "right")) for view in views]
+        keys = np.concatenate([view[:n] for view, n in zip(views, taken, strict=True)])
+        sums = np.concatenate([s[p : p + n] for (_, s), p, n in zip(runs, places, taken, strict=True)])
+        order = np.argsort(keys, kind="stable")
+        yield _summed(keys[order], sums[order])
+        places = [place + n for place, n in zip(places, taken, strict=True)]

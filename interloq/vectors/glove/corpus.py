@@ -1,0 +1,139 @@
+"""A corpus on disk as numbered tokens, with its vocabulary: read and tokenised once, whatever its size.
+
+Tokens get numbers as they come; when all are counted, words are ranked by frequency (ties by their letters, so the
+order of the texts does not matter) and a table leads from number to rank. A rank of -1 is no word of the vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from interloq.data.distinct import Distinct
+from interloq.data.files import read_json, reading_saved, replacing
+from interloq.data.token_texts import Texts
+from interloq.data.tokenize import Tokenizer
+from interloq.errors import InputError
+from interloq.vectors.word_numbering import Numbering
+
+VOCABULARY = 2**30  # bytes of the file that lists the words
+BATCH = 10_000  # texts tokenised at a time
+TOKENS, LENGTHS, RANKS, FACTS = "tokens.i32", "lengths.i32", "ranks.i32", "corpus.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What was read: `words` are ranked, the most frequent first, and `counts` go with them."""
+
+    folder: Path
+    words: list[str]
+    counts: list[int]
+    texts: int
+    duplicates: int  # texts left out because they had been seen
+    tokens: int
+    distinct: int  # words before rare ones were left out
+
+    @classmethod
+    def load(cls, folder: Path) -> Corpus | None:
+        path = folder / FACTS
+        with reading_saved(path):
+            return cls(folder, **read_json(path, limit=VOCABULARY)) if path.exists() else None
+
+    def parts(self, size: int) -> Iterator[Texts]:
+        """Texts of about `size` tokens together as ranks; words outside the vocabulary are left out."""
+        tokens = np.memmap(self.folder / TOKENS, dtype=np.int32, mode="r")
+        ranks = np.fromfile(self.folder / RANKS, dtype=np.int32)
+        ends = np.concatenate([[0], np.cumsum(np.fromfile(self.folder / LENGTHS, dtype=np.int32), dtype=np.int64)])
+        first = 0
+        while first < len(ends) - 1:
+            last = max(first + 1, int(np.searchsorted(ends, ends[first] + size, side="right")) - 1)
+            part = ranks[tokens[ends[first] : ends[last]]]
+            yield Texts(part, ends[first : last + 1] - ends[first]).without(part < 0)
+            first = last
+
+
+def write_corpus(
+    texts: Iterable[str],
+    folder: Path,
+    tokenizer: Tokenizer,
+    *,
+    min_count: int,
+    max_vocabulary: int,
+    keep_duplicates: bool,
+    step: Callable[[int], None],
+) -> Corpus:
+    """Tokenise texts as they stream by; `step` hears how many were read."""
+    numbers: dict[str, int] = {}
+    numbering = Numbering(tokenizer, lambda token: numbers.setdefault(token, len(numbers)))
+    seen, counts, facts = Distinct(), _Counts(), {"texts": 0, "duplicates": 0, "tokens": 0}
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / TOKENS).open("wb") as token_file, (folder / LENGTHS).open("wb") as length_file:
+        for batch in _batches(texts):
+            kept = batch if keep_duplicates else seen.new(batch)
+            part = numbering.texts(kept)
+            counts.add(part.tokens, len(numbers))
+            part.tokens.tofile(token_file)
+            part.lengths.astype(np.int32).tofile(length_file)
+            facts["texts"] += len(kept)
+            facts["duplicates"] += len(batch) - len(kept)
+            facts["tokens"] += len(part.tokens)
+            step(len(batch))
+    ranked = _ranked(list(numbers), counts.values(len(numbers)), min_count, max_vocabulary)
+    _write_ranks(folder / RANKS, [numbers[word] for word, _ in ranked], len(numbers))
+    vocabulary = {"words": [word for word, _ in ranked], "counts": [count for _, count in ranked]}
+    return _close(folder, {**vocabulary, **facts, "distinct": len(numbers)})
+
+
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    iterator = iter(texts)
+    while batch := list(islice(iterator, BATCH)):
+        yield batch
+
+
+def _ranked(words: Sequence[str], counts: NDArray[np.int64], least: int, most: int) -> list[tuple[str, int]]:
+    if not words:
+        raise InputError("no text holds a token", cure="check the files and the tokenizer")
+    kept = [(words[i], int(counts[i])) for i in np.flatnonzero(counts >= least).tolist()]
+    if not kept:
+        raise InputError(
+            f"no word occurs {least} times; the most frequent occurs {counts.max()} times", cure="lower --min-count"
+        )
+    return sorted(kept, key=lambda word: (-word[1], word[0]))[:most]
+
+
+def _write_ranks(path: Path, numbers: Sequence[int], size: int) -> None:
+    ranks = np.full(size, -1, dtype=np.int32)
+    ranks[list(numbers)] = np.arange(len(numbers), dtype=np.int32)
+    ranks.tofile(path)
+
+
+def _close(folder: Path, facts: dict[str, Any]) -> Corpus:
+    """The file that says the corpus is whole comes last."""
+    with replacing(folder / FACTS) as file:
+        file.write(orjson.dumps(facts))
+    return Corpus(folder, **facts)
+
+
+class _Counts:
+    """Occurrences by number; the array grows by doubling."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(1024, dtype=np.int64)
+
+    def add(self, numbers: NDArray[np.int32], size: int) -> None:
+        if size > len(self._counts):
+            grown = np.zeros(2 * size, dtype=np.int64)
+            grown[: len(self._counts)] = self._counts
+            self._counts = grown
+        found = np.bincount(numbers)
+        self._counts[: len(found)] += found
+
+    def values(self, size: int) -> NDArray[np.int64]:
+        return self._counts[:size]

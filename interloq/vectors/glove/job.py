@@ -1,0 +1,240 @@
+"""GloVe: Pennington, Socher, Manning 2014, "GloVe: Global Vectors for Word Representation".
+
+Loss: ½ Σ f(X_ij) · (w_i · w̃_j + b_i + b̃_j − log X_ij)² over all pairs with X_ij > 0, where
+f(x) = min(1, (x / x_max)^alpha); minimised by AdaGrad, one entry at a time in random order. A word's vector is w + w̃.
+
+Like the authors' program: start values (u − ½) / (dimensions + 1), u uniform in [0, 1); squared gradients start at 1
+and include the learning rate; components of a gradient are cut at ±clip. The program of 2014 takes the learning rate
+for biases too, later releases take 1 there; `bias_rate` does either. Unlike it: float32 instead of float64, and an
+order of entries that lets threads work without meeting (shuffle.py), so one seed gives one result with any number of
+threads.
+
+Training is a chain of stages in `<folder>/work`; each ends with a small JSON file. Run again, it goes on after the last
+one that was finished.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.durable import remove, whole_folder
+from interloq.data.files import read_json, reading_saved, write_json
+from interloq.data.progress import Progress, Step, said, silent
+from interloq.data.write_errors import writing
+from interloq.errors import InputError, MissingDependencyError
+from interloq.learn.job import WORK, claim, clear_work
+from interloq.learn.learning_curve import write_curve
+from interloq.registry import full_spec
+from interloq.signature import fingerprint
+from interloq.signature import signature as signed
+from interloq.vectors.glove import cooccur, shuffle
+from interloq.vectors.glove.corpus import Corpus, write_corpus
+from interloq.vectors.glove.parameters import Parameters
+from interloq.vectors.glove.settings import Glove
+from interloq.vectors.word_vectors import WordVectors
+
+Floats = NDArray[np.float32]
+RARE = 100  # the rarest words, whose mean stands for unknown ones
+UNKNOWN = "<unk>"
+JOB, CHECKPOINT, STATE = "job.json", "checkpoint", "state.json"
+
+
+class Engine(Protocol):
+    device: str
+
+    def epoch(self, chunks: Iterator[shuffle.Chunk], rng: np.random.Generator, step: Step) -> float: ...
+
+    def parameters(self) -> Parameters: ...
+
+
+def train(
+    texts: Iterable[str],
+    folder: str | Path,
+    settings: Glove,
+    *,
+    source: str = "",
+    device: str = "cpu",
+    threads: int = 0,
+    memory: float = 4.0,
+    progress: Progress = silent,
+    say: Callable[[str], None] = lambda _: None,
+) -> WordVectors:
+    """Train on texts and save to `folder`; a job that was cut short goes on where it was.
+
+    `source` names the texts: a folder with a job on other texts, or other settings, is refused. `memory` is in GB.
+    `device` is "cpu" (numba), "cuda" or "torch" (torch on the CPU).
+    """
+    if threads < 0 or memory <= 0:
+        raise InputError(f"threads must not be below 0 and memory be above 0, got {threads} and {memory}")
+    folder, job = Path(folder), fingerprint(full_spec(settings), settings.tokenizer.signature(), source)
+    begun = Corpus.load(folder / WORK) is not None
+    if claim(folder, job, begun=begun, facts="vectors.json", others="other settings or other texts"):
+        say(f"{folder} is trained already")
+        return WordVectors.load(folder)
+    work, engine_for = folder / WORK, _engine(device, threads)
+    with writing(folder):
+        corpus = Corpus.load(work) or _tokenised(texts, work, settings, progress)
+        say(
+            f"{corpus.tokens} tokens in {corpus.texts} texts ({corpus.duplicates} repeated texts left out); "
+            f"{len(corpus.words)} of {corpus.distinct} words kept"
+        )
+        chunks = shuffle.Chunks.load(work) or _shuffled(corpus, work, settings, memory, progress)
+        say(f"{chunks.entries} pairs of words to train on")
+        parameters, curve = _epochs(chunks, corpus, work, settings, engine_for, progress, say)
+        return _save(folder, corpus, settings, parameters, curve, job=job, source=source)
+
+
+# ---- stages ----------------------------------------------------------------------------------------------------------
+
+
+def _tokenised(texts: Iterable[str], work: Path, settings: Glove, progress: Progress) -> Corpus:
+    with progress("reading texts", None) as step:
+        return write_corpus(
+            texts,
+            work,
+            settings.tokenizer,
+            min_count=settings.min_count,
+            max_vocabulary=settings.max_vocabulary,
+            keep_duplicates=settings.keep_duplicates,
+            step=step,
+        )
+
+
+def _shuffled(corpus: Corpus, work: Path, settings: Glove, memory: float, progress: Progress) -> shuffle.Chunks:
+    counted = cooccur.Cooccurrence.load(work)
+    if counted is None:
+        with progress("counting pairs (tokens)", sum(corpus.counts)) as step:
+            counted = cooccur.count(
+                corpus.parts(cooccur.PART),
+                work,
+                words=len(corpus.words),
+                window=settings.window,
+                memory=memory * 1e9,
+                step=step,
+            )
+    if not counted.entries:
+        raise InputError("no two words of the vocabulary share a text", cure="give longer texts or lower --min-count")
+    with progress("shuffling pairs", 2 * counted.full_entries) as step:
+        chunks = shuffle.shuffle(counted, work, seed=settings.seed, step=step)
+    for name in (cooccur.KEYS, cooccur.SUMS):  # no longer needed, and large
+        (work / name).unlink()
+    return chunks
+
+
+def _engine(device: str, threads: int) -> Callable[[Glove, Parameters, shuffle.Chunks], Engine]:
+    """Imported only here: numba and torch are heavy, and either will do. What is missing is said before any work."""
+    try:
+        if device == "cpu":
+            from interloq.vectors.glove.numba_engine import NumbaEngine
+
+            return lambda settings, parameters, _: NumbaEngine(settings, parameters, threads=threads)
+        from interloq.vectors.glove.torch_engine import TorchEngine, check
+    except ImportError as error:
+        package = "numba" if device == "cpu" else "torch"
+        raise MissingDependencyError(f"training vectors on device {device!r}", package, "vectors") from error
+    check(device)
+    return lambda settings, parameters, chunks: TorchEngine(settings, parameters, chunks, device=device)
+
+
+def _epochs(
+    chunks: shuffle.Chunks,
+    corpus: Corpus,
+    work: Path,
+    settings: Glove,
+    engine_for: Callable[[Glove, Parameters, shuffle.Chunks], Engine],
+    progress: Progress,
+    say: Callable[[str], None],
+) -> tuple[Parameters, list[dict[str, Any]]]:
+    parameters, curve = _checkpoint(work) or (_start(corpus, settings), [])
+    if curve:
+        say(f"going on after epoch {len(curve)}")
+    if len(curve) == settings.epochs:
+        return parameters, curve
+    engine = engine_for(settings, parameters, chunks)
+    for epoch in range(len(curve) + 1, settings.epochs + 1):
+        start, rng = time.monotonic(), np.random.default_rng([settings.seed, 3, epoch])
+        with progress(f"epoch {epoch} of {settings.epochs}", chunks.entries) as step:
+            loss = engine.epoch(_ahead(chunks, rng), rng, step) / chunks.entries
+        if not np.isfinite(loss):
+            raise InputError(f"training diverged: the loss of epoch {epoch} is {loss}", cure="lower --learning-rate")
+        curve.append({"epoch": epoch, "loss": loss, "seconds": time.monotonic() - start, "device": engine.device})
+        _save_checkpoint(work, engine.parameters(), curve)
+        say(_progress_line(curve, settings.epochs))
+    return engine.parameters(), curve
+
+
+def _start(corpus: Corpus, settings: Glove) -> Parameters:
+    return Parameters.start(len(corpus.words), settings.dimensions, seed=settings.seed)
+
+
+def _ahead(chunks: shuffle.Chunks, rng: np.random.Generator) -> Iterator[shuffle.Chunk]:
+    """Chunks in random order; the next one is read while this one is used."""
+    order = [int(number) for number in rng.permutation(chunks.chunks)]
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        waiting = pool.submit(chunks.chunk, order[0])
+        for number in [*order[1:], None]:
+            chunk = waiting.result()
+            if number is not None:
+                waiting = pool.submit(chunks.chunk, number)
+            yield chunk
+
+
+def _progress_line(curve: list[dict[str, Any]], epochs: int) -> str:
+    last = curve[-1]
+    left = sum(e["seconds"] for e in curve) / len(curve) * (epochs - len(curve))
+    return f"epoch {len(curve)} of {epochs}: loss {last['loss']:.6f}, {last['seconds']:.1f} s, about {said(left)} left"
+
+
+# ---- what is kept ----------------------------------------------------------------------------------------------------
+
+
+def _checkpoint(work: Path) -> tuple[Parameters, list[dict[str, Any]]] | None:
+    """The newest whole checkpoint; one that was cut short has no state file."""
+    states = sorted(work.glob(f"{CHECKPOINT}-*/{STATE}"))
+    if not states:
+        return None
+    with reading_saved(states[-1].parent, cure="remove the checkpoint to begin again"):
+        return Parameters.load(states[-1].parent), list(read_json(states[-1])["epochs"])
+
+
+def _save_checkpoint(work: Path, parameters: Parameters, curve: list[dict[str, Any]]) -> None:
+    target = work / f"{CHECKPOINT}-{len(curve):05}"
+    with whole_folder(target) as part:
+        parameters.save(part)
+        write_json(part / STATE, {"epochs": curve})
+    for other in work.glob(f"{CHECKPOINT}-*"):
+        if other != target:
+            remove(other)
+
+
+def _save(
+    folder: Path,
+    corpus: Corpus,
+    settings: Glove,
+    parameters: Parameters,
+    curve: list[dict[str, Any]],
+    *,
+    job: str,
+    source: str,
+) -> WordVectors:
+    """The vectors with `<unk>` last; then the working files go."""
+    summed = parameters.vectors[0] + parameters.vectors[1]
+    words = corpus.words
+    if UNKNOWN not in words:
+        words = [*words, UNKNOWN]
+        summed = np.concatenate([summed, summed[-RARE:].mean(axis=0, keepdims=True)])
+    devices = "+".join(dict.fromkeys(e["device"] for e in curve))
+    described = signed(settings, source=source, device=devices)
+    facts = {"texts": corpus.texts, "tokens": corpus.tokens, "words": len(corpus.words), "loss": curve[-1]["loss"]}
+    write_curve(folder, described, curve)
+    vectors = WordVectors.of(words, summed, tokenizer=settings.tokenizer, origin=described)
+    vectors.save(folder, notes={"job": job, "corpus": facts})
+    clear_work(folder)
+    return WordVectors.load(folder)

@@ -1,0 +1,135 @@
+"""The entries of a co-occurrence matrix in random order, in chunks on disk, cut so that threads never meet.
+
+Words are dealt into BLOCKS groups, so the matrix falls into BLOCKS × BLOCKS blocks. The blocks (b, b + s) of one
+diagonal s share no word on either side: they can be trained at the same time, and the result is the same with one
+thread or many. An entry goes to a random chunk; inside a chunk entries stand by diagonal and block, in random order
+within a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from interloq.data.files import read_json, reading_saved, replacing
+from interloq.vectors.glove.cooccur import Cooccurrence
+
+BLOCKS = 32
+CHUNK = 2**24  # entries a chunk, 200 MB; a constant, because it is part of what a seed means
+SLICE = 2**22  # counted pairs read at a time; also a constant, for the same reason
+ENTRY = np.dtype([("row", "<i4"), ("column", "<i4"), ("value", "<f4")])
+FACTS = "chunks.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Entries by diagonal and block: block b of diagonal s is `[ends[s * BLOCKS + b]:ends[s * BLOCKS + b + 1]]`."""
+
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    values: NDArray[np.float32]
+    ends: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    folder: Path
+    chunks: int
+    entries: int
+    most: int  # entries of the word that has most of them
+
+    @classmethod
+    def load(cls, folder: Path) -> Chunks | None:
+        path = folder / FACTS
+        with reading_saved(path):
+            return cls(folder, **read_json(path)) if path.exists() else None
+
+    def chunk(self, number: int) -> Chunk:
+        with np.load(_path(self.folder, number), allow_pickle=False) as arrays:
+            return Chunk(arrays["rows"], arrays["columns"], arrays["values"], arrays["ends"])
+
+
+def shuffle(counted: Cooccurrence, folder: Path, *, seed: int, step: Callable[[int], None]) -> Chunks:
+    """Deal the entries into chunks, then put each chunk in order; `step` hears how many entries were done."""
+    folder.mkdir(parents=True, exist_ok=True)
+    chunks = max(1, -(-counted.full_entries // CHUNK))
+    most = _deal(counted, folder, chunks, seed, step)
+    for number in range(chunks):
+        bin_path = _bin(folder, number)
+        entries = np.fromfile(bin_path, dtype=ENTRY)
+        _save(_path(folder, number), _ordered(entries, np.random.default_rng([seed, 2, number])))
+        bin_path.unlink()
+        step(len(entries))
+    with replacing(folder / FACTS) as file:
+        file.write(orjson.dumps({"chunks": chunks, "entries": counted.full_entries, "most": most}))
+    return Chunks(folder, chunks, counted.full_entries, most)
+
+
+def group_of(words: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Words by rank dealt to and fro, so that every group gets frequent and rare ones."""
+    place = words % (2 * BLOCKS)
+    return np.where(place < BLOCKS, place, 2 * BLOCKS - 1 - place)
+
+
+def _deal(counted: Cooccurrence, folder: Path, chunks: int, seed: int, step: Callable[[int], None]) -> int:
+    rng = np.random.default_rng([seed, 1])
+    per_word = np.zeros(counted.words, dtype=np.int64)
+    with ExitStack() as stack:
+        files = [stack.enter_context(_bin(folder, number).open("wb")) for number in range(chunks)]
+        for entries in _both_orders(counted):
+            target = rng.integers(chunks, size=len(entries), dtype=np.uint16)
+            dealt = _taken(entries, np.argsort(target, kind="stable"))
+            _write_dealt(files, dealt, np.bincount(target, minlength=chunks))
+            per_word += np.bincount(entries["row"], minlength=counted.words)
+            step(len(entries))
+    return int(per_word.max())
+
+
+def _both_orders(counted: Cooccurrence) -> Iterator[NDArray[np.void]]:
+    for rows, columns, values in counted.slices(SLICE):
+        off = rows != columns
+        entries = np.empty(len(rows) + int(off.sum()), dtype=ENTRY)
+        entries["row"] = np.concatenate([rows, columns[off]])
+        entries["column"] = np.concatenate([columns, rows[off]])
+        entries["value"] = np.concatenate([values, values[off]])
+        yield entries
+
+
+def _write_dealt(files: Sequence[IO[bytes]], entries: NDArray[np.void], counts: NDArray[np.int64]) -> None:
+    for file, part in zip(files, np.split(entries, np.cumsum(counts)[:-1]), strict=True):
+        part.tofile(file)
+
+
+def _ordered(entries: NDArray[np.void], rng: np.random.Generator) -> Chunk:
+    row_group, column_group = group_of(entries["row"]), group_of(entries["column"])
+    block = ((column_group - row_group) % BLOCKS * BLOCKS + row_group).astype(np.int16)
+    shuffled = rng.permutation(len(entries))
+    entries = _taken(entries, shuffled[np.argsort(block[shuffled], kind="stable")])
+    ends = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=BLOCKS**2))])
+    rows, columns, values = (np.ascontiguousarray(entries[name]) for name in ("row", "column", "value"))
+    return Chunk(rows, columns, values, ends)
+
+
+def _taken(entries: NDArray[np.void], order: NDArray[np.int64]) -> NDArray[np.void]:
+    """Entries in another order; numpy does that ten times faster with rows of integers than with records."""
+    rows = entries.view(np.int32).reshape(-1, 3)
+    return np.take(rows, order, axis=0).view(ENTRY).reshape(-1)
+
+
+def _save(path: Path, chunk: Chunk) -> None:
+    np.savez(path, allow_pickle=False, rows=chunk.rows, columns=chunk.columns, values=chunk.values, ends=chunk.ends)
+
+
+def _path(folder: Path, number: int) -> Path:
+    return folder / f"chunk-{number:05}.npz"
+
+
+def _bin(folder: Path, number: int) -> Path:
+    return folder / f"chunk-{number:05}.unordered"

@@ -1,0 +1,51 @@
+"""Texts → numbered tokens, end to end in one array.
+
+Where the tokenizer never looks past white space, each distinct word is split once and remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from interloq.data.token_texts import Texts
+from interloq.data.tokenize import Tokenizer
+
+REMEMBERED = 1_000_000  # words kept with their tokens; then all are forgotten, so that memory stays flat
+
+
+class Numbering:
+    """Numbers tokens with `number`, a function from a token to its number; empty tokens are left out."""
+
+    def __init__(self, tokenizer: Tokenizer, number: Callable[[str], int]) -> None:
+        self._by_word = tokenizer.by_word
+        self._words = _Words(tokenizer, number)
+
+    def texts(self, texts: Iterable[str]) -> Texts:
+        numbers: list[int] = []
+        ends = [0]
+        words = self._words
+        for text in texts:
+            # a line break hides the end of a word from 13a, which joins over "-\n": such a text stays whole
+            if self._by_word and "\n" not in text:
+                for word in text.split():
+                    numbers += words[word]
+            else:
+                numbers += words.numbers(text)
+            ends.append(len(numbers))
+        return Texts(np.array(numbers, dtype=np.int32), np.array(ends, dtype=np.int64))
+
+
+class _Words(dict[str, list[int]]):
+    def __init__(self, tokenizer: Tokenizer, number: Callable[[str], int]) -> None:
+        self._tokens, self._number = tokenizer.tokens, number
+
+    def numbers(self, text: str) -> list[int]:
+        return [self._number(token) for token in self._tokens(text) if token]
+
+    def __missing__(self, word: str) -> list[int]:
+        if len(self) >= REMEMBERED:
+            self.clear()
+        self[word] = numbers = self.numbers(word)
+        return numbers

@@ -1,0 +1,285 @@
+"""Word vectors: opened in milliseconds, looked up by word, averaged to sentence vectors.
+
+A sentence vector is the mean of its words' vectors, each scaled to length 1 first (as υBLEU's code does it).
+Saved vectors are a folder: `vectors.npy` (float32, read where it lies), the words with a table to find them, and
+`vectors.json` with what they are and which tokenizer they belong to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from interloq.data.arrays import mapped
+from interloq.data.files import read_json, reading_saved, replacing
+from interloq.data.token_texts import Texts
+from interloq.data.tokenize import Tokenizer
+from interloq.errors import InputError
+from interloq.vectors.files import blocks
+from interloq.vectors.recorded_tokenizer import agreed, as_tokenizer, check_described, described
+from interloq.vectors.word_numbering import Numbering
+from interloq.vectors.word_table import WordTable
+from interloq.version import __version__
+
+Floats = NDArray[np.float32]
+Unknown = Literal["unk", "skip", "mean"]
+UNKNOWN_WORDS = ("<unk>", "unk")
+BATCH = 16_384  # texts at a time
+SCHEMA = 1
+MATRIX, FACTS = "vectors.npy", "vectors.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of some texts has a vector."""
+
+    texts: int
+    unknown_texts: int  # without any known word: their sentence vector is NaN
+    tokens: int
+    unknown_tokens: int
+
+
+class WordVectors:
+    """Vectors by word. Make one with `load` or `of`."""
+
+    def __init__(self, words: WordTable, matrix: Floats, facts: Mapping[str, Any]) -> None:
+        self.words, self.matrix, self._facts = words, matrix, dict(facts)
+        self._lengths: Floats | None = None
+        self._middle: Floats | None = None
+        self._numberings: dict[str, Numbering] = {}
+
+    # ---- making and keeping ----
+
+    @classmethod
+    def of(
+        cls, words: Sequence[str], matrix: Floats, *, tokenizer: Tokenizer | str | None = None, origin: str = ""
+    ) -> WordVectors:
+        """Vectors from Python: row i belongs to word i; `tokenizer` is the one to split texts with."""
+        matrix = np.ascontiguousarray(matrix, dtype=np.float32)
+        if matrix.ndim != 2 or len(words) != len(matrix):
+            raise InputError(f"{len(words)} words for an array of shape {matrix.shape}", cure="give a row a word")
+        if len(set(words)) != len(words) or "" in words:
+            raise InputError("words must be distinct and not empty")
+        table, recorded = WordTable.of(words), described(as_tokenizer(tokenizer))
+        facts = {"origin": origin, "fingerprint": _fingerprint(table, matrix), "tokenizer": recorded}
+        return cls(table, matrix, facts)
+
+    @classmethod
+    def load(cls, path: str | Path, *, tokenizer: Tokenizer | str | None = None) -> WordVectors:
+        """A saved folder, or a file of another program (`vector_files.py`), which is read whole."""
+        if Path(path).is_dir():
+            return cls._opened(Path(path))
+        words: list[str] = []
+        matrix = np.zeros((0, 0), dtype=np.float32)
+        for some, rows in blocks(path):
+            words += some
+            matrix.resize((len(words), rows.shape[1]), refcheck=False)  # grows where it lies: no second copy
+            matrix[-len(rows) :] = rows
+        return cls.of(words, matrix, tokenizer=tokenizer, origin=Path(path).name)
+
+    @classmethod
+    def _opened(cls, folder: Path) -> WordVectors:
+        if not (folder / FACTS).is_file():
+            unfinished = " yet; training was cut short" if (folder / "work").is_dir() else ""
+            cure = "run the same training again" if unfinished else "name a folder made by `interloq train vectors`"
+            raise InputError(f"{folder} holds no word vectors{unfinished}", cure=cure)
+        facts = read_json(folder / FACTS)
+        if facts.get("schema") != SCHEMA:
+            raise InputError(f"schema {facts.get('schema')} is not {SCHEMA}", where=str(folder / FACTS))
+        with reading_saved(folder):
+            matrix = mapped(folder / MATRIX, np.float32, dimensions=2, hint="copy the vectors again")
+            words = WordTable.load(folder)
+            if matrix.shape != (len(words), facts["dimensions"]):
+                raise ValueError(f"{matrix.shape} numbers, {len(words)} words of {facts['dimensions']} dimensions")
+            check_described(facts.get("tokenizer"))
+            facts["fingerprint"] = str(facts["fingerprint"])
+        return cls(words, matrix, facts)
+
+    def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
+        """Write the folder; the file that makes it whole comes last. `notes` are kept beside the facts."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(folder / MATRIX) as file:
+            np.save(file, self.matrix, allow_pickle=False)
+        self.words.save(folder)
+        with replacing(folder / FACTS) as file:
+            facts = {"kind": "vectors", "schema": SCHEMA, **self.facts, **(notes or {})}
+            file.write(orjson.dumps(facts, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+    def export(self, path: str | Path) -> None:
+        """Write GloVe's text form, for other programs; .gz .xz .zst compress it."""
+        with replacing(path) as file:
+            for word, row in zip(self.words, self.matrix, strict=True):
+                if any(letter in word for letter in " \n\r"):
+                    raise InputError(f"the word {word!r} cannot stand in a text file", cure="use the folder")
+                numbers = " ".join(map(str, row))  # the shortest digits that read back as the same number
+                file.write(f"{word} {numbers}\n".encode("utf-8", "surrogatepass"))
+
+    # ---- words ----
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known about these vectors, as it stands in their folder."""
+        size = {"words": len(self.words), "dimensions": self.dimensions, "unknown": self.unknown_word}
+        return {**self._facts, **size, "signature": self.signature()}
+
+    @property
+    def dimensions(self) -> int:
+        return int(self.matrix.shape[1])
+
+    @property
+    def unknown_word(self) -> str | None:
+        """The word whose vector stands for unknown ones."""
+        return next((word for word in UNKNOWN_WORDS if word in self.words), None)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.words
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def vector(self, word: str) -> Floats:
+        place = self.words.find(word)
+        if place < 0:
+            raise InputError(f"no vector for {word!r}", cure="check its spelling and its case")
+        return np.array(self.matrix[place])
+
+    def nearest(self, word: str, k: int = 10) -> list[tuple[str, float]]:
+        """The k words with the most similar vectors, and their cosines; not the word itself, nor `<unk>`."""
+        vector, place = self.vector(word), self.words.find(word)
+        if self._lengths is None:
+            self._lengths = np.linalg.norm(self.matrix, axis=1)
+        products = self.matrix @ vector
+        lengths = self._lengths * self._lengths[place]
+        cosines = np.divide(products, lengths, out=np.full_like(products, -np.inf), where=lengths > 0)
+        cosines[[n for n in (place, self.words.find("<unk>")) if n >= 0]] = -np.inf
+        k = min(k, int(np.isfinite(cosines).sum()))
+        best = np.argpartition(-cosines, k - 1)[:k] if k else np.zeros(0, dtype=np.intp)
+        best = best[np.lexsort((best, -cosines[best]))]
+        return [(self.words[int(i)], float(cosines[i])) for i in best]
+
+    # ---- sentences ----
+
+    def sentences(
+        self,
+        texts: Iterable[str],
+        tokenizer: Tokenizer | str | None = None,
+        *,
+        unknown: Unknown = "unk",
+        normalise: bool = False,
+    ) -> Floats:
+        """A row a text: the mean of its words' unit vectors, scaled to length 1 with `normalise`.
+
+        An unknown word takes the vector of `<unk>` or `unk` where there is one, else it is skipped (`unknown="unk"`);
+        it is always skipped (`"skip"`); or it takes the mean of all vectors (`"mean"`). A text without any known word
+        is NaN.
+        """
+        if unknown not in get_args(Unknown):
+            raise InputError(f"unknown must be one of {', '.join(get_args(Unknown))}, got {unknown!r}")
+        numbering = self._numbering(tokenizer)
+        texts = list(texts)
+        rows = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        for start in range(0, len(texts), BATCH):
+            numbered = numbering.texts(texts[start : start + BATCH])
+            rows[start : start + BATCH] = self._means(numbered, unknown)
+        return _scaled(rows) if normalise else rows
+
+    def coverage(self, texts: Iterable[str], tokenizer: Tokenizer | str | None = None) -> Coverage:
+        """How many texts have no known word, and how many tokens no vector."""
+        numbered = self._numbering(tokenizer).texts(texts)
+        unknown = numbered.tokens < 0
+        known = numbered.without(unknown).lengths
+        return Coverage(len(known), int((known == 0).sum()), len(unknown), int(unknown.sum()))
+
+    def _means(self, numbered: Texts, unknown: Unknown) -> Floats:
+        from scipy.sparse import csr_array
+
+        nothing_known = numbered.without(numbered.tokens < 0).lengths == 0
+        numbered, extra = self._replaced(numbered, unknown)
+        used, places = distinct(numbered.tokens, len(self.words) + 1)
+        own = used < len(self.words)
+        table = _scaled(np.concatenate([self.matrix[used[own]], extra[: int((~own).sum())]]), zero=0)
+        ones = np.ones(len(places), dtype=np.float32)
+        sums = csr_array((ones, places, numbered.ends), shape=(len(nothing_known), len(used))) @ table
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = sums / numbered.lengths[:, None].astype(np.float32)
+        means[nothing_known] = np.nan
+        return np.asarray(means, dtype=np.float32)
+
+    def _replaced(self, numbered: Texts, unknown: Unknown) -> tuple[Texts, Floats]:
+        """Numbers for unknown words too; len(words) stands for the extra vector."""
+        missing, extra = numbered.tokens < 0, np.zeros((0, self.dimensions), dtype=np.float32)
+        if unknown == "mean":
+            extra = self.mean()
+            place = len(self.words)
+        elif unknown == "unk" and (word := self.unknown_word):
+            place = self.words.find(word)
+        else:
+            return numbered.without(missing), extra
+        return Texts(np.where(missing, np.int32(place), numbered.tokens), numbered.ends), extra
+
+    def mean(self) -> Floats:
+        """The mean of all vectors, as an array of one row."""
+        if self._middle is None:
+            self._middle = np.asarray(self.matrix.mean(axis=0, dtype=np.float64), dtype=np.float32)[None]
+        return self._middle
+
+    # ---- tokenizer and signature ----
+
+    def _numbering(self, tokenizer: Tokenizer | str | None) -> Numbering:
+        chosen = self.tokenizer(tokenizer)
+        key = chosen.signature()
+        if key not in self._numberings:
+            self._numberings[key] = Numbering(chosen, self.words.find)
+        return self._numberings[key]
+
+    def tokenizer(self, given: Tokenizer | str | None = None) -> Tokenizer:
+        """The tokenizer to split texts with: the recorded one, or the given one if that is no other."""
+        return agreed(self._facts.get("tokenizer"), as_tokenizer(given))
+
+    def signature(self) -> str:
+        """What these vectors are: size, fingerprint, tokenizer, where they come from."""
+        recorded = self._facts.get("tokenizer")
+        parts = [f"vectors(words={len(self)},dimensions={self.dimensions})-{self._facts['fingerprint']}"]
+        parts += [f"tokenizer:{recorded['signature']}"] if recorded else []
+        return "|".join([*parts, f"version:{__version__}"])
+
+
+def opened(path: str | Path) -> WordVectors:
+    """The vectors of a path, kept open for all that name it; they are opened anew once the file was written again."""
+    place = Path(path).resolve()
+    written = next((file.stat().st_mtime_ns for file in (place / FACTS, place) if file.exists()), 0)
+    return _kept_open(place, written)
+
+
+@lru_cache(maxsize=4)
+def _kept_open(path: Path, written: int) -> WordVectors:  # noqa: ARG001 - the time is part of the key
+    return WordVectors.load(path)
+
+
+def distinct(numbers: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The distinct numbers in order, and where each number stands among them; np.unique would sort all of them."""
+    seen = np.zeros(size, dtype=bool)
+    seen[numbers] = True
+    return np.flatnonzero(seen), (np.cumsum(seen, dtype=np.int32) - 1)[numbers]
+
+
+def _scaled(rows: Floats, *, zero: float = np.nan) -> Floats:
+    """Rows of length 1; a row of zeros becomes `zero`."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(np.divide(rows, lengths, out=np.full_like(rows, zero), where=lengths > 0))
+
+
+def _fingerprint(words: WordTable, matrix: Floats) -> str:
+    digest = hashlib.blake2b(digest_size=8)
+    for array in (words.ends, words.letters, matrix):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
