@@ -5,7 +5,6 @@ The facts name the fingerprint of the weights, so a folder whose parts do not be
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -74,8 +73,15 @@ def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
 
 def check_temperature(facts: Mapping[str, Any]) -> None:
     """Of models whose probabilities are divided by one."""
-    if not (isinstance(facts["temperature"], int | float) and 0 < facts["temperature"] < math.inf):
+    if not (isinstance(facts["temperature"], int | float) and 1e-6 < facts["temperature"] < 1e6):
         raise ValueError(f"the temperature is {shown(facts['temperature'])}")
+
+
+def check_counts(config: Mapping[str, Any], *names: str) -> None:
+    """Settings that count something: whole numbers from 1 on."""
+    for name in names:
+        if not isinstance(config[name], int) or config[name] < 1:
+            raise ValueError(f"{name!r} is {shown(config[name])}")
 
 
 def restored(

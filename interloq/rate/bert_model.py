@@ -15,7 +15,7 @@ from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
 from interloq.learn.calibrate import probabilities
 from interloq.learn.settings import Training
-from interloq.learn.store import FACTS, check_temperature, load_model, restored, save_model
+from interloq.learn.store import FACTS, check_counts, check_temperature, load_model, restored, save_model
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CONFIG, CrossEncoder, Rows, joined_rows, row_lengths
 from interloq.models.memory import cut_to_fit
@@ -107,6 +107,7 @@ class BertRaterModel:
         if not (folder / CONFIG).exists() or file_fingerprint(folder / CONFIG) != facts.get("config"):
             raise _foreign(CONFIG, folder)
         with reading_saved(folder):
+            check_counts(facts, "longest")
             subwords = Subwords(folder, longest=facts["longest"])
             if subwords.signature() != facts["subwords"]:
                 raise _foreign("the tokenizer", folder)

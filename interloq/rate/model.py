@@ -16,7 +16,7 @@ from interloq.errors import InputError
 from interloq.learn.calibrate import probabilities
 from interloq.learn.pieces import Pieces
 from interloq.learn.settings import Training
-from interloq.learn.store import FACTS, check_temperature, load_model, restored, save_model
+from interloq.learn.store import FACTS, check_counts, check_temperature, load_model, restored, save_model
 from interloq.models.batches import bucketed
 from interloq.models.processes import pick_device
 from interloq.rate.learning import check_same, learn
@@ -90,6 +90,7 @@ class RaterModel:
                 where=str(folder),
             )
         with reading_saved(folder):
+            check_counts(facts, "longest")
             pieces = Pieces(folder / PIECES, longest=facts["longest"])
             config, shape = facts["config"], Shape(**facts["config"]["shape"])
             check_temperature(facts)

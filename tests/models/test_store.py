@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 
 from interloq.errors import InputError
 from interloq.learn import store
-from interloq.learn.store import FACTS, WEIGHTS, load_model, restored, save_model
+from interloq.learn.store import FACTS, WEIGHTS, check_counts, check_temperature, load_model, restored, save_model
 from interloq.signature import file_fingerprint
 
 TENSORS = {"a": torch.arange(6.0).reshape(2, 3), "b.c": torch.tensor([True, False]), "n": torch.tensor(7)}
@@ -165,3 +165,17 @@ def test_facts_are_plain_json(tmp_path: Path) -> None:
     text = (saved(tmp_path) / FACTS).read_text()
     assert json.loads(text)["kind"] == "cat"
     assert text.endswith("}\n")
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "8", None, [1], {}])
+def test_counts_are_whole_numbers_from_1_on(value: object) -> None:
+    check_counts({"longest": 1}, "longest")
+    with pytest.raises(ValueError, match="'longest' is "):
+        check_counts({"longest": value}, "longest")
+
+
+@pytest.mark.parametrize("value", [0, -1.0, 5e-324, 1e308, "1", None])
+def test_temperatures_are_those_of_a_calibration(value: object) -> None:
+    check_temperature({"temperature": 1.2})
+    with pytest.raises(ValueError, match="the temperature is "):
+        check_temperature({"temperature": value})

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from interloq.data.files import reading_saved
-from interloq.errors import InputError
-from interloq.learn.store import load_model, restored
+from interloq.errors import InputError, shown
+from interloq.learn.store import check_counts, load_model, restored
 from interloq.models.encoder import Encoder, Pooling, pooled
 from interloq.models.pretrained import weights_fingerprint
 from interloq.scorers.ruber.model import LAYERS, quadratic
@@ -70,7 +70,10 @@ class BertRuberScorer:
         with reading_saved(folder):
             config, trained_on = facts["config"], facts["encoder"]
             place = encoder or str(trained_on["place"])
-            layer, longest, _ = config["layer"], int(config["longest"]), config["pooling"]
+            check_counts(config, "longest")
+            layer, longest = config["layer"], config["longest"]
+            if config["pooling"] not in get_args(Pooling):
+                raise ValueError(f"the pooling is {shown(config['pooling'])}")
         found = Encoder(place, layer=layer, longest=longest, device=device)
         if weights_fingerprint(found.folder) != trained_on.get("weights"):
             raise InputError(

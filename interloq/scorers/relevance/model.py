@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from interloq.data.files import reading_saved
 from interloq.errors import InputError
-from interloq.learn.store import check_temperature, load_model, restored
+from interloq.learn.store import check_counts, check_temperature, load_model, restored
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder, Rows, rows
 from interloq.models.memory import cut_to_fit
@@ -41,6 +41,7 @@ class RelevanceScorer:
         folder = Path(folder)
         facts, tensors = load_model(folder, kind=cls.kind)
         with reading_saved(folder):
+            check_counts(facts["config"], "longest", "turns", "context", "reply")
             subwords = Subwords(folder, longest=facts["config"]["longest"])
             if subwords.signature() != facts["subwords"]:
                 raise InputError(

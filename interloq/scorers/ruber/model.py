@@ -26,7 +26,7 @@ from interloq.data.token_texts import Texts
 from interloq.errors import InputError
 from interloq.learn.gru import SentenceGru
 from interloq.learn.pieces import Pieces
-from interloq.learn.store import load_model, restored
+from interloq.learn.store import check_counts, load_model, restored
 from interloq.models.batches import bucketed
 from interloq.models.processes import pick_device
 from interloq.signature import file_fingerprint
@@ -83,6 +83,7 @@ class RuberScorer:
                 where=str(folder),
             )
         with reading_saved(folder):
+            check_counts(facts["config"], "longest", "embedding", "hidden")
             pieces = Pieces(model, longest=facts["config"]["longest"])
             sizes = {name: facts["config"][name] for name in ("embedding", "hidden")}
         network = restored(lambda: RuberNetwork(vocabulary=pieces.size, **sizes), tensors, folder)
