@@ -35,7 +35,14 @@ from interloq.signature import file_fingerprint
 
 PARTS: tuple[Literal["train", "dev"], ...] = ("train", "dev")
 FILES = {
-    *("model.json", "model.safetensors", "config.json", "learning_curve.json", "calibration.json"),
+    *(
+        "model.json",
+        "model.safetensors",
+        "config.json",
+        "learning_curve.json",
+        "training_times.json",
+        "calibration.json",
+    ),
     *("tokenizer.json", "tokenizer_config.json", "vocab.txt"),
 }
 GOLD = Reference("i like tea", 0.5)

@@ -99,7 +99,14 @@ def test_a_trained_folder_is_taken_and_another_job_refused(small: Path) -> None:
 
 def test_the_folder_holds_all_that_is_needed_and_no_pickle(small: Path) -> None:
     names = {path.name for path in small.iterdir()}
-    assert names == {"model.safetensors", "model.json", PIECES, "learning_curve.json", CALIBRATION}
+    assert names == {
+        "model.safetensors",
+        "model.json",
+        PIECES,
+        "learning_curve.json",
+        "training_times.json",
+        CALIBRATION,
+    }
     facts = RaterModel.load(small).facts
     assert facts["examples"]["read"] == 160
     assert "Shape(embedding=16" in facts["signature"]
