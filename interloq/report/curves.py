@@ -21,7 +21,7 @@ CALIBRATION = "calibration.json"
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 588.0, 14.0, 340.0  # the plot's area in a picture of 600 × 400
 SQUARE = (72.0, 398.0)  # of the reliability diagram: as wide as high
 ROOM = 10  # percent of the width that half the words at the kept epoch need
-MOST_EPOCHS = 10**6
+MOST_EPOCHS, MOST_SECONDS = 10**6, 10**9
 SMALLEST, LARGEST = 2.5, 9.0  # radius of a bin's dot
 
 
@@ -101,6 +101,8 @@ def _epoch(value: Mapping[str, Any], times: Mapping[int, float]) -> Epoch:
     if not 0 <= int(value["epoch"]) < MOST_EPOCHS:
         raise ValueError(f"epoch {value['epoch']}")
     seconds = value.get("seconds", times.get(int(value["epoch"])))  # older versions wrote it into the curve
+    if seconds is not None and not 0 <= float(seconds) < MOST_SECONDS:
+        raise ValueError(f"{seconds} seconds")
     return Epoch(
         int(value["epoch"]),
         _number(value.get("train_loss", value.get("loss"))),  # word vectors have one loss
