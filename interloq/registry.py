@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import sys
 import types
 import typing
 from functools import cache
@@ -259,6 +260,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return any(value == choice and type(value) is type(choice) for choice in typing.get_args(hint))
     if origin in (Union, types.UnionType):
         return any(_fits(value, part) for part in typing.get_args(hint))
+    if hint is float and isinstance(value, int) and abs(value) > sys.float_info.max:
+        return False
     if hint in (int, float):
         return isinstance(value, int | hint) and not isinstance(value, bool)
     if hint in (str, bool, type(None)):

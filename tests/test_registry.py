@@ -171,3 +171,8 @@ def test_plugins_come_in_through_entry_points_and_specs_nest(monkeypatch: pytest
         monkeypatch.undo()
         registry._targets.cache_clear()
         registry._registered.cache_clear()
+
+
+def test_a_whole_number_that_no_float_holds_is_refused() -> None:
+    with pytest.raises(SpecError, match="low"):
+        create(f"human(ratings='r.jsonl',low={10**400})", kind="rater")

@@ -119,7 +119,7 @@ def _calibration(value: Mapping[str, Any]) -> Calibration:
     bins = tuple(
         Bin(float(b["low"]), float(b["high"]), int(b["count"]), float(b["confidence"]), float(b["positive"]))
         for b in value["bins"]
-        if b["count"]
+        if int(b["count"]) > 0
     )
     scaled = value.get("scaled", {}).get("ece")
     temperature = value.get("temperature")
