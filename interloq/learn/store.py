@@ -77,10 +77,10 @@ def check_temperature(facts: Mapping[str, Any]) -> None:
         raise ValueError(f"the temperature is {shown(facts['temperature'])}")
 
 
-def check_counts(config: Mapping[str, Any], *names: str) -> None:
-    """Settings that count something: whole numbers from 1 on."""
+def check_counts(config: Mapping[str, Any], *names: str, least: int = 1) -> None:
+    """Settings that count something: whole numbers from `least` on."""
     for name in names:
-        if not isinstance(config[name], int) or config[name] < 1:
+        if not isinstance(config[name], int) or config[name] < least:
             raise ValueError(f"{name!r} is {shown(config[name])}")
 
 

@@ -123,7 +123,7 @@ def test_every_option_reaches_its_setting() -> None:
         (["build", "posts.jsonl", "-o", "c", "--field", "who=x"], "cannot read --field 'who=x'"),
         (["build", "posts.jsonl", "-o", "c", "--memory", "lots"], "cannot use 'lots' as a limit of memory"),
         (["build", "posts.jsonl", "-o", "posts.jsonl"], "the output 'posts.jsonl' is also an input"),
-        (["build", ".", "-o", "posts.jsonl"], "posts.jsonl is a file; name a folder"),
+        (["build", ".", "-o", "posts.jsonl"], "posts.jsonl lies in a folder of logs"),
         (["show", "."], "cannot read corpus.json"),
         (["import", "dailydialogue", "-o", "d"], "unknown corpus 'dailydialogue'; did you mean 'dailydialog'?"),
         (["import", "kdconv", "nowhere", "-o", "d"], "no file or folder 'nowhere'"),

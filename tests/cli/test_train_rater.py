@@ -202,7 +202,7 @@ def test_other_settings_do_not_go_on_with_a_job(log: Path, capsys: Captured) -> 
         assert main([*options, *change]) == 2
         assert "other settings" in capsys.readouterr().err
     assert main([*options, *VOCABULARY, "--clip", "2"]) == 2
-    assert "repeat the command as it was to go on" in capsys.readouterr().err
+    assert "repeat the command as it was to resume it" in capsys.readouterr().err
     assert main([*options, *VOCABULARY]) == 0
 
 

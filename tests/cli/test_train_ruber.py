@@ -45,6 +45,7 @@ def test_train_then_score(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
         "model.json",
         "model.safetensors",
         "pieces.model",
+        "training_times.json",
     ]
     samples = [{"id": str(i), "context": ["tea ?"], "response": "tea " * i} for i in range(1, 4)]
     (folder / "samples.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))

@@ -115,7 +115,7 @@ def test_full_by_hand(words: str) -> None:
 def test_perplexity_by_hand(words: str) -> None:
     samples = [Sample("a", ["hi", "you"], "one two"), Sample("b", [], "one")]
     result = evaluate(Perplexity("x"), samples)
-    assert dict(result.by_sample) == pytest.approx({"a": math.exp(3), "b": math.exp(1)})
+    assert dict(result.by_sample) == pytest.approx({("a", ""): math.exp(3), ("b", ""): math.exp(1)})
     assert result.value == pytest.approx(math.exp((2 * 3 + 1) / 3)), "over tokens, not over replies"
     assert scores(Perplexity("x", context=False), samples) == pytest.approx([math.e, math.e])
     in_nats = evaluate(Perplexity("x", log=True), samples)

@@ -94,7 +94,7 @@ def test_vectors_of_another_program_become_a_folder(folder: Path, capsys: pytest
         (["texts.txt", "-o", "out", "--dimensions", "0"], "dimensions must be above 0, got 0"),
         (["texts.txt", "-o", "out", "--min-count", "99"], "no word occurs 99 times; the most frequent occurs 4 times"),
         (["texts.txt", "-o", "out", "--tokenizer", "14a"], "unknown tokenizer '14a'"),
-        (["texts.txt", "-o", "texts.txt"], "texts.txt exists and holds something else"),
+        (["texts.txt", "-o", "texts.txt"], "the output 'texts.txt' is also an input"),
     ],
 )
 def test_user_errors_are_one_line(

@@ -41,7 +41,8 @@ class RelevanceScorer:
         folder = Path(folder)
         facts, tensors = load_model(folder, kind=cls.kind)
         with reading_saved(folder):
-            check_counts(facts["config"], "longest", "turns", "context", "reply")
+            check_counts(facts["config"], "longest", "turns", "reply")
+            check_counts(facts["config"], "context", least=0)  # `valid` reads the reply alone
             subwords = Subwords(folder, longest=facts["config"]["longest"])
             if subwords.signature() != facts["subwords"]:
                 raise InputError(
