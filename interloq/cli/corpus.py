@@ -40,9 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_import(importing: argparse.ArgumentParser) -> None:
-    from interloq.data.sets.corpora import CORPORA
+    from interloq.data.sets.registry import CORPORA
 
-    importing.add_argument("corpus", metavar="NAME", help=", ".join(CORPORA))
+    importing.add_argument("corpus", metavar="NAME", help=", ".join(corpus.name for corpus in CORPORA))
     importing.add_argument(
         "path", nargs="?", type=InputPath, metavar="PATH", help="its folder or archive; else in $INTERLOQ_DATA"
     )
@@ -149,12 +149,13 @@ def _import(args: argparse.Namespace) -> int:
 
     from interloq.data.corpus.outputs import SUFFIXES
     from interloq.data.jsonl import write
-    from interloq.data.sets.corpora import corpus, locate, pairs, read_corpus, source_fingerprint
+    from interloq.data.sets.pairs import pairs
+    from interloq.data.sets.registry import corpus, locate, read_parts, source_fingerprint
 
     name = corpus(args.corpus).name
     path = Path(args.path) if args.path else locate(name)
     by_part: dict[str, list[Any]] = {}
-    for part, dialogue in read_corpus(name, path):
+    for part, dialogue in read_parts(name, path):
         by_part.setdefault(part, []).append(dialogue)
     source = source_fingerprint(name, path)
     rows = {}

@@ -62,12 +62,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from interloq.data.sets.registry import ALIASES, DATASETS
+    from interloq.data.sets.registry import DATASETS
 
     if args.json:
-        aliases = {name: [a for a, target in ALIASES.items() if target == name] for name in DATASETS}
         facts = [
-            {"name": d.name, "aliases": aliases[d.name], "subsets": d.subsets, "holds": d.holds, "paper": d.paper}
+            {"name": d.name, "aliases": d.aliases, "subsets": d.subsets, "holds": d.holds, "paper": d.paper}
             for d in DATASETS.values()
         ]
         print_json({"datasets": facts})
@@ -76,7 +75,7 @@ def _list(args: argparse.Namespace) -> int:
         say(f"{d.name}: {d.holds} ({d.paper})")
         if d.subsets:
             say(f"    --subset {' | '.join(d.subsets)}")
-    say("\nAlso known as: " + ", ".join(f"{alias} = {name}" for alias, name in ALIASES.items()))
+    say("\nAlso known as: " + ", ".join(f"{alias} = {d.name}" for d in DATASETS.values() for alias in d.aliases))
     return 0
 
 

@@ -125,7 +125,7 @@ def test_every_option_reaches_its_setting() -> None:
         (["build", "posts.jsonl", "-o", "posts.jsonl"], "the output 'posts.jsonl' is also an input"),
         (["build", ".", "-o", "posts.jsonl"], "posts.jsonl lies in a folder of logs"),
         (["show", "."], "cannot read corpus.json"),
-        (["import", "dailydialogue", "-o", "d"], "unknown corpus 'dailydialogue'; did you mean 'dailydialog'?"),
+        (["import", "dailydialogue", "-o", "d"], "unknown dataset 'dailydialogue'; did you mean 'dailydialog'?"),
         (["import", "kdconv", "nowhere", "-o", "d"], "no file or folder 'nowhere'"),
         (["pairs", "nowhere.jsonl", "-o", "p.jsonl"], "cannot read nowhere.jsonl"),
     ],

@@ -38,7 +38,16 @@ def imported(capsys: Captured, *arguments: str) -> dict[str, object]:
 def test_list_names_every_dataset_and_subset(capsys: Captured) -> None:
     assert main(["data", "list"]) == 0
     shown = capsys.readouterr().out
-    for word in ("grade", "usr", "fed", "multiref_dailydialog", "predictive_engagement", "gupta", "topical | persona"):
+    for word in (
+        "grade",
+        "usr",
+        "fed",
+        "multiref_dailydialog",
+        "predictive_engagement",
+        "gupta",
+        "topical | persona",
+        "dailydialog",
+    ):
         assert word in shown
     assert main(["data", "list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["datasets"]

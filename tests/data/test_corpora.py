@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from published_layouts import packed, write_json
 
-from interloq.data.sets import chatterbot, corpora
-from interloq.data.sets.corpora import CORPORA, locate, pairs, read_corpus
+from interloq.data.sets import chatterbot
+from interloq.data.sets.pairs import pairs
+from interloq.data.sets.registry import CORPORA, corpus, locate, read_dataset, read_parts
 from interloq.errors import InputError
 from interloq.records import Dialogue, Rating, Turn
 
@@ -25,8 +24,8 @@ def write_text(path: Path, text: str) -> Path:
 
 def both(folder: Path, name: str) -> list[tuple[str, Dialogue]]:
     """The dialogues of a folder, which must be those of its archive."""
-    found = list(read_corpus(name, folder))
-    assert found == list(read_corpus(name, packed(folder)))
+    found = list(read_parts(name, folder))
+    assert found == list(read_parts(name, packed(folder)))
     return found
 
 
@@ -37,11 +36,12 @@ def test_dailydialog(tmp_path: Path) -> None:
     found = both(folder, "dailydialog")
     assert sorted(part for part, _ in found) == ["dev", "test", "train"]
     dialogue = dict(found)["dev"]
+    assert list(read_dataset("dailydialog", folder, subset="dev")) == [dialogue]
     assert dialogue.id == "dailydialog/dev/0"
     assert dialogue.turns == (Turn("Hi validation .", "A"), Turn("Hello !", "B"), Turn("Bye", "A"))
     write_text(folder / "train" / "dialogues_train.txt", "no mark at all\n")
     with pytest.raises(InputError, match=r"dialogues_train\.txt:1: no dialogue: 'no mark at all'"):
-        list(read_corpus("dailydialog", folder))
+        list(read_parts("dailydialog", folder))
 
 
 def test_japanese_daily_dialogue(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_plain_files_are_read_as_yaml_reads_them() -> None:
 
 def test_where_corpora_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("INTERLOQ_DATA", raising=False)
-    with pytest.raises(InputError, match="no path given for kdconv; name its folder or archive, or set INTERLOQ_DATA"):
+    with pytest.raises(InputError, match="for kdconv; name its folder, archive or file, or set INTERLOQ_DATA"):
         locate("kdconv")
     monkeypatch.setenv("INTERLOQ_DATA", str(tmp_path))
     with pytest.raises(InputError, match="no kdconv in"):
@@ -161,16 +161,18 @@ def test_where_corpora_are_looked_for(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="unknown corpus 'dailydialogue'; did you mean 'dailydialog'"):
-        corpora.corpus("dailydialogue")
+    with pytest.raises(InputError, match="unknown dataset 'dailydialogue'; did you mean 'dailydialog'"):
+        corpus("dailydialogue")
+    with pytest.raises(InputError, match=r"usr is not a corpus of dialogues; .*: interloq data import usr"):
+        corpus("usr")
     write_json(
         tmp_path / "data" / "topic1.json", [{"dialogue_id": 1, "utterances": []}, {"dialogue_id": 1, "utterances": []}]
     )
     with pytest.raises(InputError, match="japanese_daily_dialogue/topic1/1 is there twice"):
-        list(read_corpus("japanese_daily_dialogue", tmp_path))
+        list(read_parts("japanese_daily_dialogue", tmp_path))
     write_json(tmp_path / "data" / "topic1.json", [{"utterances": []}])
     with pytest.raises(InputError, match=r"topic1\.json:0: 'dialogue_id' must be a number"):
-        list(read_corpus("japanese_daily_dialogue", tmp_path))
+        list(read_parts("japanese_daily_dialogue", tmp_path))
 
 
 # counted from the published files with json and split, without this package
@@ -187,7 +189,7 @@ PUBLISHED: dict[str, dict[str, tuple[int, int]]] = {
 def test_published_corpora(name: str) -> None:
     dialogues: Counter[str] = Counter()
     turns: Counter[str] = Counter()
-    for part, dialogue in read_corpus(name):
+    for part, dialogue in read_parts(name):
         dialogues[part] += 1
         turns[part] += len(dialogue.turns)
         assert all(turn.text for turn in dialogue.turns) or name == "real_persona_chat"
@@ -195,8 +197,6 @@ def test_published_corpora(name: str) -> None:
 
 
 def test_every_corpus_has_a_loader() -> None:
-    for name in CORPORA:
-        module: Any = __import__(f"interloq.data.sets.{name}", fromlist=["FILES"])
-        assert module.FILES
-        assert callable(module.dialogues)
-    assert json.dumps(sorted(CORPORA))
+    for found in CORPORA:
+        assert found.module().FILES
+        assert callable(found.module().dialogues)

@@ -41,8 +41,7 @@ from interloq.data.corpus.scan import judged_texts
 from interloq.data.corpus.shards import Logs, read_posts
 from interloq.data.follow_ups import read_follow_ups
 from interloq.data.jsonl import header, read
-from interloq.data.sets.corpora import read_corpus
-from interloq.data.sets.registry import read_dataset
+from interloq.data.sets.registry import read_dataset, read_parts
 from interloq.data.system_scores import read_system_scores
 from interloq.data.texts import file_texts
 from interloq.metrics.baseline import load_baseline
@@ -147,7 +146,7 @@ def _published() -> Iterator[Case]:
     fed = _files_of(layouts.write_fed)
     yield Case("set fed dialogues", fed, lambda folder: list(read_dataset("fed", folder, subset="dialogue")))
     for name, files in CORPORA.items():
-        yield Case(f"corpus {name}", files, lambda folder, name=name: list(read_corpus(name, folder)))  # type: ignore[misc]
+        yield Case(f"corpus {name}", files, lambda folder, name=name: list(read_parts(name, folder)))  # type: ignore[misc]
 
 
 def _files_of(write: Callable[[Path], Path]) -> Files:

@@ -1,5 +1,7 @@
 """Published datasets by name: what each holds, where it is looked for, and its records.
 
+Some hold rated replies, others are corpora of dialogues, most of them unrated.
+
 `INTERLOQ_DATA` names the folder that holds them: `usr/`, `usr.tar.gz`, `predictive_engagement.csv` and so on.
 """
 
@@ -7,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,104 +23,166 @@ VARIABLE = "INTERLOQ_DATA"
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset; its module is named like it, with a function for each kind of record.
+    """A dataset; its module is named like it, with the names of its FILES and a function for each kind of record.
 
-    `subsets` maps a subset to its kind of record. Subsets are parts of the samples, or the kinds themselves.
+    `subsets` maps a subset to its kind of record. Subsets are parts of the records, or the kinds themselves.
     """
 
     name: str
     holds: str
     paper: str
-    subsets: Mapping[str, str]
+    subsets: Mapping[str, str] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
     alone: str = ""  # the file's name where the dataset is a single file
+    corpus: bool = False  # a dialogue corpus: `dialogues` yields each dialogue with the subset it belongs to
+    questions: bool = False  # equal utterances of a corpus are one question with several answers
 
     def kind(self, subset: str = "") -> str:
         """The kind of record in a subset; without one, that of the first."""
         if subset and subset not in self.subsets:
             raise InputError(f"{self.name} has no subset {subset!r}{nearest(subset, self.subsets)}")
-        return self.subsets[subset] if subset else next(iter(self.subsets.values()), "samples")
+        default = "dialogues" if self.corpus else "samples"
+        return self.subsets[subset] if subset else next(iter(self.subsets.values()), default)
+
+    def module(self) -> Any:
+        """The module that reads it."""
+        return import_module(f"interloq.data.sets.{self.name}")
+
+    def records(self, path: Path, subset: str) -> Iterator[tuple[str, Any]]:
+        """Each record with its part, as the module reads it."""
+        read = getattr(self.module(), self.kind(subset))
+        if self.corpus:
+            yield from (found for found in read(path) if subset in ("", found[0]))
+            return
+        parts = len(self.subsets) > len(set(self.subsets.values()))
+        for record in read(path, subset=subset) if parts else read(path):
+            yield subset, record
 
 
-DATASETS = {
-    dataset.name: dataset
-    for dataset in (
-        Dataset(
-            "grade",
-            "1,200 replies (4 systems on ConvAI2, 2 on each of the others), 8-11 scores each, 1 reference",
-            "Huang et al., 2020",
-            dict.fromkeys(("convai2", "dailydialog", "empatheticdialogues"), "samples"),
-        ),
-        Dataset(
-            "usr",
-            "660 replies, 6 qualities, 3 named annotators each, 1 reference",
-            "Mehri and Eskenazi, 2020 (USR)",
-            dict.fromkeys(("topical", "persona"), "samples"),
-        ),
-        Dataset(
-            "fed",
-            "375 replies with 9 qualities and 125 dialogues with 11, 5 judgments each, no references",
-            "Mehri and Eskenazi, 2020 (FED)",
-            {"turn": "samples", "dialogue": "dialogues"},
-        ),
-        Dataset(
-            "multiref_dailydialog",
-            "500 replies of 4 systems and people, mean scores only, 4 references",
-            "Gupta et al., 2019",
-            {},
-        ),
-        Dataset(
-            "predictive_engagement",
-            "600 query and reply pairs, 3 scores each, no references; automatic scores stored beside them",
-            "Ghazarian et al., 2020",
-            {"pairs": "samples", "scores": "scores"},
-            alone="predictive_engagement.csv",
-        ),
-    )
-}
-ALIASES = {"gupta": "multiref_dailydialog"}
+RATED = (
+    Dataset(
+        "grade",
+        "1,200 replies (4 systems on ConvAI2, 2 on each of the others), 8-11 scores each, 1 reference",
+        "Huang et al., 2020",
+        dict.fromkeys(("convai2", "dailydialog", "empatheticdialogues"), "samples"),
+    ),
+    Dataset(
+        "usr",
+        "660 replies, 6 qualities, 3 named annotators each, 1 reference",
+        "Mehri and Eskenazi, 2020 (USR)",
+        dict.fromkeys(("topical", "persona"), "samples"),
+    ),
+    Dataset(
+        "fed",
+        "375 replies with 9 qualities and 125 dialogues with 11, 5 judgments each, no references",
+        "Mehri and Eskenazi, 2020 (FED)",
+        {"turn": "samples", "dialogue": "dialogues"},
+    ),
+    Dataset(
+        "multiref_dailydialog",
+        "500 replies of 4 systems and people, mean scores only, 4 references",
+        "Gupta et al., 2019",
+        aliases=("gupta",),
+    ),
+    Dataset(
+        "predictive_engagement",
+        "600 query and reply pairs, 3 scores each, no references; automatic scores stored beside them",
+        "Ghazarian et al., 2020",
+        {"pairs": "samples", "scores": "scores"},
+        alone="predictive_engagement.csv",
+    ),
+)
+CORPORA = (
+    Dataset(
+        "dailydialog",
+        "13,118 English dialogues, in train, dev and test",
+        "Li et al., 2017",
+        dict.fromkeys(("train", "dev", "test"), "dialogues"),
+        corpus=True,
+    ),
+    Dataset(
+        "real_persona_chat",
+        "13,583 Japanese dialogues with both partners' ratings; 150 with systems",
+        "Yamashita et al., 2023",
+        dict.fromkeys(("human", "system"), "dialogues"),
+        corpus=True,
+    ),
+    Dataset("japanese_daily_dialogue", "5,256 Japanese dialogues on five topics", "Akama et al., 2023", corpus=True),
+    Dataset(
+        "kdconv",
+        "Chinese dialogues about films, music and travel, in train, dev and test",
+        "Zhou et al., 2020",
+        dict.fromkeys(("train", "dev", "test"), "dialogues"),
+        corpus=True,
+    ),
+    Dataset(
+        "chatterbot",
+        "questions and answers in some twenty languages",
+        "ChatterBot project",
+        corpus=True,
+        questions=True,
+    ),
+)
+DATASETS = {found.name: found for found in (*RATED, *CORPORA)}
+_NAMES = {name: found for found in DATASETS.values() for name in (found.name, *found.aliases)}
 
 
 def dataset(name: str) -> Dataset:
     """A dataset by its name or alias."""
-    found = DATASETS.get(ALIASES.get(name, name))
-    if found is None:
-        raise InputError(f"unknown dataset {name!r}{nearest(name, [*DATASETS, *ALIASES])}")
+    if name not in _NAMES:
+        raise InputError(f"unknown dataset {name!r}{nearest(name, _NAMES)}")
+    return _NAMES[name]
+
+
+def corpus(name: str) -> Dataset:
+    """A corpus of dialogues by its name."""
+    found = dataset(name)
+    if not found.corpus:
+        cure = f"import its replies with: interloq data import {name}"
+        raise InputError(f"{name} is not a corpus of dialogues", cure=cure)
     return found
 
 
 def read_dataset(name: str, path: str | Path | None = None, *, subset: str = "") -> Iterator[Any]:
     """The records of a dataset, from `path` or from the folder named by INTERLOQ_DATA."""
+    return (record for _, record in read_parts(name, path, subset=subset))
+
+
+def read_parts(name: str, path: str | Path | None = None, *, subset: str = "") -> Iterator[tuple[str, Any]]:
+    """Each record with the part of the dataset that it belongs to."""
     chosen = dataset(name)
-    kind = chosen.kind(subset)
+    unique = chosen.kind(subset) != "scores"
     path = locate(name) if path is None else Path(path)
-    function = getattr(import_module(f"interloq.data.sets.{chosen.name}"), kind)
-    parts = len(chosen.subsets) > len(set(chosen.subsets.values()))
     seen: set[object] = set()
-    for record in function(path, subset=subset) if parts else function(path):
+    for part, record in chosen.records(path, subset):
         key = getattr(record, "key", record.id)
-        if kind != "scores" and key in seen:
-            raise InputError(f"{record.id} is there twice", cure="compare it with the published file", where=str(path))
+        if unique and key in seen:
+            cure = "compare it with the published files"
+            raise InputError(f"{record.id} is there twice", cure=cure, where=str(path))
         seen.add(key)
-        yield record
+        yield part, record
 
 
 def locate(name: str, folder: str | Path | None = None) -> Path:
-    """Where a dataset lies in `folder`, or in the folder named by INTERLOQ_DATA."""
+    """Where a dataset lies: in `folder`, else in the folder named by INTERLOQ_DATA, else in an installed package."""
     chosen = dataset(name)
     folder = os.environ.get(VARIABLE, "") if folder is None else folder
-    if not str(folder):
-        cure = f"name its folder, archive or file, or set {VARIABLE} to the folder that holds it"
-        raise InputError(f"no path given for {chosen.name}", cure=cure)
     names = [chosen.name, *(chosen.name + suffix for suffix in ARCHIVES)]
     if chosen.alone:
         names = [chosen.alone, f"{chosen.alone}.gz", *names]
     for candidate in names:
-        if (Path(folder) / candidate).exists():
+        if str(folder) and (Path(folder) / candidate).exists():
             return Path(folder) / candidate
-    raise InputError(f"no {chosen.name} in {str(folder)!r}", cure=f"put one of these there: {', '.join(names)}")
+    module = chosen.module()
+    if installed := module.installed() if hasattr(module, "installed") else None:
+        return Path(installed)
+    if str(folder):
+        raise InputError(f"no {chosen.name} in {str(folder)!r}", cure=f"put one of these there: {', '.join(names)}")
+    cure = f"name its folder, archive or file, or set {VARIABLE} to the folder that holds it"
+    raise InputError(f"no path given for {chosen.name}", cure=cure)
 
 
 def source_fingerprint(name: str, path: str | Path) -> str:
     """One name for the files that were read, the same for a folder and its archive."""
-    files = read_files(path, import_module(f"interloq.data.sets.{dataset(name).name}").FILES)
+    files = read_files(path, dataset(name).module().FILES)
     return fingerprint(*(part for file in files for part in (file.name, file.data)))
