@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from interloq.registry import create
 from interloq.vectors.glove import cooccur, shuffle
-from interloq.vectors.glove.corpus import Corpus, write_corpus
 from interloq.vectors.glove.numba_engine import NumbaEngine
+from interloq.vectors.glove.numbered_corpus import Corpus, write_corpus
 from interloq.vectors.glove.parameters import Parameters
 from interloq.vectors.glove.settings import Glove
 from interloq.vectors.word_vectors import WordVectors

@@ -29,7 +29,7 @@ import numpy as np
 
 from interloq import create
 from interloq.records import Pair
-from interloq.retrieve.homes import create_home
+from interloq.retrieve.home_address import create_home
 from interloq.retrieve.retriever import Encoded, Floats, Home, Ids
 
 DIMENSIONS, K = 384, 15

@@ -32,7 +32,7 @@ from interloq.data.files import lines
 from interloq.meta.dialogue_scores import dialogue_scores
 from interloq.meta.rank import Method, Ranking, rank
 from interloq.meta.table import COEFFICIENTS
-from interloq.metrics import named
+from interloq.metrics import metric_names
 from interloq.metrics.evaluate import evaluate_all
 from interloq.play.samples import samples
 
@@ -102,7 +102,9 @@ def rankings(
     for metric in dict.fromkeys(score.metric for score in scores):
         rows = dialogue_scores(scores, dialogues, metric=metric)
         for method in methods:
-            lower = named.direction(metric) == "lower"  # of length, neither is better: here the longer replies win
+            lower = (
+                metric_names.direction(metric) == "lower"
+            )  # of length, neither is better: here the longer replies win
             yield rank(rows, method=method, lower_is_better=lower, n_bootstrap=resamples, n_permutations=0, human=human)
 
 

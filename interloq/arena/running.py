@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import dialogue_scores, means
-from interloq.metrics import named
+from interloq.metrics import metric_names
 from interloq.metrics.evaluate import evaluate
 from interloq.metrics.metric import FittedMetric, Metric
 from interloq.play.samples import samples
@@ -61,7 +61,7 @@ def check_metric(metric: Metric, lower_is_better: bool | None = None) -> bool:
     Refuses a metric that nothing can be ranked by, one whose score of a reply may change with what else is scored, and
     one that cannot be had.
     """
-    lower = named.downwards(name_of(metric), lower_is_better)
+    lower = metric_names.downwards(name_of(metric), lower_is_better)
     if isinstance(metric, FittedMetric):
         raise InputError(
             f"{name_of(metric)} takes constants from the whole set, so its scores would change from look to look",

@@ -184,7 +184,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _fields(given: list[str]) -> tuple[tuple[str, str], ...]:
-    from interloq.data.corpus.logs.mapped import NAMES
+    from interloq.data.corpus.logs.named_fields import NAMES
     from interloq.errors import InputError, nearest
 
     fields = []

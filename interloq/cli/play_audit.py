@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from interloq.arena.audit import cheating, influence
     from interloq.meta.dialogue_scores import dialogue_scores, metrics_of
-    from interloq.metrics.named import find
+    from interloq.metrics.metric_names import find
 
     scores, dialogues, _ = read_scored(args)
     rows = dialogue_scores(scores, dialogues, metric=find(args.metric, metrics_of(scores)))

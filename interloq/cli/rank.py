@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     from interloq.data.system_scores import read_system_scores
     from interloq.meta.dialogue_scores import dialogue_scores, metrics_of, rankable
     from interloq.meta.rank import rank
-    from interloq.metrics.named import find
+    from interloq.metrics.metric_names import find
 
     scores, dialogues, partner_set = read_scored(args)
     human = read_system_scores(args.human) if args.human else None
@@ -171,7 +171,7 @@ def _records(path: str, kind: str, strict: bool) -> list[Any]:
 
 
 def print_ranking(ranking: Ranking) -> None:
-    from interloq.metrics.named import labels
+    from interloq.metrics.metric_names import labels
 
     score = "score" if ranking.method == "mean" else "strength"
     columns = ["system", "rank", "range", score, "95 % interval", "best", "dialogues", "unscored", "trouble"]

@@ -123,7 +123,7 @@ def _evidence(args: argparse.Namespace) -> Evidence:
     from interloq.data.jsonl import header
     from interloq.meta.disagreements import disagreements
     from interloq.meta.matrix import spearman_matrix
-    from interloq.metrics import named
+    from interloq.metrics import metric_names
     from interloq.report.build import Evidence, columns, identified
     from interloq.report.curves import read_model
     from interloq.report.heat_map import PEOPLE
@@ -147,7 +147,7 @@ def _evidence(args: argparse.Namespace) -> Evidence:
                 column,
                 judged,
                 worst=args.worst,
-                lower_is_better=named.direction(metric, args.lower_is_better) == "lower",
+                lower_is_better=metric_names.direction(metric, args.lower_is_better) == "lower",
             )
             for metric, column in scored.items()
         },
@@ -167,7 +167,7 @@ def _ranked(
     from interloq.meta.dialogue_scores import LARGEST, TOO_LARGE, dialogue_scores, extremes, metrics_of
     from interloq.meta.origin import common_origin
     from interloq.meta.rank import rank
-    from interloq.metrics import named
+    from interloq.metrics import metric_names
 
     partners = common_origin({path: header(path) for path in (*args.dialogues, *args.scores)}).get("partners", "")
     if not args.dialogues:
@@ -175,7 +175,7 @@ def _ranked(
     dialogues: list[Dialogue] = [d for path in args.dialogues for d in _read(args, path, "dialogues")]
     lower, draws = args.lower_is_better, args.bootstrap
     rankings, chosen = [], {}
-    unranked = {m: why[0] for m in metrics_of(scores) if (why := named.unrankable(m, lower))}
+    unranked = {m: why[0] for m in metrics_of(scores) if (why := metric_names.unrankable(m, lower))}
     unranked |= {score.metric: TOO_LARGE for score in scores if abs(score.value or 0) > LARGEST}
     for metric in [m for m in metrics_of(scores) if m not in unranked]:
         rows = dialogue_scores(scores, dialogues, metric=metric)

@@ -154,7 +154,7 @@ def _scores(results: Sequence[dict[str, Result]]) -> Iterator[Score]:
 
 
 def _print(results: Sequence[dict[str, Result]]) -> None:
-    from interloq.metrics.named import labels
+    from interloq.metrics.metric_names import labels
 
     shown = labels([by_system[""].metric for by_system in results])
     systems = list(results[0])

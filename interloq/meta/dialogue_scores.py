@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.metrics import named
+from interloq.metrics import metric_names
 from interloq.play.samples import target_of
 from interloq.play.talk import kind_of, troubles
 from interloq.records import Dialogue, Score, Turn
@@ -57,7 +57,7 @@ def metrics_of(scores: Iterable[Score]) -> list[str]:
 
 def rankable(metrics: Sequence[str], lower_is_better: bool | None) -> tuple[list[str], dict[str, str]]:
     """The metrics that systems can be ranked by, and why they cannot by the others; there must be one of the former."""
-    unranked = {name: why for name in metrics if (why := named.unrankable(name, lower_is_better))}
+    unranked = {name: why for name in metrics if (why := metric_names.unrankable(name, lower_is_better))}
     if unranked and len(unranked) == len(metrics):
         said = "; ".join(f"{name}: {what}" for name, (what, _) in unranked.items())
         cures = dict.fromkeys(cure for _, cure in unranked.values())
@@ -71,7 +71,7 @@ def metric_of(rows: Iterable[DialogueScore]) -> str:
 
 def downwards(rows: Iterable[DialogueScore], said: bool | None) -> bool:
     """Whether lower is better: what is said, or what their metric says. One that says neither is refused."""
-    return named.downwards(metric_of(rows), said)
+    return metric_names.downwards(metric_of(rows), said)
 
 
 def dialogue_scores(

@@ -23,7 +23,7 @@ from interloq.meta.score_columns import score_columns
 from interloq.meta.set_scores import Column, scores_of, set_columns
 from interloq.meta.significance import TOLERANCE, Adjust, adjusted, enough, permutation_p, williams
 from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow, SystemScore
-from interloq.metrics import named
+from interloq.metrics import metric_names
 from interloq.metrics.checks import Checks
 from interloq.metrics.evaluate import percentile_interval
 from interloq.metrics.metric import Array
@@ -65,7 +65,7 @@ def meta_evaluate(
     rows = [_row(name, column, judgments, points, n_bootstrap, seed) for name, column in columns.items()]
     rows = [replace(row, system_score=_kind(row.metric, means)) for row in rows] if by == "system" else rows
     exchanges = enough(math.comb(len(columns), 2) if compare else 0, n_permutations)
-    turned = [name for name in columns if compare and named.direction(name) == "lower"]
+    turned = [name for name in columns if compare and metric_names.direction(name) == "lower"]
     upwards = columns | {name: -columns[name] for name in turned} if compare else {}
     comparisons = [_compare(pair, upwards, judgments, points, exchanges, seed) for pair in combinations(upwards, 2)]
     notes = [*points.notes(), *_mean_notes(means), *map(_turned_note, turned), *stray, *_human_notes(judgments)]

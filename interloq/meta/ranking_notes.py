@@ -10,7 +10,7 @@ import numpy as np
 
 from interloq.meta.bradley_terry import Comparison, joined, wins
 from interloq.meta.dialogue_scores import DialogueScore, both_sides, metric_of, pairing_of, partners
-from interloq.metrics import named
+from interloq.metrics import metric_names
 
 FEW_PARTNERS = 10  # with fewer clusters percentile intervals are known to be too narrow
 NAMED = 5  # names a note tells
@@ -31,7 +31,7 @@ def notes(
         _pairing_note(rows),
         *_partner_notes([row for row in rows if row.system in systems], by),
     ]
-    if not named.is_known(metric_of(rows)):
+    if not metric_names.is_known(metric_of(rows)):
         told.append("no metric of this name is known here: unless it is said, the highest score is taken as the best")
     unranked = sorted({row.system for row in rows} - set(systems))
     if unranked:

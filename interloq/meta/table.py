@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Literal
 
-from interloq.metrics.named import labels
+from interloq.metrics.metric_names import labels
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
 By = Literal["none", "system", "sample"]

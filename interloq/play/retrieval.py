@@ -17,7 +17,7 @@ from interloq.models.replies import Reply
 from interloq.play.bot import NOTHING_TO_ANSWER, generator
 from interloq.records import Turn
 from interloq.registry import Component, full_spec
-from interloq.retrieve.homes import KEY_VARIABLES
+from interloq.retrieve.home_address import KEY_VARIABLES
 from interloq.retrieve.index import Index, open_index
 from interloq.retrieve.retriever import Hit, Query
 from interloq.signature import fingerprint, signature

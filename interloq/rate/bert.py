@@ -1,6 +1,6 @@
 """The NN-rater of vBERTScore (Tsuta et al., 2023), a transformer that `interloq train rater --encoder` trains on logs.
 
-It reads utterance, gold reply and reference together. `question.py` says what it is asked, and what its fields mean.
+It reads utterance, gold reply and reference together. `network_rater.py` says what it is asked, and what fields mean.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interloq.models.loaded import loaded
-from interloq.rate.question import NetworkRater
+from interloq.rate.network_rater import NetworkRater
 
 
 @dataclass(frozen=True)

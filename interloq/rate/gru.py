@@ -1,6 +1,6 @@
 """The NN-rater of υBLEU (Tsuta et al., 2020 and 2023), a Bi-GRU that `interloq train rater` trains on logs.
 
-`question.py` says what it is asked, and what its fields mean.
+`network_rater.py` says what it is asked, and what its fields mean.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interloq.models.loaded import loaded
-from interloq.rate.question import NetworkRater
+from interloq.rate.network_rater import NetworkRater
 
 
 @dataclass(frozen=True)

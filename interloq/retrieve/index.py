@@ -12,7 +12,7 @@ import numpy as np
 from interloq.errors import InputError
 from interloq.records import Pair
 from interloq.registry import create
-from interloq.retrieve.homes import create_home, open_home
+from interloq.retrieve.home_address import create_home, open_home
 from interloq.retrieve.retriever import (
     NOTHING,
     Encoded,

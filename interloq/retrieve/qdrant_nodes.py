@@ -22,7 +22,7 @@ import orjson
 
 from interloq.data.http_body import Body, BodyError
 from interloq.errors import InputError
-from interloq.retrieve.homes import KEY_VARIABLES
+from interloq.retrieve.home_address import KEY_VARIABLES
 
 KEY = KEY_VARIABLES["qdrant"]
 PORT = 6333

@@ -23,8 +23,8 @@ from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.token_texts import Texts
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError
-from interloq.vectors.files import blocks
 from interloq.vectors.recorded_tokenizer import agreed, as_tokenizer, check_described, described
+from interloq.vectors.vector_files import blocks
 from interloq.vectors.word_numbering import Numbering
 from interloq.vectors.word_table import WordTable
 from interloq.version import __version__

@@ -12,7 +12,7 @@ from interloq.cli.main import main
 from interloq.data.jsonl import header
 from interloq.data.synonyms import read_columns
 from interloq.metrics.chosen import choose
-from interloq.metrics.named import direction, find, labels
+from interloq.metrics.metric_names import direction, find, labels
 
 Captured = pytest.CaptureFixture[str]
 TEXTS = ["the cat sat on the mat", "i like green tea a lot", "see you on monday then", "no idea", "we had a good day"]

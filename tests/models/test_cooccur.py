@@ -18,7 +18,7 @@ from interloq.data.distinct import Distinct
 from interloq.data.token_texts import Texts as Numbered
 from interloq.errors import InputError
 from interloq.vectors.glove import cooccur
-from interloq.vectors.glove.corpus import Corpus, write_corpus
+from interloq.vectors.glove.numbered_corpus import Corpus, write_corpus
 from interloq.vectors.word_numbering import Numbering
 
 Texts = list[list[int]]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from interloq.data.files import replacing
 from interloq.errors import InputError
-from interloq.vectors import files as vector_files
+from interloq.vectors import vector_files
 from interloq.vectors.word_vectors import WordVectors
 
 WORDS = ["the", ",", "naïve", "猫", "\x85", "a.b"]  # \x85 is a line break to Python's splitlines, and a word of GloVe's
@@ -121,7 +121,7 @@ def test_a_damaged_archive_is_an_error(tmp_path: Path, form: str, packed: str) -
 
 
 def test_a_small_file_of_huge_vectors_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interloq.vectors.files.FEW", 2**20)
+    monkeypatch.setattr("interloq.vectors.vector_files.FEW", 2**20)
     rows = b"".join(f"word{i}".encode() + b" 0" * 10_000 + b"\n" for i in range(500))
     path = tmp_path / "v.txt.gz"
     path.write_bytes(gzip.compress(rows))

@@ -25,7 +25,7 @@ from interloq.learn.settings import Training
 from interloq.rate.gru import Gru
 from interloq.rate.learning import CALIBRATION
 from interloq.rate.model import PIECES, RaterModel, train_rater
-from interloq.rate.question import weights
+from interloq.rate.network_rater import weights
 from interloq.rate.settings import Shape
 from interloq.records import Pair
 

@@ -19,8 +19,8 @@ import pytest
 from interloq import InputError, SpecError, create
 from interloq.errors import MissingDependencyError
 from interloq.records import Pair
-from interloq.retrieve import homes
-from interloq.retrieve.homes import create_home, open_home
+from interloq.retrieve import home_address
+from interloq.retrieve.home_address import create_home, open_home
 from interloq.retrieve.index import Index, create_index, open_index
 from interloq.retrieve.retriever import NOTHING, Home, Query
 
@@ -276,15 +276,15 @@ def test_another_package_adds_a_scheme(tmp_path: Path, monkeypatch: pytest.Monke
     )
     monkeypatch.syspath_prepend(tmp_path)
     theirs = EntryPoint("mine", "their_home:Mine", "interloq.homes")
-    monkeypatch.setattr(homes, "entry_points", lambda group: [theirs] if group == theirs.group else [])
-    homes._schemes.cache_clear()
+    monkeypatch.setattr(home_address, "entry_points", lambda group: [theirs] if group == theirs.group else [])
+    home_address._schemes.cache_clear()
     try:
         create_index(f"mine://{tmp_path}/index", BM25).add(PAIRS[:5], source="log")
         opened = open_index(f"mine://{tmp_path}/index")
         assert type(opened.home).__name__ == "Mine"
         assert len(opened.home) == 5
     finally:
-        homes._schemes.cache_clear()
+        home_address._schemes.cache_clear()
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,10 @@ import orjson
 
 from interloq.data.corpus import sources, threads
 from interloq.data.corpus.clean import Cleaning
+from interloq.data.corpus.clean_shard import clean_shard, done
 from interloq.data.corpus.facts import corpus_facts, part_facts, summed
 from interloq.data.corpus.outputs import SUFFIXES, assemble, pack
 from interloq.data.corpus.settings import Settings
-from interloq.data.corpus.shard import clean_shard, done
 from interloq.data.corpus.shards import BLOCK, Logs, Shard
 from interloq.data.corpus.split import PARTS, shown
 from interloq.data.corpus.threads import Tables

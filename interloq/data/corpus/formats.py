@@ -10,14 +10,13 @@ from typing import Any
 import orjson
 
 from interloq.data.corpus.clean import Columns, RawPost, columns_of
-from interloq.data.corpus.logs import Piece, Reject, chats, irc, reddit, twitter
-from interloq.data.corpus.logs import mapped as own
+from interloq.data.corpus.logs import Piece, Reject, chats, irc, named_fields, reddit, twitter
 from interloq.errors import InputError, nearest
 
 Reader = Callable[[Piece, Reject], Iterator[RawPost]]
 READERS: dict[str, Reader] = {
-    "posts": own.read,
-    "table": own.read_table,
+    "posts": named_fields.read,
+    "table": named_fields.read_table,
     "twitter": twitter.read,
     "reddit": reddit.read,
     "irc": irc.read,
@@ -49,10 +48,10 @@ def read_piece(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 def read_batches(piece: Piece, reject: Reject) -> Iterator[Columns]:
     """The posts of a piece, a few thousand at a time."""
     if piece.format == "posts" and not (piece.overlong or piece.whole):
-        yield from own.read_columns(piece, reject)
+        yield from named_fields.read_columns(piece, reject)
         return
     posts = read_piece(piece, reject)
-    while batch := list(islice(posts, own.BATCH)):
+    while batch := list(islice(posts, named_fields.BATCH)):
         yield columns_of(batch)
 
 

@@ -12,7 +12,7 @@ from typing import IO
 from interloq.data import files
 from interloq.data.corpus.formats import WHOLE, check_format, guess_format, is_list, names_in, read_piece
 from interloq.data.corpus.logs import Piece, Reject
-from interloq.data.corpus.logs.mapped import choose_fields
+from interloq.data.corpus.logs.named_fields import choose_fields
 from interloq.data.corpus.sources import Source, damage_named, opened
 from interloq.data.corpus.times import iso
 from interloq.data.files import plain_suffix

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from interloq.data.corpus.shard import cut
+from interloq.data.corpus.clean_shard import cut
 from interloq.data.corpus.split import Split, borders
 from interloq.data.corpus.times import DAY, SECOND
 from interloq.data.durable import whole_file_by_name

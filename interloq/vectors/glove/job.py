@@ -35,7 +35,7 @@ from interloq.registry import full_spec
 from interloq.signature import fingerprint
 from interloq.signature import signature as signed
 from interloq.vectors.glove import cooccur, shuffle
-from interloq.vectors.glove.corpus import Corpus, write_corpus
+from interloq.vectors.glove.numbered_corpus import Corpus, write_corpus
 from interloq.vectors.glove.parameters import Parameters
 from interloq.vectors.glove.settings import Glove
 from interloq.vectors.word_vectors import WordVectors
