@@ -43,9 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-parrot", action="store_true", help="do not add the utterance itself")
     parser.add_argument("--no-gold", action="store_true", help="drop the references that came with the samples")
     parser.add_argument(
-        "--layout", choices=("paper", "code"), default="paper", help="code: parrot, gold, retrieved, cut to the first k"
-    )
-    parser.add_argument(
         "--diversity", type=float, default=0.0, metavar="D", help="0 (default): nearest replies; up to 1: unlike ones"
     )
     parser.add_argument(
@@ -110,7 +107,6 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
         "parrot": not args.no_parrot,
         "gold": not args.no_gold,
         "turns": args.turns,
-        "layout": args.layout,
         "diversity": args.diversity,
         "near": args.near_duplicates,
         "own": not args.drop_own_replies,

@@ -23,7 +23,6 @@ from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.encoder_trial import layers_of, tried
 from interloq.models.memory import cut_to_fit
-from interloq.models.packed_linear import pack
 from interloq.models.pretrained import (
     check_fit,
     load_network,
@@ -42,7 +41,6 @@ Precision = Literal["auto", "float32", "bfloat16", "float16"]
 Ints = NDArray[np.int64]
 # tokens in a batch, padding included: what stays in a processor's cache, and what keeps a GPU busy
 TOKENS = {"cpu": 768, "cuda": 32_768}
-PROBED = 6  # tokens that are read to see whether packed weights serve
 TEXTS = 4096
 FEW = 2048  # texts tokenised at a time: a tokenizer says much more about each than is kept
 LIMIT = 2**20  # tokens of a text, for models that set none
@@ -92,9 +90,6 @@ class Encoder:
         self._habits = tried(model, self.layer, self._pad, str(self.folder))
         check_fit(self._tokenizer.vocab_size, model, self.folder)
         self._model = model.to(self.device, self.precision)
-        if self.device.type == "cpu" and self.precision == torch.float32:
-            row = torch.arange(PROBED)[None] % self._model.get_input_embeddings().num_embeddings
-            pack(self._model, lambda: self._read(row, torch.ones_like(row), False)[0])
         self._cache = VectorCache.asked_for(cache)
 
     def encode(self, texts: Sequence[str]) -> Iterator[Encoded]:

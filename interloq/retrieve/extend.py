@@ -3,8 +3,6 @@
 To the references that a sample has come its utterance itself (the parrot) and the replies of the k pairs nearest to it.
 Copies of the test item among these are left out (`leaks.py`) and repeated replies are merged; further pairs make up for
 what falls away. All weights are 1: rating the replies is a step of its own.
-
-`layout='code'` is the order and cut of υBLEU's program: parrot, gold, retrieved, of these the first k.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from interloq.errors import InputError
 from interloq.records import Reference, Sample
@@ -22,7 +20,6 @@ from interloq.retrieve.leaks import Guard, guard, is_original, normalised, origi
 from interloq.retrieve.retriever import Encoded, Hit, Query
 from interloq.signature import fingerprint, signature
 
-Layout = Literal["paper", "code"]
 BATCH = 1_024  # samples at a time
 AT_FIRST = 4  # times as many pairs are looked at as are wanted, so that few queries have to be searched again
 CANDIDATES = 5  # times k: among how many pairs diversity chooses
@@ -89,7 +86,6 @@ class _Options:
     k: int
     parrot: bool
     gold: bool
-    layout: Layout
     diversity: float
     own: bool
 
@@ -105,7 +101,6 @@ def extend(
     parrot: bool = True,
     gold: bool = True,
     turns: int = 1,
-    layout: Layout = "paper",
     diversity: float = 0.0,
     near: float = 0.0,
     own: bool = True,
@@ -120,8 +115,8 @@ def extend(
     `own=False` drops the reply that is judged, wherever it comes from: then samples of one context may have different
     references.
     """
-    _check(k=k, turns=turns, batch=batch, diversity=diversity, near=near, layout=layout)
-    options = _Options(k, parrot, gold, layout, diversity, own)
+    _check(k=k, turns=turns, batch=batch, diversity=diversity, near=near)
+    options = _Options(k, parrot, gold, diversity, own)
     frozen = frozenset(excluded)
 
     def question(sample: Sample) -> tuple[Query, Guard]:
@@ -141,15 +136,13 @@ def extend_signature(retriever: Any, searched: Mapping[str, object], options: Ma
     return "extend|" + signature(retriever, **searched, **options)
 
 
-def _check(*, k: int, turns: int, batch: int, diversity: float, near: float, layout: str) -> None:
+def _check(*, k: int, turns: int, batch: int, diversity: float, near: float) -> None:
     for name, value in (("k", k), ("turns", turns), ("batch", batch)):
         if value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
     for name, share in (("diversity", diversity), ("near", near)):
         if not 0 <= share <= 1:
             raise InputError(f"{name} must be from 0 (off) to 1, got {share}")
-    if layout not in ("paper", "code"):
-        raise InputError(f"unknown layout {layout!r}", cure="layout is paper or code")
 
 
 def query(sample: Sample, *, turns: int = 1) -> Query:
@@ -205,8 +198,6 @@ def _references(sample: Sample, hits: Sequence[Hit], options: _Options) -> tuple
     if any(normalised(reference.text) == normalised(utterance(sample)) for reference in before):
         parrot = []
     retrieved = [Reference(hit.pair.response, source=f"retrieved:{hit.pair.id}") for hit in hits]
-    if options.layout == "code":
-        return tuple([*parrot, *before, *retrieved][: options.k])
     return (*before, *parrot, *retrieved)
 
 

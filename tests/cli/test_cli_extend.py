@@ -258,7 +258,7 @@ def test_options_reach_the_function(index: str, capsys: Captured) -> None:
     assert {len(s.references) for s in samples} == {4}
     sources = {r.source for s in samples for r in s.references}
     assert not {"gold", "parrot", "retrieved:p0", "retrieved:p2"} & sources
-    plain = printed(capsys, *command, "--layout", "code")
+    plain = printed(capsys, *command)
     assert plain["signature"] != facts["signature"]
 
 

@@ -74,11 +74,6 @@ def test_what_people_wrote_keeps_its_weight_and_place() -> None:
     assert len(extended.references) == 5
 
 
-def test_the_authors_order_and_cut() -> None:
-    extended = one(sample(), Fixed(numbered(40)), layout="code")
-    assert [r.source for r in extended.references] == ["parrot", "gold", *(f"retrieved:p{i}" for i in range(13))]
-
-
 def test_copies_are_dropped_counted_and_made_up_for() -> None:
     pool = [
         Pair("a", "how was it", "leak"),
@@ -204,7 +199,6 @@ def test_diversity_prefers_unlike_replies() -> None:
         ({"turns": 0}, "turns must be at least 1"),
         ({"diversity": 1.5}, "diversity must be from 0"),
         ({"near": -0.1}, "near must be from 0"),
-        ({"layout": "other"}, "unknown layout"),
     ],
 )
 def test_bad_options_are_refused_at_once(options: dict[str, Any], message: str) -> None:
