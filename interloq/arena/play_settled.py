@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from interloq.arena.running import check_metric, score_dialogues
 from interloq.arena.settle import RULE, Look, Rule, Settled, plan_looks, rounds_of, watch
-from interloq.data.jsonl import read
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
 from interloq.metrics.metric import Metric
-from interloq.play.run import Plan, play
+from interloq.play.run import Hear, Plan, playing
 from interloq.play.schedule import Match
 from interloq.play.talk import Tally
 from interloq.records import Dialogue, Score
@@ -52,44 +52,42 @@ def play_until_settled(
     systems = len({match.target for match in plan.matches})
     planned, _ = plan_looks(len(rounds), systems, rule)
     scores: list[Score] = []
-
-    def scored() -> Iterator[Sequence[DialogueScore]]:
-        done = 0
-        for stop in planned:
-            play(
-                plan,
-                output,
-                matches=[match for round in rounds[done:stop] for match in round],
-                batch=batch,
-                patience=patience,
-                again=again,
-                tally=tally,
-                progress=progress,
-            )
-            dialogues = _dialogues(output, rounds[done:stop])
-            scores.extend(found := score_dialogues(metric, dialogues))
-            if not found:
-                raise InputError(
-                    f"no target said anything in {len(dialogues)} dialogues", cure="see the dialogues' troubles for why"
-                )
-            yield from _by_round(scores, dialogues, rounds[done:stop])
-            done = stop
-
-    settled = watch(scored(), rule, budget=len(rounds), systems=systems, on_look=on_look)
+    options: Any = {"batch": batch, "patience": patience, "again": again, "tally": tally, "progress": progress}
+    with playing(plan, output, **options) as play_matches:
+        found = _scored(play_matches, plan, planned, metric, scores)
+        settled = watch(found, rule, budget=len(rounds), systems=systems, on_look=on_look)
+    if not settled.settled and settled.rounds < len(rounds):
+        what = f"no target said anything in the dialogues after round {settled.rounds}"
+        raise InputError(what, cure="see the dialogues' troubles for why", where=str(output))
     signed = signature(metric, partners=plan.run.get("partners", ""))
     return Played(settled, tuple(scores), spec(metric), signed)
 
 
-def _dialogues(output: str | Path, rounds: Sequence[Sequence[Match]]) -> list[Dialogue]:
-    ids = {match.id for round in rounds for match in round}
-    return [dialogue for dialogue in read(output, kind="dialogues", strict=True) if dialogue.id in ids]
+def _scored(
+    play_matches: Callable[[Sequence[Match], Hear], None],
+    plan: Plan,
+    looks: Sequence[int],
+    metric: Metric,
+    scores: list[Score],
+) -> Iterator[list[DialogueScore]]:
+    """The scores of round after round; all rounds between two looks are played together. Ends where nobody speaks."""
+    rounds = rounds_of(plan.matches)
+    order = {match.id: place for place, match in enumerate(plan.matches)}
+    for start, stop in pairwise([0, *looks]):
+        dialogues: list[Dialogue] = []
+        play_matches([match for round in rounds[start:stop] for match in round], dialogues.append)
+        dialogues.sort(key=lambda dialogue: order[dialogue.id])  # as they come depends on what was played before
+        fresh = score_dialogues(metric, dialogues)
+        if not fresh:
+            return
+        scores.extend(fresh)
+        yield from _by_round(fresh, dialogues, rounds[start:stop])
 
 
 def _by_round(
     scores: Sequence[Score], dialogues: Sequence[Dialogue], rounds: Sequence[Sequence[Match]]
 ) -> Iterator[list[DialogueScore]]:
-    ids = {dialogue.id for dialogue in dialogues}
-    rows = dialogue_scores([score for score in scores if score.id.rpartition("#")[0] in ids], dialogues)
+    rows = dialogue_scores(scores, dialogues)
     by_id: dict[str, list[DialogueScore]] = {}
     for row in rows:
         by_id.setdefault(row.dialogue, []).append(row)

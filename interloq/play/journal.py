@@ -7,6 +7,7 @@ Only places in the file are kept in memory.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,13 +30,14 @@ def journal_path(output: str | Path) -> Path:
 class Journal:
     """The dialogues of one run; `run` names all that they depend on. A journal of another run is refused."""
 
-    def __init__(self, path: str | Path, run: Mapping[str, Any], *, sync: float = SYNC, again: bool = False) -> None:
+    def __init__(self, path: str | Path, run: Mapping[str, Any], *, sync: float = SYNC) -> None:
         self.path, self.run = Path(path), dict(run)
         self._places: dict[str, int] = {}
+        self._failed: set[str] = set()  # dialogues in trouble
         self._start = 0  # of the dialogues
         self._file = Appended(self.path, sync=sync)
         try:
-            self._recover(again)
+            self._recover()
         except BaseException:
             self._file.close()
             raise
@@ -56,7 +58,13 @@ class Journal:
         self.close()
 
     def add(self, dialogue: Dialogue) -> None:
-        self._places[dialogue.id] = self._file.add(orjson.dumps(to_json(dialogue)) + b"\n")
+        self._place(dialogue, self._file.add(orjson.dumps(to_json(dialogue)) + b"\n"))
+
+    def forget_failed(self, ids: Iterable[str]) -> None:
+        """Those of these dialogues that ended in trouble no longer count as finished."""
+        for id in self._failed.intersection(ids):
+            self._failed.remove(id)
+            del self._places[id]
 
     def dialogues(self, ids: Iterable[str]) -> Iterator[Dialogue]:
         """The finished ones among these, in this order."""
@@ -73,29 +81,27 @@ class Journal:
         if not self._file.closed:
             self._file.close(keep=self._file.size() > self._start)
 
-    def _recover(self, again: bool) -> None:
-        """Find the finished dialogues; with `again` those in trouble do not count as finished."""
+    def _recover(self) -> None:
+        """Find the finished dialogues."""
         for place, line in self._file.lines():
             if not place:
                 self._check(_decoded(line))
                 self._start = len(line)
             else:
-                self._found(line, place, again)
+                self._found(line, place)
         if not self._start:
             header = {"kind": "dialogues", "schema": SCHEMA, "journal": self.run}
             self._file.add(orjson.dumps(header) + b"\n")
             self._start = self._file.size()
 
-    def _found(self, line: bytes, place: int, again: bool) -> None:
+    def _found(self, line: bytes, place: int) -> None:
         """A line that a power cut damaged is left where it is; its dialogue is played again."""
-        try:
-            dialogue = _parsed(line)
-        except InputError:
-            return
-        if again and dialogue.trouble:
-            self._places.pop(dialogue.id, None)
-        else:
-            self._places[dialogue.id] = place
+        with contextlib.suppress(InputError):
+            self._place(_parsed(line), place)
+
+    def _place(self, dialogue: Dialogue, place: int) -> None:
+        self._places[dialogue.id] = place
+        (self._failed.add if dialogue.trouble else self._failed.discard)(dialogue.id)
 
     def _check(self, header: Any) -> None:
         """What differs is named: the journal may hold days of work."""

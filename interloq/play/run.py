@@ -6,7 +6,8 @@ bot's signature. A run that was stopped goes on from its journal; a finished fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -23,6 +24,8 @@ from interloq.play.talk import REPEATS, Tally, sameness, talk
 from interloq.records import Dialogue, Turn
 from interloq.registry import spec
 from interloq.version import __version__
+
+Hear = Callable[[Dialogue], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,41 +102,63 @@ def play(
     plan: Plan,
     output: str | Path,
     *,
-    matches: Sequence[Match] | None = None,
     batch: int | None = None,
     patience: float = 0.0,
     again: bool = False,
     tally: Tally | None = None,
     progress: Callable[[int], None] | None = None,
-    hear: Callable[[Dialogue], None] | None = None,
+    hear: Hear | None = None,
 ) -> Tally:
     """Play what was not played before, and write all of it; `again` plays dialogues in trouble once more.
 
-    `matches` are those of the plan to play now, all if not given. `hear` is told of each finished dialogue, those from
-    before too.
+    `hear` is told of each finished dialogue, those from before too.
     """
     tally = Tally() if tally is None else tally
-    now = plan.matches if matches is None else matches
-    ids = [match.id for match in plan.matches]
-    with Journal(journal_path(output), plan.run, again=again) as journal:
-        before = _take_over(Path(output), plan, journal, {match.id for match in now} if again else set())
-        _try_out(plan, [match for match in now if match.id not in journal])
-        found = talk(
-            now,
-            plan.bots,
-            batch=batch,
-            repeats=plan.repeats,
-            stop_repeating=plan.stop_repeating,
-            patience=patience,
-            journal=journal,
-            tally=tally,
-            progress=progress,
-        )
-        for dialogue in chain(journal.dialogues([match.id for match in now]) if hear else (), found):
-            if hear:
-                hear(dialogue)
-        journal.finish(output, dict.fromkeys([*ids, *before]), **plan.facts())
+    with playing(
+        plan, output, batch=batch, patience=patience, again=again, tally=tally, progress=progress
+    ) as play_matches:
+        play_matches(plan.matches, hear)
     return tally
+
+
+@contextlib.contextmanager
+def playing(
+    plan: Plan,
+    output: str | Path,
+    *,
+    batch: int | None = None,
+    patience: float = 0.0,
+    again: bool = False,
+    tally: Tally | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[Callable[[Sequence[Match], Hear | None], None]]:
+    """A run in parts: gives a function that plays some matches of the plan. The file is written when the run ends."""
+    with Journal(journal_path(output), plan.run) as journal:
+        before = _take_over(Path(output), plan, journal)
+
+        def play_matches(matches: Sequence[Match], hear: Hear | None) -> None:
+            ids = [match.id for match in matches]
+            if again:
+                journal.forget_failed(ids)
+            _try_out(plan, [match for match in matches if match.id not in journal])
+            found = talk(
+                matches,
+                plan.bots,
+                batch=batch,
+                repeats=plan.repeats,
+                stop_repeating=plan.stop_repeating,
+                patience=patience,
+                journal=journal,
+                tally=tally,
+                progress=progress,
+            )
+            for dialogue in chain(journal.dialogues(ids) if hear else (), found):
+                if hear:
+                    hear(dialogue)
+
+        yield play_matches
+        ids = dict.fromkeys([*(match.id for match in plan.matches), *before])
+        journal.finish(output, ids, **plan.facts())
 
 
 def _try_out(plan: Plan, matches: Sequence[Match]) -> None:
@@ -151,11 +176,8 @@ def _try_out(plan: Plan, matches: Sequence[Match]) -> None:
         plan.tried.add(sameness(bot))
 
 
-def _take_over(output: Path, plan: Plan, journal: Journal, again: Collection[str]) -> list[str]:
-    """Put the dialogues of a finished file of this run into the journal, but for those in trouble to be played `again`.
-
-    Dialogues beyond the schedule are kept, too.
-    """
+def _take_over(output: Path, plan: Plan, journal: Journal) -> list[str]:
+    """Put the dialogues of a finished file of this run into the journal, those beyond the schedule too."""
     if not output.exists():
         return []
     said = header(output)
@@ -165,7 +187,7 @@ def _take_over(output: Path, plan: Plan, journal: Journal, again: Collection[str
     found = []
     for dialogue in read(output, kind="dialogues", strict=True):
         found.append(dialogue.id)
-        if dialogue.id not in journal and not (dialogue.trouble and dialogue.id in again):
+        if dialogue.id not in journal:
             journal.add(dialogue)
     return found
 

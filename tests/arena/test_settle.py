@@ -192,6 +192,14 @@ class Wordy:
         return f"wordy({self.words})"
 
 
+class Silent(Wordy):
+    """Gives no answer at all."""
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        assert len(dialogues) == len(seeds)
+        return [Reply("", "no answer") for _ in dialogues]
+
+
 @pytest.fixture
 def _wordy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("interloq.play.run.spec", lambda bot: f"wordy(words={bot.words})")
@@ -213,6 +221,29 @@ def test_bots_play_only_as_long_as_needed(folder: Path) -> None:
     assert facts(found.settled)["order"] == ("long", "short")
     again = play_until_settled(planned, folder / "d.jsonl", metric, Rule(lower_is_better=False))
     assert again == found
+
+
+@pytest.mark.usefixtures("_wordy")
+def test_what_was_said_is_heard_and_not_read_from_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(60)]
+    planned = plan("bipartite", {"a": Wordy(4), "b": Wordy(4)}, openings, exchanges=2, partners={"p": Wordy(1)})
+    monkeypatch.setattr("interloq.play.run.read", lambda *_, **__: pytest.fail("the file was read"))
+    looks: list[Look] = []
+    metric = create("length", kind="metric")
+    rule = Rule(lower_is_better=False)
+    found = play_until_settled(planned, folder / "d.jsonl", metric, rule, on_look=looks.append)
+    assert len(looks) > 2
+    assert found.settled.dialogues == len(load(folder / "d.jsonl", kind="dialogues")) == 120
+    assert not (folder / "d.jsonl.journal").exists()
+
+
+@pytest.mark.usefixtures("_wordy")
+def test_the_dialogues_are_kept_where_no_target_says_anything(folder: Path) -> None:
+    openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(60)]
+    planned = plan("bipartite", {"a": Silent(0), "b": Silent(1)}, openings, exchanges=2, partners={"p": Wordy(1)})
+    with pytest.raises(InputError, match="no target said anything in the dialogues after round 0"):
+        play_until_settled(planned, folder / "d.jsonl", create("length", kind="metric"), Rule(lower_is_better=False))
+    assert {dialogue.trouble for dialogue in load(folder / "d.jsonl", kind="dialogues")} != {""}
 
 
 @pytest.mark.usefixtures("_wordy")

@@ -391,7 +391,8 @@ def test_a_journal_without_dialogues_is_not_left_behind(tmp_path: Path) -> None:
     assert not (tmp_path / "j").exists()
     with Journal(tmp_path / "j", RUN) as journal:
         journal.add(Dialogue("1", ["a"], trouble="a: empty at turn 2"))
-    Journal(tmp_path / "j", RUN, again=True).close()  # to be played again, but not forgotten
+    with Journal(tmp_path / "j", RUN) as journal:
+        journal.forget_failed(["1"])  # to be played again, but not lost
     with Journal(tmp_path / "j", RUN) as journal:
         assert "1" in journal
 
@@ -405,8 +406,11 @@ def test_dialogues_in_trouble_can_be_played_again(tmp_path: Path) -> None:
     with Journal(tmp_path / "j", RUN) as journal:
         journal.add(Dialogue("1", ["a"], trouble="a: empty at turn 2"))
         journal.add(Dialogue("2", ["a"]))
-    with Journal(tmp_path / "j", RUN, again=True) as journal:
+        journal.add(Dialogue("3", ["a"], trouble="a: empty at turn 2"))
+    with Journal(tmp_path / "j", RUN) as journal:
+        journal.forget_failed(["1", "2"])
         assert "1" not in journal
+        assert "3" in journal
         assert "2" in journal
         journal.add(Dialogue("1", ["a", "b"]))
     with Journal(tmp_path / "j", RUN) as journal:
