@@ -98,8 +98,8 @@ class Component:
             if kind and isinstance(value, str):
                 value = create(value, kind=kind)
                 object.__setattr__(self, field.name, value)
-            if not (_is_a(value, kind) if kind else _fits(value, hint)):
-                raise SpecError(f"{name_of(self)}: {field.name} must be {_said(hint, kind)}, got {value!r}")
+            if not (_is_a(value, kind) if kind else fits(value, hint)):
+                raise SpecError(f"{name_of(self)}: {field.name} must be {expected(hint, kind)}, got {value!r}")
 
 
 def component(kind: str, default: str) -> Any:
@@ -254,12 +254,13 @@ def _is_a(value: Any, kind: str) -> bool:
     return dataclasses.is_dataclass(type(value)) and _find(type(value))[0] in ("", kind)
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a type, as it stands in annotations."""
     origin = typing.get_origin(hint)
     if origin is Literal:
         return any(value == choice and type(value) is type(choice) for choice in typing.get_args(hint))
     if origin in (Union, types.UnionType):
-        return any(_fits(value, part) for part in typing.get_args(hint))
+        return any(fits(value, part) for part in typing.get_args(hint))
     if hint is float and isinstance(value, int) and abs(value) > sys.float_info.max:
         return False
     if hint in (int, float):
@@ -269,7 +270,8 @@ def _fits(value: Any, hint: Any) -> bool:
     return True  # components and containers check themselves
 
 
-def _said(hint: Any, kind: str | None) -> str:
+def expected(hint: Any, kind: str | None = None) -> str:
+    """What a value of this type is, for messages."""
     if kind:
         return f"a {kind}"
     if typing.get_origin(hint) is Literal:

@@ -14,7 +14,8 @@ from interloq.cli.progress import phases
 EXAMPLES = """\
   interloq corpus build posts.jsonl.gz -o corpus --lang ja
   interloq corpus build RC_2015-01.zst RS_2015-01.zst -o corpus --lang en --pairs all
-  interloq corpus build irc-logs/ -o corpus --split none --merge
+  interloq corpus settings > corpus.toml                            # all settings, with their defaults
+  interloq corpus build irc-logs/ -o corpus --settings corpus.toml --split none
   interloq corpus show corpus
   interloq corpus import dailydialog dailydialog.tar.gz -o dailydialog
   interloq corpus pairs dialogues.jsonl -o pairs.jsonl"""
@@ -23,6 +24,7 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     add_build(actions.add_parser("build", help="build a corpus from logs of posts"))
+    actions.add_parser("settings", help="print all settings of a build and their defaults as TOML")
     showing = actions.add_parser("show", help="print what a corpus holds and what its filters dropped")
     showing.add_argument("folder", type=InputPath, metavar="FOLDER", help="a folder that `corpus build` made")
     showing.add_argument("--examples", action="store_true", help="with examples of what each filter dropped")
@@ -56,20 +58,21 @@ def _add_import(importing: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    actions = {"build": _build, "show": _show, "import": _import, "pairs": _pairs}
+    actions = {"build": _build, "settings": _settings, "show": _show, "import": _import, "pairs": _pairs}
     return actions[args.action](args)
 
 
 def _build(args: argparse.Namespace) -> int:
     from interloq.data.corpus.build import build
 
-    if not args.lang and not args.script and not args.quiet:
+    chosen = settings(args)
+    if not chosen.cleaning.target_scripts() and not args.quiet:
         tell("interloq: no --lang: posts of every language and script are kept")
     with phases(quiet=args.quiet) as progress:
         facts = build(
             args.posts,
             args.output,
-            settings(args),
+            chosen,
             workers=args.workers,
             memory=args.memory,
             block=max(1, args.block) * 2**20,
@@ -81,6 +84,13 @@ def _build(args: argparse.Namespace) -> int:
     left_out(facts["posts"]["bad_lines"])
     if facts["posts"]["bad_lines"]:
         tell(f"interloq: bad lines are in {args.output}/posts.rejected.jsonl")
+    return 0
+
+
+def _settings(_: argparse.Namespace) -> int:
+    from interloq.data.corpus.settings_file import default_toml
+
+    say(default_toml().rstrip())
     return 0
 
 

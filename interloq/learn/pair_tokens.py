@@ -16,9 +16,9 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.distinct import Distinct
 from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.token_texts import Texts
+from interloq.data.unseen_texts import Distinct
 from interloq.errors import InputError
 from interloq.records import Pair
 from interloq.signature import fingerprint

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from interloq.data.distinct import Distinct
 from interloq.data.token_texts import Texts
 from interloq.data.tokenize import sentencepiece_processor, train_sentencepiece
+from interloq.data.unseen_texts import Distinct
 from interloq.errors import InputError
 from interloq.records import Pair
 from interloq.signature import file_fingerprint

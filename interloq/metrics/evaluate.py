@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from interloq.data.columns import Rows, as_samples
 from interloq.errors import InputError
 from interloq.metrics.checks import Checks
-from interloq.metrics.layout import LayoutCheck
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric
+from interloq.metrics.transposed import LayoutCheck
 from interloq.records import NO_SYSTEM, BySample, Key, Result, Sample, shown_key
 from interloq.registry import create, name_of, spec
 from interloq.signature import SampleFingerprint, signature

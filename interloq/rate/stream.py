@@ -13,9 +13,9 @@ from typing import IO, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.distinct import Distinct
 from interloq.data.progress import Step
 from interloq.data.token_texts import Texts
+from interloq.data.unseen_texts import Distinct
 from interloq.rate.examples import Keys, Log, changes
 from interloq.records import Pair
 from interloq.retrieve.leaks import normalised

@@ -9,9 +9,13 @@ import pytest
 from made_posts import made_posts, write_posts
 
 from interloq.cli import corpus as verb
-from interloq.cli.corpus_options import settings
+from interloq.cli.corpus_options import MOVED, settings
 from interloq.cli.main import main
+from interloq.data.corpus.clean import Cleaning
+from interloq.data.corpus.dialogues import Shape
 from interloq.data.corpus.settings import Settings
+from interloq.data.corpus.settings_file import default_toml, keys
+from interloq.data.corpus.split import Split
 from interloq.data.jsonl import header, load
 from interloq.errors import MissingDependencyError
 
@@ -31,7 +35,8 @@ def run(capsys: Captured, *arguments: str, code: int = 0) -> str:
 
 
 def test_build_and_show(log: Path, capsys: Captured) -> None:
-    shown = run(capsys, "build", "posts.jsonl", "-o", "corpus", "--orphans", "--pairs", "all", *QUICK)
+    Path("c.toml").write_text("[joining]\norphans = true\n")
+    shown = run(capsys, "build", "posts.jsonl", "-o", "corpus", "--settings", "c.toml", "--pairs", "all", *QUICK)
     for words in (
         "posts read",
         "800",
@@ -87,29 +92,46 @@ def test_defaults_are_those_of_the_settings() -> None:
     assert parsed() == Settings()
 
 
-def test_every_option_reaches_its_setting() -> None:
+def test_flags_override_the_settings_file(folder: Path) -> None:
+    Path("c.toml").write_text("""
+        compression = "gz"
+        [cleaning]
+        lang = "ja"
+        [shape]
+        users = 3
+        merge = true
+        [split]
+        dev_from = "2018-01-01"
+        test_from = "2019-01-01"
+        [fields]
+        user = "who"
+        text = "said"
+    """)
+    plain = parsed("--settings", "c.toml")
+    assert (plain.cleaning.lang, plain.shape.users, plain.split.shares, plain.compression) == ("ja", 3, (), "gz")
     chosen = parsed(
-        *("--lang", "ja", "--detectors", "label,lingua", "--script", "Kana,Han", "--script-share", "0.7"),
-        *("--min-chars", "7", "--keep-urls", "--keep-users", "--keep-emoji", "--hashtags", "remove", "--markdown"),
-        *("--repeated-letters", "2", "--repeated-words", "0", "--quotes", "reply", "--duplicates", "any"),
-        *("--utc-offset", "9", "--bot-rate", "50", "--bot-posts", "9", "--bot-repeats", "0.9", "--bot-names"),
-        *("--drop-user", "x", "--drop-user", "a", "--orphans", "--max-gap", "24", "--users", "0", "--min-posts", "4"),
-        *("--max-posts", "99", "--branches", "longest", "--no-others", "--merge", "--pairs", "all", "--unseen"),
-        *("--dev-from", "2018-01-01", "--test-from", "2019-01-01", "--format", "reddit", "--field", "user=author.name"),
-        *("--examples", "2", "--compress", "gz"),
-    ).plain()  # fmt: skip
-    plain = Settings().plain()
-    same = {
-        (group, name)
-        for group, values in chosen.items()
-        if isinstance(values, dict)
-        for name, value in values.items()
-        if value == plain[group][name]
-    }
-    assert same == {("cleaning", "need_time")}  # follows from the split
-    assert chosen["bots"]["users"] == ["a", "x"]
-    assert chosen["fields"] == [["user", "author.name"]]
-    assert (chosen["format"], chosen["examples"], chosen["compression"]) == ("reddit", 2, "gz")
+        *("--settings", "c.toml", "--lang", "en", "--users", "0", "--min-posts", "4", "--pairs", "all"),
+        *("--format", "reddit", "--field", "user=author.name", "--split", "0.5,0.25,0.25", "--compress", "none"),
+    )
+    assert chosen.cleaning == Cleaning(lang="en")
+    assert chosen.shape == Shape(users=0, min_posts=4, pairs="all", merge=True)
+    assert chosen.split == Split((0.5, 0.25, 0.25))
+    assert chosen.fields == (("text", "said"), ("user", "author.name"))
+    assert (chosen.format, chosen.compression) == ("reddit", "none")
+
+
+@pytest.mark.parametrize("flag", MOVED)
+def test_earlier_flags_name_their_key(log: Path, capsys: Captured, flag: str) -> None:
+    assert main(["corpus", "build", "posts.jsonl", "-o", "c", flag, "1"]) == 2
+    group, _, field = MOVED[flag].rpartition(".")
+    said = capsys.readouterr().err
+    place = f"{field} under [{group}]" if group else field
+    assert f"{flag} is not an option any more, but a setting; set {place} in a file" in said
+    assert MOVED[flag] in keys()
+
+
+def test_settings_are_printed(capsys: Captured) -> None:
+    assert run(capsys, "settings") == default_toml()
 
 
 @pytest.mark.parametrize(
@@ -120,7 +142,9 @@ def test_every_option_reaches_its_setting() -> None:
         (["build", "posts.jsonl", "-o", "c", "--format", "redit"], "unknown format 'redit'; did you mean 'reddit'?"),
         (["build", "posts.jsonl", "-o", "c", "--split", "half"], "cannot read the shares 'half'"),
         (["build", "posts.jsonl", "-o", "c", "--split", "0.5,0.5"], "shares must be three that add up to 1"),
-        (["build", "posts.jsonl", "-o", "c", "--field", "who=x"], "cannot read --field 'who=x'"),
+        (["build", "posts.jsonl", "-o", "c", "--field", "who=x"], "posts have no 'who'; "),
+        (["build", "posts.jsonl", "-o", "c", "--field", "user"], "cannot read --field 'user'"),
+        (["build", "posts.jsonl", "-o", "c", "--settings", "no.toml"], "cannot read no.toml"),
         (["build", "posts.jsonl", "-o", "c", "--memory", "lots"], "cannot use 'lots' as a limit of memory"),
         (["build", "posts.jsonl", "-o", "posts.jsonl"], "the output 'posts.jsonl' is also an input"),
         (["build", ".", "-o", "posts.jsonl"], "posts.jsonl lies in a folder of logs"),
@@ -183,5 +207,5 @@ def test_help_lists_the_options(capsys: Captured) -> None:
         main(["corpus", "build", "--help"])
     assert stopped.value.code == 0
     shown = capsys.readouterr().out
-    for option in ("--lang", "--duplicates", "--pairs", "--dev-from", "--workers", "--memory", "--fresh"):
+    for option in ("--settings", "--lang", "--pairs", "--split", "--workers", "--memory", "--fresh"):
         assert option in shown

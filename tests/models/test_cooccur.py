@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq import create
-from interloq.data.distinct import Distinct
 from interloq.data.token_texts import Texts as Numbered
+from interloq.data.unseen_texts import Distinct
 from interloq.errors import InputError
 from interloq.vectors.glove import cooccur
 from interloq.vectors.glove.numbered_corpus import Corpus, write_corpus

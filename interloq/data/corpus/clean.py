@@ -19,6 +19,7 @@ from itertools import compress
 from typing import Literal, NamedTuple
 
 from interloq.data.corpus import characters
+from interloq.data.corpus.documented import documented
 from interloq.errors import InputError
 
 REASONS = {
@@ -76,20 +77,20 @@ def columns_of(posts: Sequence[RawPost]) -> Columns:
 class Cleaning:
     """What is removed from texts, and which posts are dropped."""
 
-    lang: str = ""  # keep this language only; empty keeps all
-    detectors: tuple[str, ...] = ("label", "fasttext")  # all of them must agree
-    scripts: tuple[str, ...] = ()  # empty: those of `lang`
-    script_share: float = 0.6
-    min_characters: int = 5
-    urls: bool = True
-    users: bool = True
-    emoji: bool = True
-    hashtags: Literal["keep", "word", "remove"] = "keep"
-    markdown: bool = False
-    repeated_letters: int = 3  # more of the same in a row are cut to this many; 0 leaves them
-    repeated_words: int = 3
-    quotes: Literal["drop", "keep", "reply"] = "drop"
-    need_time: bool = True
+    lang: str = documented("", "keep posts in this language, such as ja or en; empty keeps all")
+    detectors: tuple[str, ...] = documented(("label", "fasttext"), "label, fasttext, lingua: all given must agree")
+    scripts: tuple[str, ...] = documented((), "keep texts in these scripts; empty: those of the language")
+    script_share: float = documented(0.6, "least share of a text in these scripts")
+    min_characters: int = documented(5, "drop shorter posts")
+    urls: bool = documented(True, "remove URLs")
+    users: bool = documented(True, "remove @names")
+    emoji: bool = documented(True, "remove emoji")
+    hashtags: Literal["keep", "word", "remove"] = documented("keep", "word: remove the sign only")
+    markdown: bool = documented(False, "texts are Markdown: remove quoted lines and link targets")
+    repeated_letters: int = documented(3, "cut soooooo to this many; 0: leave")
+    repeated_words: int = documented(3, "cut no no no no to this many; 0: leave")
+    quotes: Literal["drop", "keep", "reply"] = documented("drop", "posts that quote; reply: as answers to these")
+    need_time: bool = True  # follows from the split
 
     def __post_init__(self) -> None:
         for name in self.detectors:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from interloq.data.corpus.clean import NO_TIME
+from interloq.data.corpus.documented import documented
 from interloq.data.corpus.times import iso
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Turn
@@ -32,13 +33,13 @@ class ThreadPost(NamedTuple):
 class Shape:
     """Which paths through a thread are dialogues, and which replies are pairs."""
 
-    users: int = 2  # exactly; 0: any number
-    min_posts: int = 3
-    max_posts: int = 1000  # a longer path ends here
-    branches: Literal["all", "longest"] = "all"
-    others: bool = True  # whether further users may take part elsewhere in the thread
-    merge: bool = False  # posts of one user in a row become one turn
-    pairs: Literal["first", "all"] = "first"  # replies to the first post of a thread, or to any
+    users: int = documented(2, "users of a dialogue, exactly; 0: any number")
+    min_posts: int = documented(3, "drop shorter dialogues")
+    max_posts: int = documented(1000, "a longer dialogue ends there")
+    branches: Literal["all", "longest"] = documented("all", "branches of a thread that become dialogues")
+    others: bool = documented(True, "other users may take part elsewhere in the thread")
+    merge: bool = documented(False, "consecutive posts of one user become one turn")
+    pairs: Literal["first", "all"] = documented("first", "replies to the first post of a thread, or to any post")
 
     def __post_init__(self) -> None:
         if self.users < 0 or self.min_posts < 1 or self.max_posts < self.min_posts:

@@ -9,6 +9,7 @@ import orjson
 
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.dialogues import Shape
+from interloq.data.corpus.documented import documented
 from interloq.data.corpus.formats import check_format
 from interloq.data.corpus.langid import detector, plain_code, versions
 from interloq.data.corpus.split import Split
@@ -25,10 +26,10 @@ class Settings:
     joining: Joining = field(default_factory=Joining)
     shape: Shape = field(default_factory=Shape)
     split: Split = field(default_factory=Split)
-    format: str = "auto"
+    format: str = documented("auto", "posts, twitter, reddit, irc, telegram, …; auto: told by the file")
     fields: tuple[tuple[str, str], ...] = ()  # field of a post → the log's own name for it
-    examples: int = 5  # of the posts that each filter drops
-    compression: Literal["zst", "gz", "none"] = "zst"
+    examples: int = documented(5, "examples to keep of the posts that each filter drops")
+    compression: Literal["zst", "gz", "none"] = documented("zst", "compression of the outputs")
 
     def signature(self, source: str) -> str:
         """All options by group, the content of the logs, the detectors and the version."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from interloq.data.corpus.clean import NO_TIME
+from interloq.data.corpus.documented import documented
 from interloq.data.corpus.times import DAY, SECOND, iso, microseconds
 from interloq.errors import InputError
 
@@ -21,16 +22,16 @@ Histogram = Callable[[int, int | None, int | None], Sequence[tuple[int, int]]]
 class Split:
     """How a corpus is split; neither shares nor dates leaves it whole."""
 
-    shares: tuple[float, ...] = (0.8, 0.1, 0.1)  # of the threads: train, dev, test
-    dev_from: str = ""  # dates instead of shares
-    test_from: str = ""
-    unseen: bool = False  # drop posts from a part whose text is in an earlier one
+    shares: tuple[float, ...] = documented((0.8, 0.1, 0.1), "train, dev and test in order of time; empty: no parts")
+    dev_from: str = documented("", "date on which dev begins, instead of shares")
+    test_from: str = documented("", "date on which test begins")
+    unseen: bool = documented(False, "drop posts whose text is in an earlier part")
 
     def __post_init__(self) -> None:
         if self.shares and (len(self.shares) != 3 or min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-9):
             raise InputError(f"shares must be three that add up to 1, got {self.shares}", cure="try 0.8,0.1,0.1")
         if bool(self.dev_from) != bool(self.test_from):
-            raise InputError("one border is missing", cure="give both --dev-from and --test-from, or neither")
+            raise InputError("one border is missing", cure="give both dev_from and test_from, or neither")
         if self.dev_from and microseconds(self.dev_from) > microseconds(self.test_from):
             raise InputError(f"dev would begin at {self.dev_from}, after test at {self.test_from}")
 

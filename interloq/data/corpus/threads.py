@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from interloq.data.corpus.clean_shard import cut
+from interloq.data.corpus.documented import documented
 from interloq.data.corpus.split import Split, borders
 from interloq.data.corpus.times import DAY, SECOND
 from interloq.data.durable import whole_file_by_name
@@ -31,7 +32,7 @@ BROKEN = {
     "missing": "answers a post that is not there, or was dropped",
     "self": "answers itself",
     "backwards": "is older than the post that it answers",
-    "late": "came later than --max-gap allows",
+    "late": "came later than joining.max_gap allows",
     "cycle": "answers go round in a circle",
 }
 MAX_THREAD = 200_000  # posts: a thread is walked in memory
@@ -43,21 +44,24 @@ STEPS = 16  # tables made, more or less: deep threads take a few more
 class Bots:
     """Which users are taken for programs."""
 
-    per_day: int = 300  # more posts on one day
-    posts: int = 20  # with at least this many posts …
-    repeats: float = 0.5  # … this share of which say what another one said, numbers aside
-    names: bool = False  # "bot" as a part of the name
-    users: tuple[str, ...] = ()  # by name
+    per_day: int = documented(300, "a bot has more posts on one day; 0: off")
+    posts: int = documented(20, "or at least this many posts in all …")
+    repeats: float = documented(0.5, "… this share of which repeat another, numbers aside; 0: off")
+    names: bool = documented(False, "users with 'bot' as a part of their name are bots")
+    users: tuple[str, ...] = documented((), "drop these users too")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "users", tuple(sorted(self.users)))  # their order changes nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Joining:
     """How posts are joined into threads."""
 
-    duplicates: Literal["user", "any", "off"] = "user"  # same-day copies by one user, or by anybody
-    utc_offset: float = 0.0  # hours: when days begin
-    orphans: bool = False  # whether a reply to a missing post may begin a thread
-    max_gap: float = 0.0  # hours after which a reply does not count as one; 0: never
+    duplicates: Literal["user", "any", "off"] = documented("user", "drop same-day copies by one user, or by anybody")
+    utc_offset: float = documented(0.0, "hours from UTC: when days begin, 9 for Japan")
+    orphans: bool = documented(False, "a reply to a missing post may begin a thread")
+    max_gap: float = documented(0.0, "hours after which a reply does not count as one; 0: no limit")
 
 
 class Tables:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.data.appended import Appended
-from interloq.data.distinct import Distinct
 from interloq.data.files import read_json, reading_saved, write_json
+from interloq.data.unseen_texts import Distinct
 from interloq.learn.pair_tokens import Part, batches_of, filled, hashes_of, split
 from interloq.models.encoder import Encoder, Pooling
 from interloq.records import Pair

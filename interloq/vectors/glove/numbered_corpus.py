@@ -16,10 +16,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.distinct import Distinct
 from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.token_texts import Texts
 from interloq.data.tokenize import Tokenizer
+from interloq.data.unseen_texts import Distinct
 from interloq.errors import InputError
 from interloq.vectors.word_numbering import Numbering
 
