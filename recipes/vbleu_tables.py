@@ -52,7 +52,6 @@ from retrieval import (
 
 from interloq import InputError, InterloqError, Sample, Score, evaluate, load, read
 from interloq.cli.main import main as interloq
-from interloq.cli.output import print_json
 from interloq.data.archives import read_files, text_lines
 from interloq.data.jsonl import write
 from interloq.data.sets.registry import VARIABLE, locate, read_dataset
@@ -62,6 +61,7 @@ from interloq.meta.table import MetaTable, MetricRow
 from interloq.rate.bert_model import BertRaterModel
 from interloq.rate.model import RaterModel
 from interloq.registry import create
+from interloq.report.console import print_json
 
 TOKENIZER = "13a(lowercase=True)"
 UTTERANCE = "GloVe, utterance"

@@ -7,9 +7,10 @@ from typing import Any
 
 from interloq.cli.corpus_options import add_build, settings
 from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, left_out, print_json, print_table, say, say_signatures, tell
+from interloq.cli.output import BadLines, add_common, left_out
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import phases
+from interloq.report.console import print_json, print_table, say, say_signatures, tell
 
 EXAMPLES = """\
   interloq corpus build posts.jsonl.gz -o corpus --lang ja
@@ -155,47 +156,23 @@ def _print_examples(dropped: dict[str, Any]) -> None:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from pathlib import Path
+    from interloq.data.sets.imports import import_corpus
 
-    from interloq.data.corpus.outputs import SUFFIXES
-    from interloq.data.jsonl import write
-    from interloq.data.sets.pairs import pairs
-    from interloq.data.sets.registry import corpus, locate, read_parts, source_fingerprint
-
-    name = corpus(args.corpus).name
-    path = Path(args.path) if args.path else locate(name)
-    by_part: dict[str, list[Any]] = {}
-    for part, dialogue in read_parts(name, path):
-        by_part.setdefault(part, []).append(dialogue)
-    source = source_fingerprint(name, path)
-    rows = {}
-    for part, dialogues in by_part.items():
-        folder = Path(args.output) / ("" if part == "all" else part)
-        found, groups = pairs(name, dialogues)
-        kinds = {"dialogues": dialogues, "pairs": found} | ({"groups": groups} if groups else {})
-        for holds, records in kinds.items():
-            kind = "pairs" if holds == "groups" else holds
-            file = folder / f"{holds}{SUFFIXES[args.compress]}"
-            write(file, records, kind=kind, holds=holds, corpus=name, part=part, source=source)
-        turns = sum(len(dialogue.turns) for dialogue in dialogues)
-        rows[part] = {"dialogues": len(dialogues), "turns": turns, "pairs": len(found), "group_pairs": len(groups)}
+    facts = import_corpus(args.corpus, args.output, path=args.path, compress=args.compress)
     if args.json:
-        print_json({"corpus": name, "source": source, "parts": rows})
+        print_json(facts)
     else:
-        table = [[part, *(f"{count:,}" for count in counts.values())] for part, counts in rows.items()]
-        print_table("", [name, "dialogues", "turns", "pairs", "pairs in groups"], table)
+        rows = [[part, *(f"{count:,}" for count in counts.values())] for part, counts in facts["parts"].items()]
+        print_table("", [facts["corpus"], "dialogues", "turns", "pairs", "pairs in groups"], rows)
     return 0
 
 
 def _pairs(args: argparse.Namespace) -> int:
-    from interloq.data.corpus.dialogues import pairs_of_dialogue
-    from interloq.data.jsonl import read, write
+    from interloq.data.corpus.pairs_file import pairs_file
 
     bad = BadLines()
-    dialogues = read(args.dialogues, kind="dialogues", strict=args.strict, on_reject=bad, columns=args.columns)
-    written = (pair for dialogue in dialogues for pair in pairs_of_dialogue(dialogue))
-    count = write(args.output, written, kind="pairs", holds="pairs")
-    bad.close(args.dialogues)
+    count = pairs_file(args.dialogues, args.output, strict=args.strict, on_reject=bad, columns=args.columns)
+    bad.close()
     if args.output != "-":
         print_json({"pairs": count, "bad_lines": bad.count}) if args.json else say(f"{count} pairs")
     return 0

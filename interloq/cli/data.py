@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, print_json, print_table, say, say_notes
+from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
-from interloq.cli.progress import progress
-from interloq.data.summary import Summary
+from interloq.cli.progress import told
+from interloq.data.convert_file import KINDS, convert_file
+from interloq.report.console import print_json, print_table, say, say_notes
 
 EXAMPLES = """\
   interloq data list
@@ -18,7 +19,6 @@ EXAMPLES = """\
   INTERLOQ_DATA=datasets interloq data import fed --subset dialogue -o dialogues.jsonl.gz
   interloq data check samples.csv -m bleu
   interloq data convert samples.tsv.xz -o samples.jsonl"""
-KINDS = ("samples", "dialogues", "scores", "ratings")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,85 +80,42 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from interloq.data.jsonl import write
-    from interloq.data.sets.registry import dataset, locate, read_dataset, source_fingerprint
+    from interloq.data.sets.imports import import_dataset
 
-    chosen = dataset(args.dataset)
-    kind = chosen.kind(args.subset)
-    path = args.path or locate(chosen.name)
-    summary = Summary()
-    records = summary.watch(read_dataset(chosen.name, path, subset=args.subset))
-    source = source_fingerprint(chosen.name, path)
-    write(args.output, records, kind=kind, dataset=chosen.name, subset=args.subset, source=source)
-    facts = {"dataset": chosen.name, "subset": args.subset, "kind": kind, **summary.facts(), "source": source}
-    _show(facts, args, f"of {chosen.name} {args.subset}".strip())
+    facts = import_dataset(args.dataset, args.output, path=args.path, subset=args.subset)
+    _show(facts, args, f"of {facts['dataset']} {args.subset}".strip())
     return 0
 
 
 def _check(args: argparse.Namespace) -> int:
-    from dataclasses import asdict
+    from interloq.metrics.check_file import check_file
 
-    from interloq.metrics.checks import Checks
-    from interloq.metrics.chosen import choose
-    from interloq.records import Sample
-
-    kind = args.kind or _kind(args.file)
-    bad, summary, checks = BadLines(), Summary(), Checks([one.metric for one in choose(args.metric)[0]])
-    for record in summary.watch(_records(args, kind, bad)):
-        if isinstance(record, Sample):
-            checks.add((record,))
-    bad.close(args.file)
-    notes = checks.notes()
-    facts = {"kind": kind, **summary.facts(), "bad_lines": bad.count, "notes": [asdict(note) for note in notes]}
-    _show(facts, args, f"in {args.file}")
+    bad = BadLines()
+    counts, notes = check_file(args.file, metrics=args.metric, **_reading(args, bad))
+    bad.close()
+    _show({**counts, "bad_lines": bad.count, "notes": [asdict(note) for note in notes]}, args, f"in {args.file}")
     if not args.json:
         say_notes(notes)
     return 0
 
 
 def _convert(args: argparse.Namespace) -> int:
-    from interloq.data.files import plain_suffix
-    from interloq.data.jsonl import write
-    from interloq.errors import InputError
-
-    if plain_suffix(args.output) in (".csv", ".tsv"):
-        raise InputError(f"cannot write {args.output}: records are written as JSONL", cure="name a .jsonl file")
-    facts = _header(args.file)
-    kind = args.kind or _kind(args.file)
-    kept = {name: value for name, value in facts.items() if name not in ("kind", "schema")}
-    bad, summary = BadLines(), Summary()
-    write(args.output, summary.watch(_records(args, kind, bad)), kind=kind, **kept)
-    bad.close(args.file)
-    _show({"kind": kind, **summary.facts(), "bad_lines": bad.count}, args, f"of {args.file}")
+    bad = BadLines()
+    counts = convert_file(args.file, args.output, **_reading(args, bad))
+    bad.close()
+    _show({**counts, "bad_lines": bad.count}, args, f"of {args.file}")
     return 0
 
 
-def _kind(path: str) -> str:
-    """What the file says, or shows, that it holds."""
-    from interloq.data.texts import kind_of
-
-    kind = kind_of(path)
-    return kind if kind in KINDS else "samples"
-
-
-def _header(path: str) -> dict[str, Any]:
-    """What the header says; nothing for a pipe, which cannot be read twice, or a bad line, which reading will name."""
-    from interloq.data.jsonl import header
-    from interloq.errors import InputError
-
-    try:
-        return {} if path == "-" else header(path)
-    except InputError:
-        return {}
-
-
-def _records(args: argparse.Namespace, kind: str, bad: BadLines) -> Iterator[Any]:
-    from interloq.data.jsonl import read
-
-    with progress("reading", quiet=args.quiet) as step:
-        for record in read(args.file, kind=kind, strict=args.strict, on_reject=bad, columns=args.columns):
-            step(1)
-            yield record
+def _reading(args: argparse.Namespace, bad: BadLines) -> dict[str, Any]:
+    """What `check` and `convert` have in common."""
+    return {
+        "kind": args.kind,
+        "strict": args.strict,
+        "on_reject": bad,
+        "columns": args.columns,
+        "progress": told(quiet=args.quiet),
+    }
 
 
 def _show(facts: dict[str, Any], args: argparse.Namespace, source: str) -> None:

@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from interloq.cli.output import add_common, say
+from interloq.cli.output import add_common
 from interloq.cli.paths import OutputPath
+from interloq.report.console import say
 
 EXAMPLES = """\
   interloq demo

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, number, print_json, print_table, say
+from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath
+from interloq.metrics.explain_file import METRIC, Explained, explain_file
+from interloq.report.console import number, print_json, print_table, say
 
 if TYPE_CHECKING:
     from interloq.metrics.explain import Explanation, Order
-    from interloq.records import Sample
 
 EXAMPLES = """\
   interloq explain c17 rated.jsonl --system mine
   interloq explain c17/bot rated.jsonl -m "delta_bleu(order=2,tokenizer='char')"
   interloq explain c17/bot samples.jsonl -m "bleu(level='sentence')" --json"""
-METRIC = "delta_bleu(order=2)"
 TURNS = 6  # turns of the context that are shown
-COMPARED = 20_000  # ids an unknown one is compared with
 ONLY = "only bleu and delta_bleu (mode 'sentence') can be taken apart: here are the score and its references"
 
 
@@ -37,130 +34,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.data.jsonl import read
-    from interloq.metrics.explain import explain, is_explained
-    from interloq.registry import create, spec
-    from interloq.spec_text import split_label
-
-    label, written = split_label(args.metric)
-    metric, bad = create(written, kind="metric"), BadLines()
-    inner = _inner(metric)
-    samples = read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns)
-    listed = None if is_explained(inner) else list(samples)
-    sample = _found(samples if listed is None else listed, args)
-    bad.close(args.samples)
-    if inner is not metric:  # what is scored is the sample with the weights that the pipeline gives it
-        (sample,) = metric.rated([sample])
-    score, reason = _score(inner, sample, [sample]) if listed is None else _score(metric, sample, listed)
-    explained = explain(inner, sample) if is_explained(inner) and not reason else None
-    facts = _facts(sample, label or spec(metric), score, reason, explained)
+    bad = BadLines()
+    explained = explain_file(
+        args.id,
+        args.samples,
+        metric=args.metric,
+        system=args.system,
+        strict=args.strict,
+        on_reject=bad,
+        columns=args.columns,
+    )
+    bad.close()
     if args.json:
-        print_json(facts)
+        print_json(explained.facts())
     else:
-        _print(sample, facts, explained, reason)
-        if not is_explained(inner):
-            say(ONLY)
+        print_explained(explained)
     return 0
 
 
-def _inner(metric: Any) -> Any:
-    """The metric that scores in the end: a pipeline such as vbleu rates first and names the metric it uses."""
-    return metric.metric() if hasattr(metric, "rated") else metric
-
-
-def _found(samples: Iterable[Sample], args: argparse.Namespace) -> Sample:
-    """The one that is meant; all are read, because the id alone may not tell."""
-    from interloq.errors import InputError
-    from interloq.records import NO_SYSTEM, Known
-
-    ids: dict[str, None] = {}
-    found = {}
-    for sample in samples:
-        ids[sample.id] = None
-        if sample.id == args.id:
-            found[sample.key] = sample
-    key = Known(found).only(args.id) if args.system is None else (args.id, args.system)
-    if key in found:
-        return found[key]
-    if found:
-        systems = ", ".join(repr(system or NO_SYSTEM) for _, system in sorted(found))
-        raise InputError(
-            f"{args.id!r} is not a sample of {args.system!r}", cure=f"its systems are: {systems}", where=args.samples
-        )
-    raise InputError(f"no sample {args.id!r} among {len(ids):,}", cure=_near(args.id, list(ids)), where=args.samples)
-
-
-def _near(id: str, ids: list[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(id, ids[:COMPARED], n=3, cutoff=0.5)
-    named = " or ".join(map(repr, close or ids[:3]))
-    return f"did you mean {named}?" if close else f"the first are {named}"
-
-
-def _score(metric: Any, sample: Sample, samples: list[Sample]) -> tuple[float | None, str]:
-    """What `interloq score` says of this sample; a metric that is not taken apart may depend on the whole file."""
-    from interloq.metrics.evaluate import evaluate
-
-    result = evaluate(metric, samples)
-    reason = result.reasons.get(sample.key, "")
-    return None if reason else result.by_sample[sample.key], reason
-
-
-# ---- as JSON ---------------------------------------------------------------------------------------------------------
-
-
-def _facts(
-    sample: Sample, metric: str, score: float | None, reason: str, explained: Explanation | None
-) -> dict[str, Any]:
-    facts = {
-        "id": sample.id,
-        "system": sample.system,
-        "metric": metric,
-        "score": score,
-        "reason": reason,
-        "context": [turn.text for turn in sample.context],
-        "response": sample.response,
-        "references": _references(sample, explained),
-    }
-    if explained:
-        names = ("length", "reference_length", "closest", "brevity_penalty", "largest_weight")
-        facts |= {name: getattr(explained, name) for name in names}
-        facts |= {"orders": [asdict(order) for order in explained.orders]}
-    return facts
-
-
-def _references(sample: Sample, explained: Explanation | None) -> list[dict[str, Any]]:
-    """References with their weights; where weights count, the `trusted` ones can earn a reply something."""
-    facts: list[dict[str, Any]] = [
-        {"place": i, "source": r.source, "weight": r.weight, "text": r.text} for i, r in enumerate(sample.references)
-    ]
-    if explained:
-        for row, source in zip(facts, explained.references, strict=True):
-            if explained.weighted:
-                row["trusted"] = source.is_trusted
-            row["shared"] = [list(grams) for grams in source.shared]
-    return facts
-
-
-# ---- as text ---------------------------------------------------------------------------------------------------------
-
-
-def _print(sample: Sample, facts: dict[str, Any], explained: Explanation | None, reason: str) -> None:
-    said = f"unscored: {reason}" if reason else f"{number(facts['score'], 4)}"
-    say(f"{sample.id}{f' ({sample.system})' if sample.system else ''}: {facts['metric']} = {said}\n")
+def print_explained(explained: Explained) -> None:
+    sample, explanation = explained.sample, explained.explanation
+    said = f"unscored: {explained.reason}" if explained.reason else number(explained.score, 4)
+    say(f"{sample.id}{f' ({sample.system})' if sample.system else ''}: {explained.metric} = {said}\n")
     earlier = len(sample.context) - TURNS
     if earlier > 0:
         say(f"         ({earlier} earlier turns)")
     for turn in sample.context[-TURNS:]:
         say(f"context  {f'{turn.speaker}: ' if turn.speaker else ''}{turn.text}")
     say(f"reply    {sample.response}\n")
-    _print_references(facts["references"])
-    if explained:
-        for order in explained.orders:
-            _print_order(order, explained)
-        _print_sum(explained)
-        _print_distrusted(explained)
+    _print_references(explained.references())
+    if explanation:
+        for order in explanation.orders:
+            _print_order(order, explanation)
+        _print_sum(explanation)
+        _print_distrusted(explanation)
+    if not explained.taken_apart:
+        say(ONLY)
 
 
 def _print_references(references: list[dict[str, Any]]) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, add_drop_own_replies, print_json, print_table, say
+from interloq.cli.output import BadLines, add_common, add_drop_own_replies
 from interloq.cli.paths import InputPath, OutputPath
-from interloq.cli.progress import progress
+from interloq.cli.progress import told
+from interloq.report.console import print_json, print_table, say
 
 EXAMPLES = """\
   interloq extend samples.jsonl --index index -o extended.jsonl
@@ -57,80 +55,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.retrieve.extend import Tally
+    from interloq.pipelines.extend_file import extend_file
 
-    tally, bad = Tally(), BadLines()
-    with tempfile.TemporaryDirectory() as folder, progress("extending", quiet=args.quiet) as step:
-        facts = _write(args, Path(folder) / "extended.jsonl", tally, bad, step)
-    bad.close(args.samples)
+    bad = BadLines()
+    facts = extend_file(
+        args.samples,
+        args.output,
+        index=args.index,
+        k=args.k,
+        parrot=not args.no_parrot,
+        gold=not args.no_gold,
+        turns=args.turns,
+        diversity=args.diversity,
+        near=args.near_duplicates,
+        own=not args.drop_own_replies,
+        exclude=args.exclude,
+        strict=args.strict,
+        on_reject=bad,
+        columns=args.columns,
+        progress=told(quiet=args.quiet),
+    )
+    bad.close()
     if args.output == "-":
         return 0
     if args.json:
         print_json({"output": args.output, **facts})
     else:
-        _print(args.output, facts["counts"], args.k)
+        print_extended(args.output, facts, args.k)
     return 0
 
 
-def _write(args: argparse.Namespace, spool: Path, tally: Any, bad: BadLines, step: Any) -> dict[str, Any]:
-    """Through a file of its own: the counts belong in the header, and are known only in the end."""
-    from interloq.data.jsonl import header, read, write
-    from interloq.retrieve.index import open_index
-
-    samples = read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns)
-    index = open_index(args.index)
-    before = {} if args.samples == "-" else header(args.samples)
-    write(spool, _extended(args, index, samples, tally, step), kind="samples")
-    kept = {name: value for name, value in before.items() if name not in ("kind", "schema", "extended")}
-    facts = {"signature": _signature(args, index), "counts": tally.facts()}
-    history = [*before.get("extended", []), facts]  # samples may be extended from several indexes in turn
-    write(args.output, read(spool, strict=True), kind="samples", **kept, extended=history)
-    return facts
-
-
-def _extended(args: argparse.Namespace, index: Any, samples: Iterator[Any], tally: Any, step: Any) -> Iterator[Any]:
-    from interloq.retrieve.extend import extend
-
-    return extend(
-        samples,
-        index,
-        **_options(args),
-        excluded=_excluded(args.exclude),
-        tally=tally,
-        progress=step,
-    )
-
-
-def _options(args: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "k": args.k,
-        "parrot": not args.no_parrot,
-        "gold": not args.no_gold,
-        "turns": args.turns,
-        "diversity": args.diversity,
-        "near": args.near_duplicates,
-        "own": not args.drop_own_replies,
-    }
-
-
-def _excluded(path: str | None) -> frozenset[str]:
-    from interloq.data.files import lines
-
-    ids = (line.decode("utf-8", "replace").strip() for _, line in lines(path)) if path else ()
-    return frozenset(id for id in ids if id)
-
-
-def _signature(args: argparse.Namespace, index: Any) -> str:
-    from interloq.retrieve.extend import extend_signature, searched_in
-    from interloq.signature import file_fingerprint
-
-    options = _options(args)
-    if args.exclude:
-        options["exclude"] = file_fingerprint(Path(args.exclude))
-    return extend_signature(index.retriever, searched_in(index), options)
-
-
-def _print(output: str, counts: dict[str, Any], k: int) -> None:
+def print_extended(output: str, facts: dict[str, Any], k: int) -> None:
+    counts = facts["counts"]
     say(f"{output}: {counts['samples']} samples with {counts['retrieved']} retrieved replies")
     for name, what in (
         ("fewer", f"have fewer than {k}: the index holds no more that can be used"),

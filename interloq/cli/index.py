@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from interloq.cli.output import BadLines, add_common, number, print_json, print_table, say
+from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
-from interloq.cli.progress import progress
+from interloq.cli.progress import told
+from interloq.report.console import number, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from interloq.retrieve.index import Index
+    from interloq.retrieve.index_files import Added
 
 EXAMPLES = """\
   interloq index build pairs.jsonl.gz -o index --retriever bm25
@@ -17,7 +23,6 @@ EXAMPLES = """\
   interloq index add index more_pairs.jsonl
   interloq index search index "did you sleep well?" -k 5
   interloq index info index --json"""
-SEGMENT, ENCODER_SEGMENT = 1_000_000, 50_000  # a transformer takes minutes for as many texts as others do in seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,140 +75,66 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _build(args: argparse.Namespace) -> int:
-    from interloq.retrieve.index import create_index
+    from interloq.retrieve.index_files import index_files
 
-    _check_files(args)
-    index = create_index(
-        args.output, args.retriever, expected=args.expected, exact_up_to=args.exact_up_to, recall=args.recall
+    bad = BadLines()
+    index, added = index_files(
+        args.pairs,
+        args.output,
+        retriever=args.retriever,
+        expected=args.expected,
+        exact_up_to=args.exact_up_to,
+        recall=args.recall,
+        **_adding(args, bad),
     )
-    return _add_all(index, args)
+    return _show(args, index, added, bad)
 
 
 def _add(args: argparse.Namespace) -> int:
     from interloq.retrieve.index import open_index
+    from interloq.retrieve.index_files import add_files
 
-    _check_files(args)
-    return _add_all(open_index(args.index), args)
-
-
-def _check_files(args: argparse.Namespace) -> None:
-    """Before anything is made: a pipe cannot be read again, so a build that was cut off could not go on."""
-    from interloq.errors import InputError
-
-    for path in [*args.pairs, *args.without]:
-        if path == "-" or not Path(path).is_file():
-            raise InputError(f"no file {path!r}", cure="name files: a pipe cannot be read again after an interruption")
-    if args.segment is not None and args.segment < 1:
-        raise InputError(f"--segment must be at least 1, got {args.segment}")
+    bad, index = BadLines(), open_index(args.index)
+    return _show(args, index, add_files(index, args.pairs, **_adding(args, bad)), bad)
 
 
-def _add_all(index: Any, args: argparse.Namespace) -> int:
-    guard = _Without(args.without, args.strict)
-    files = [_add_file(index, path, guard, args) for path in args.pairs]
+def _adding(args: argparse.Namespace, bad: BadLines) -> dict[str, Any]:
+    """What `build` and `add` have in common."""
+    return {
+        "segment": args.segment,
+        "without": args.without,
+        "strict": args.strict,
+        "on_reject": bad,
+        "progress": told(quiet=args.quiet),
+    }
+
+
+def _show(args: argparse.Namespace, index: Index, added: Sequence[Added], bad: BadLines) -> int:
+    bad.close()
     if args.json:
+        files = [{**asdict(facts), "bad_lines": bad.files[facts.file]} for facts in added]
         print_json({"index": index.home.where, "pairs": len(index.home), "files": files})
-        return 0
-    for facts in files:
-        say(_said(facts))
-    say(f"{index.home.where}: {len(index.home):,} pairs")
+    else:
+        print_added(index, added)
     return 0
 
 
-def _add_file(index: Any, path: str, guard: _Without, args: argparse.Namespace) -> dict[str, Any]:
-    from interloq.signature import file_fingerprint
-
-    source = guard.source(file_fingerprint(Path(path)), index.home.sources(), path)
-    before = index.home.sources().get(source, 0)
-    bad = BadLines()
-    with progress(f"indexing {Path(path).name}", _total(path, args.quiet), quiet=args.quiet) as step:
-        pairs = guard.kept(read_pairs(path, args.strict, bad))
-        added = index.add(pairs, source=source, segment=args.segment or _segment(index), progress=step)
-    bad.close(path)
-    return {"file": path, "before": before, "added": added, "left_out": dict(guard.dropped), "bad_lines": bad.count}
+def print_added(index: Index, added: Sequence[Added]) -> None:
+    for facts in added:
+        say(_said(facts))
+    say(f"{index.home.where}: {len(index.home):,} pairs")
 
 
-def _said(facts: dict[str, Any]) -> str:
-    """One line for a file."""
-    if facts["before"] and not facts["added"]:
-        text = f"{facts['file']}: its {facts['before']:,} pairs are in the index already; nothing added"
-    elif facts["before"]:
-        text = f"{facts['file']}: went on after {facts['before']:,} pairs, {facts['added']:,} added"
+def _said(facts: Added) -> str:
+    """One line per file."""
+    if facts.before and not facts.added:
+        text = f"{facts.file}: its {facts.before:,} pairs are in the index already; nothing added"
+    elif facts.before:
+        text = f"{facts.file}: resumed after {facts.before:,} pairs, {facts.added:,} added"
     else:
-        text = f"{facts['file']}: {facts['added']:,} pairs added"
-    left_out = sum(facts["left_out"].values())
+        text = f"{facts.file}: {facts.added:,} pairs added"
+    left_out = sum(facts.left_out.values())
     return text + (f", {left_out:,} left out that test items share" if left_out else "")
-
-
-class _Without:
-    """The pool filter, with a name of its own: a file filtered otherwise is another source."""
-
-    def __init__(self, paths: Sequence[str], strict: bool) -> None:
-        from collections import Counter
-
-        from interloq.data.jsonl import read
-        from interloq.signature import file_fingerprint, fingerprint
-
-        self.samples = [sample for path in paths for sample in read(path, strict=strict)]
-        self.name = "-without-" + fingerprint(*sorted(file_fingerprint(Path(p)) for p in paths)) if paths else ""
-        self.dropped: Counter[str] = Counter()
-
-    def source(self, fingerprint: str, sources: dict[str, int], path: str) -> str:
-        from interloq.errors import InputError
-
-        wanted = fingerprint + self.name
-        for known in sources:
-            if known.split("-")[0] == fingerprint and known != wanted:
-                raise InputError(
-                    f"{path} is in the index already, with other samples left out",
-                    cure="build a new index, or name the same samples with --without",
-                )
-        return wanted
-
-    def kept(self, pairs: Iterator[Any]) -> Iterator[Any]:
-        from interloq.retrieve.leaks import guarded
-
-        self.dropped.clear()
-        return guarded(pairs, self.samples, dropped=self.dropped) if self.samples else pairs
-
-
-def read_pairs(path: str, strict: bool, bad: BadLines) -> Iterator[Any]:
-    """The pairs of a file; where they have no ids, file and line name them."""
-    from dataclasses import replace
-
-    from interloq.data.jsonl import read
-
-    pairs = read(path, kind="pairs", strict=strict, on_reject=bad)
-    if _has_ids(path):
-        return pairs
-    stem = Path(path).name.split(".")[0]
-    return (replace(pair, id=f"{stem}:{pair.id}") for pair in pairs)
-
-
-def _has_ids(path: str) -> bool:
-    """What the first record says; a line that is none will be named by the reading."""
-    import orjson
-
-    from interloq.data.files import lines
-
-    for _, line in lines(path):
-        try:
-            value = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            continue
-        if isinstance(value, dict) and "utterance" in value:
-            return "id" in value
-    return True
-
-
-def _total(path: str, quiet: bool) -> int | None:
-    """Lines, for the time that is left."""
-    from interloq.data.files import lines
-
-    return None if quiet else sum(1 for _ in lines(path))
-
-
-def _segment(index: Any) -> int:
-    return ENCODER_SEGMENT if getattr(index.retriever, "encoder", "") else SEGMENT
 
 
 # ---- looking ---------------------------------------------------------------------------------------------------------

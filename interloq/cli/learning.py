@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
-from interloq.cli.output import number, print_json, say
+from interloq.report.console import number, print_json, say
 
 Options = dict[str, tuple[type, str, str]]  # option → (kind, metavar, what it does)
 # of scorers that tell true replies from random ones

@@ -8,8 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.output import BadLines, tell
+from interloq.cli.output import BadLines
 from interloq.errors import InputError
+from interloq.report.console import tell
 
 
 class TrainingLog:
@@ -65,7 +66,7 @@ class TrainingLog:
             self.bad.setdefault(path, BadLines())(rejected)
 
     def close(self) -> None:
-        for path, bad in self.bad.items():
-            bad.close(path)
+        for bad in self.bad.values():
+            bad.close()
         if left_out := sum(counts.total() for counts in self.dropped.values()):
             tell(f"interloq: {left_out:,} pairs left out that test items share")

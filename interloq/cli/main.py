@@ -21,10 +21,11 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from interloq.cli.output import exit_code, left_out, say, tell
+from interloq.cli.output import exit_code, left_out
 from interloq.cli.paths import refuse_overwriting
 from interloq.data.write_errors import hint, is_of_files, one_line
 from interloq.errors import InterloqError, RejectedWarning, nearest
+from interloq.report.console import say, tell
 from interloq.version import __version__
 
 VERBS = {

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from interloq.cli.mapping import add_map
-from interloq.cli.output import (
-    BadLines,
-    add_common,
-    add_drop_own_replies,
-    add_without,
-    interval,
-    number,
-    p_value,
-    print_json,
-    print_table,
-    say,
-    say_signatures,
-)
+from interloq.cli.output import BadLines, add_common, add_drop_own_replies, add_without
 from interloq.cli.paths import InputPath
-from interloq.cli.progress import progress
+from interloq.cli.progress import told
 from interloq.meta.table import COEFFICIENTS, Comparison, Estimate, HumanRow, MetaTable, Spread
-from interloq.records import Sample, Score
+from interloq.report.console import interval, number, p_value, print_json, print_table, say, say_signatures
 
 EXAMPLES = """\
   interloq meta scores.jsonl --samples samples.jsonl
@@ -86,57 +73,42 @@ def run(args: argparse.Namespace) -> int:
         return _list_aspects(args)
     if not args.scores:
         raise InputError("name a score file", cure="make one: interloq score SAMPLES -m METRIC -o scores.jsonl")
-    from interloq.meta.evaluate import meta_evaluate
-    from interloq.metrics.selection import Selection
+    from interloq.meta.meta_file import meta_file
 
-    with progress("meta-evaluating", quiet=args.quiet) as step:
-        table = meta_evaluate(
-            _scores(args, step),
-            _samples(args, step),
-            aspect=args.aspect,
-            role=args.role,
-            by=args.by,
-            n_bootstrap=args.bootstrap,
-            seed=args.seed,
-            compare=not args.no_compare,
-            n_permutations=args.permutations,
-            adjust=args.adjust,
-            selection=Selection(drop_own_replies=args.drop_own_replies, without=args.without_system),
-            system_score=args.system_score,
-        )
+    bad = BadLines()
+    table = meta_file(
+        args.scores,
+        args.samples,
+        aspect=args.aspect,
+        role=args.role,
+        by=args.by,
+        n_bootstrap=args.bootstrap,
+        seed=args.seed,
+        compare=not args.no_compare,
+        n_permutations=args.permutations,
+        adjust=args.adjust,
+        system_score=args.system_score,
+        drop_own_replies=args.drop_own_replies,
+        without=args.without_system,
+        strict=args.strict,
+        on_reject=bad,
+        columns=args.columns,
+        progress=told(quiet=args.quiet),
+    )
+    bad.close()
     if args.json:
         from dataclasses import asdict
 
         print_json(asdict(table))
     else:
-        _print(table.labelled(), args.adjust, args.coefficient)
+        print_agreement(table.labelled(), args.adjust, args.coefficient)
     return 0
-
-
-def _samples(args: argparse.Namespace, step: Callable[[int], None]) -> Iterator[Sample]:
-    yield from _records(args.samples, "samples", args, step)
-
-
-def _scores(args: argparse.Namespace, step: Callable[[int], None]) -> Iterator[Score]:
-    for path in args.scores:
-        yield from _records(path, "scores", args, step)
-
-
-def _records(path: str, kind: str, args: argparse.Namespace, step: Callable[[int], None]) -> Iterator[Any]:
-    from interloq.data.jsonl import read
-
-    bad = BadLines()
-    columns = args.columns if kind == "samples" else None
-    for record in read(path, kind=kind, strict=args.strict, on_reject=bad, columns=columns):
-        step(1)
-        yield record
-    bad.close(path)
 
 
 # ---- for people ------------------------------------------------------------------------------------------------------
 
 
-def _print(table: MetaTable, adjust: str, coefficient: str) -> None:
+def print_agreement(table: MetaTable, adjust: str, coefficient: str) -> None:
     level = {"none": "over samples", "system": "over systems", "sample": "within contexts, averaged"}[table.by]
     names = [name.capitalize() for name in COEFFICIENTS]
     rows = [
@@ -238,10 +210,12 @@ def _spreads(spreads: Mapping[str, Spread], *, unit: str = "") -> list[str]:
 
 
 def _list_aspects(args: argparse.Namespace) -> int:
+    from interloq.data.jsonl import read
     from interloq.meta.judgments import aspects
 
-    with progress("reading", quiet=args.quiet) as step:
-        found = aspects(_samples(args, step))
+    bad = BadLines()
+    found = aspects(read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns))
+    bad.close()
     if args.json:
         keys = ("samples", "judgments", "not_applicable")
         print_json({"aspects": {name: dict(zip(keys, counts, strict=True)) for name, counts in found.items()}})

@@ -1,27 +1,16 @@
-"""All that verbs print, and the exit code that says whether all of the input was used.
-
-Texts from data reach the screen through `say`, `tell`, `print_table` and `print_json` alone, which spell out what would
-steer a terminal.
+"""What every verb has: common options, bad lines named on standard error, and the exit code that says whether all of
+the input was used.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import math
-import re
-import sys
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
 
-from interloq.data.jsonl import SHOWN, Rejected, to_json
-from interloq.records import Note
-
-MISSING = "n/a"
-PIPED = 10_000  # columns of a table that no terminal shows
-SHORTEST = 16  # columns that a name gets in the narrowest table
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+from interloq.data.jsonl import SHOWN, Rejected, rejected_path
+from interloq.report.console import tell
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -43,116 +32,26 @@ def add_without(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def say(text: str = "") -> None:
-    """A line on standard output."""
-    sys.stdout.write(plain(text) + "\n")
-
-
-def tell(text: str) -> None:
-    """A line on standard error."""
-    with contextlib.suppress(OSError):  # nobody can be told
-        sys.stderr.write(plain(text) + "\n")
-        sys.stderr.flush()
-
-
-def print_json(value: Any) -> None:
-    import orjson
-
-    text = orjson.dumps(to_json(value), option=orjson.OPT_INDENT_2).decode()
-    # within JSON such characters stand in strings only, where \\u spells them for any reader
-    sys.stdout.write(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
-
-
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = "") -> None:
-    """A table; the first column is text, the others are numbers. Plain and uncut when piped.
-
-    Where a terminal is too narrow for it, long names in the first column are numbered and spelled out below.
-    """
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED)
-    names: list[str] = []
-    if _width(columns, rows) > console.width:
-        rest = _width(columns[1:], [row[1:] for row in rows])
-        rows, names = _numbered(rows, max(SHORTEST, console.width - rest - 3))
-    table = Table(title=_escaped(title) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for i, column in enumerate(columns):
-        table.add_column(column, justify="right" if i else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*[_escaped(cell) for cell in row])
-    console.print(table)
-    for line in [*names, *([note] if note else [])]:
-        console.print(_escaped(line), soft_wrap=True)
-
-
-def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    from rich.cells import cell_len
-
-    return sum(max(cell_len(cell) for cell in cells) + 3 for cells in zip(columns, *rows, strict=True))
-
-
-def _numbered(rows: Sequence[Sequence[str]], limit: int) -> tuple[list[list[str]], list[str]]:
-    """Rows whose first cells fit: `vbleu(…) [1]` for each long one, and the lines that say what the numbers mean."""
-    numbers: dict[str, int] = {}
-    short = []
-    for first, *rest in rows:
-        if len(first) > limit:
-            number = numbers.setdefault(first, len(numbers) + 1)
-            name, bracket, _ = first.partition("(")
-            first = (
-                f"{name}(…) [{number}]" if bracket and len(name) + 8 <= limit else f"{first[: limit - 6]}… [{number}]"
-            )
-        short.append([first, *rest])
-    return short, [f"[{number}] {name}" for name, number in numbers.items()]
-
-
-def say_notes(notes: Sequence[Note]) -> None:
-    """What makes scores mean something else than they seem to; what is said of several metrics is said once."""
-    for text in dict.fromkeys(note.text for note in notes):
-        say(f"note: {text}")
-
-
-def say_signatures(*signatures: str) -> None:
-    """The short form: the whole stands in files and in JSON."""
-    from interloq.signature import short
-
-    names = ", ".join(dict.fromkeys(map(short, signatures)))
-    say(f"signature{'s' if len(set(signatures)) > 1 else ''}: {names} (in full with --json)")
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    return MISSING if value is None or math.isnan(value) else f"{value:.{digits}f}"
-
-
-def interval(ci: tuple[float, float] | None, digits: int = 3) -> str:
-    return "" if ci is None else f"[{number(ci[0], digits)}, {number(ci[1], digits)}]"
-
-
-def p_value(p: float | None) -> str:
-    if p is None or math.isnan(p):
-        return MISSING
-    return "<.001" if p < 0.001 else f"{p:.3f}".lstrip("0") if p < 1 else "1"
-
-
 class BadLines:
-    """Names the first bad lines on standard error and counts the rest: pass it to `read` as `on_reject`."""
+    """Names the first bad lines of each file on standard error and counts the rest: an `on_reject` for all readers."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.files: Counter[str] = Counter()
+
+    @property
+    def count(self) -> int:
+        return self.files.total()
 
     def __call__(self, rejected: Rejected) -> None:
-        self.count += 1
+        self.files[rejected.path] += 1
         left_out()
-        if self.count <= SHOWN:
+        if self.files[rejected.path] <= SHOWN:
             tell(f"interloq: set aside: {rejected}")
 
-    def close(self, path: str) -> None:
-        from interloq.data.jsonl import rejected_path
-
-        if self.count:
-            lines = "1 bad line" if self.count == 1 else f"{self.count:,} bad lines"
+    def close(self) -> None:
+        """Say how many lines of each file were bad, and where they are."""
+        for path, count in self.files.items():
+            lines = "1 bad line" if count == 1 else f"{count:,} bad lines"
             tell(f"interloq: {lines} of {path} set aside in {rejected_path(path)}")
 
 
@@ -172,14 +71,3 @@ def exit_code(run: Callable[[], int]) -> int:
         return run() or int(_left_out.get())
     finally:
         _left_out.reset(token)
-
-
-def plain(text: str) -> str:
-    """Text for a terminal: what would steer it, or turn its writing round, is spelled out."""
-    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-
-
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(plain(text))

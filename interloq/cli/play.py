@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from interloq.cli import play_audit, play_settle
 from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, left_out, print_json, say, tell
+from interloq.cli.output import BadLines, add_common, left_out
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.play_view import print_bots
 from interloq.errors import InputError
 from interloq.play.schedule import EXCHANGES, SCHEMES
+from interloq.report.console import print_json, say, tell
 
 if TYPE_CHECKING:
     from interloq.arena.running import Running
@@ -224,15 +225,19 @@ def _partners(args: argparse.Namespace) -> int:
 
 
 def _samples(args: argparse.Namespace) -> int:
-    from interloq.data.jsonl import header, read, write
-    from interloq.play.samples import Sampled, carried, samples
+    from interloq.play.samples_file import samples_file
 
-    bad, tally = BadLines(), Sampled()
-    facts = {} if args.dialogues == "-" else header(args.dialogues)
-    dialogues = read(args.dialogues, kind="dialogues", strict=args.strict, on_reject=bad, columns=args.columns)
-    judged = samples(dialogues, targets=args.target, system=args.system, tally=tally)
-    write(args.output, judged, kind="samples", **carried(facts))
-    bad.close(args.dialogues)
+    bad = BadLines()
+    tally = samples_file(
+        args.dialogues,
+        args.output,
+        targets=args.target,
+        system=args.system,
+        strict=args.strict,
+        on_reject=bad,
+        columns=args.columns,
+    )
+    bad.close()
     left_out(tally.silent or not tally.samples)
     if args.json:
         print_json({name: getattr(tally, name) for name in ("dialogues", "samples", "troubled", "silent", "unmatched")})

@@ -7,8 +7,9 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from interloq.cli.output import add_common, number, print_json, print_table, say
-from interloq.cli.rank import add_direction, add_scored, read_scored
+from interloq.cli.output import BadLines, add_common
+from interloq.cli.rank import add_direction, add_scored
+from interloq.report.console import number, print_json, print_table, say
 
 if TYPE_CHECKING:
     from interloq.arena.audit import Change, Cheating, Influence
@@ -35,10 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from interloq.arena.audit import cheating, influence
     from interloq.meta.dialogue_scores import dialogue_scores, metrics_of
+    from interloq.meta.rank_file import read_scored
     from interloq.metrics.metric_names import find
 
-    scores, dialogues, _ = read_scored(args)
-    rows = dialogue_scores(scores, dialogues, metric=find(args.metric, metrics_of(scores)))
+    bad = BadLines()
+    scored = read_scored(args.scores, args.dialogues, strict=args.strict, on_reject=bad)
+    bad.close()
+    rows = dialogue_scores(scored.scores, scored.dialogues, metric=find(args.metric, metrics_of(scored.scores)))
     lower = args.lower_is_better
     if args.unfavoured or args.alike or args.favoured:
         tried = cheating(rows, args.unfavoured or "", args.alike, favoured=args.favoured, lower_is_better=lower)

@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from interloq.cli.output import interval, number, print_json, print_table, say, tell
 from interloq.cli.paths import OutputPath
 from interloq.cli.play_view import print_bots
 from interloq.cli.rank import add_direction
+from interloq.report.console import interval, number, print_json, print_table, say, tell
 
 if TYPE_CHECKING:
     from interloq.arena.play_settled import Played

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.output import plain, print_table, tell
+from interloq.report.console import plain, print_table, tell
 
 if TYPE_CHECKING:
     from interloq.play.talk import Tally

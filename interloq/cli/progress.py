@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from interloq.cli.output import plain, tell
+from interloq.data.progress import Progress, said, silent
+from interloq.report.console import plain, tell
 
 EVERY = 30.0  # seconds between two lines
 
@@ -27,6 +28,11 @@ def progress(label: str, total: int | None = None, *, quiet: bool = False) -> It
         with _bars(MofNCompleteColumn()) as bar:
             task = bar.add_task(plain(label), total=total)
             yield lambda steps: bar.advance(task, steps)
+
+
+def told(*, quiet: bool) -> Progress:
+    """The `progress` of stages: bars or lines, or nothing at all."""
+    return silent if quiet else progress
 
 
 @contextmanager
@@ -67,8 +73,6 @@ class _Lines:
         self._tell(f"{share:.0%}", share)
 
     def _tell(self, reached: str, share: float) -> None:
-        from interloq.data.progress import said
-
         now = time.monotonic()
         if now - self.last < EVERY:
             return

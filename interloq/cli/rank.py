@@ -7,20 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.output import (
-    BadLines,
-    add_common,
-    interval,
-    number,
-    p_value,
-    print_json,
-    print_table,
-    say,
-    say_signatures,
-)
+from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath
-from interloq.cli.progress import progress
-from interloq.records import Dialogue, Score
+from interloq.cli.progress import told
+from interloq.report.console import interval, number, p_value, print_json, print_table, say, say_signatures
 
 if TYPE_CHECKING:
     from interloq.meta.rank import Difference, Ranking, Standing
@@ -33,7 +23,7 @@ EXAMPLES = """\
 
 
 def add_scored(parser: argparse.ArgumentParser) -> None:
-    """What `read_scored` reads."""
+    """The files that `interloq.meta.rank_file` reads."""
     parser.add_argument(
         "scores", nargs="+", type=InputPath, metavar="SCORES", help="what `interloq score -o` wrote of `play samples`"
     )
@@ -105,66 +95,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.data.system_scores import read_system_scores
-    from interloq.meta.dialogue_scores import dialogue_scores, metrics_of, rankable
-    from interloq.meta.rank import rank
-    from interloq.metrics.metric_names import find
-
-    scores, dialogues, partner_set = read_scored(args)
-    human = read_system_scores(args.human) if args.human else None
-    known = metrics_of(scores)
-    metrics, unranked = rankable([find(args.metric, known)] if args.metric else known, args.lower_is_better)
-    rankings = []
-    with progress("ranking", quiet=args.quiet) as step:
-        for metric in metrics:
-            found = rank(
-                dialogue_scores(scores, dialogues, metric=metric, pair_by=args.pair_by),
-                method=args.method,
-                by=args.by,
-                lower_is_better=args.lower_is_better,
-                n_bootstrap=args.bootstrap,
-                n_permutations=args.permutations,
-                seed=args.seed,
-                human=human,
-                partner_set=partner_set,
-            )
-            rankings.append(found)
-            step(1)
-    if args.json:
-        print_json({"rankings": [asdict(ranking) for ranking in rankings], "unranked": unranked})
-    else:
-        for metric, why in unranked.items():
-            say(f"not ranked by {metric}: {why}")
-        for ranking in rankings:
-            print_ranking(ranking)
-    return 0
-
-
-def read_scored(args: argparse.Namespace) -> tuple[list[Score], list[Dialogue], str]:
-    """Scores, their dialogues, and the hash of the partner set; files that may not be compared are refused."""
-    from interloq.data.jsonl import header
-    from interloq.errors import InputError
-    from interloq.meta.origin import common_origin
-
-    if "-" in (*args.scores, *args.dialogues):
-        raise InputError("a ranking cannot be made from a pipe", cure="write scores and dialogues to files")
-    for paths in (args.scores, args.dialogues):
-        for path in paths:
-            if paths.count(path) > 1:
-                raise InputError(f"{path} is named twice", cure="name each file once")
-    origin = common_origin({path: header(path) for path in (*args.dialogues, *args.scores)})
-    scores = [record for path in args.scores for record in _records(path, "scores", args.strict)]
-    dialogues = [record for path in args.dialogues for record in _records(path, "dialogues", args.strict)]
-    return scores, dialogues, origin.get("partners", "")
-
-
-def _records(path: str, kind: str, strict: bool) -> list[Any]:
-    from interloq.data.jsonl import read
+    from interloq.meta.rank_file import rank_file
 
     bad = BadLines()
-    records = list(read(path, kind=kind, strict=strict, on_reject=bad))
-    bad.close(path)
-    return records
+    found = rank_file(
+        args.scores,
+        args.dialogues,
+        metric=args.metric,
+        method=args.method,
+        by=args.by,
+        pair_by=args.pair_by,
+        lower_is_better=args.lower_is_better,
+        human=args.human,
+        n_bootstrap=args.bootstrap,
+        n_permutations=args.permutations,
+        seed=args.seed,
+        strict=args.strict,
+        on_reject=bad,
+        progress=told(quiet=args.quiet),
+    )
+    bad.close()
+    if args.json:
+        print_json(asdict(found))
+    else:
+        for metric, why in found.unranked.items():
+            say(f"not ranked by {metric}: {why}")
+        for ranking in found.rankings:
+            print_ranking(ranking)
+    return 0
 
 
 # ---- for people ------------------------------------------------------------------------------------------------------

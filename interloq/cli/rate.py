@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
-from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from interloq.cli.mapping import add_map
-from interloq.cli.output import (
-    MISSING,
-    BadLines,
-    add_common,
-    left_out,
-    number,
-    print_json,
-    print_table,
-    say,
-    say_signatures,
-)
+from interloq.cli.output import BadLines, add_common, left_out
 from interloq.cli.paths import InputPath, OutputPath
-from interloq.cli.progress import progress
+from interloq.cli.progress import told
 from interloq.rate.rater import BATCH
+from interloq.report.console import MISSING, number, print_json, print_table, say, say_signatures
 
 EXAMPLES = """\
   interloq rate extended.jsonl --rater "gru(model='rater')" -o rated.jsonl
@@ -47,86 +35,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.registry import create
+    from interloq.pipelines.rate_file import rate_file
 
-    rater = create(args.rater, kind="rater")
-    with tempfile.TemporaryDirectory() as folder:
-        facts = _write(args, rater, Path(folder))
+    bad = BadLines()
+    facts = rate_file(
+        args.samples,
+        args.output,
+        rater=args.rater,
+        batch=args.batch,
+        force=args.force,
+        strict=args.strict,
+        on_reject=bad,
+        columns=args.columns,
+        progress=told(quiet=args.quiet),
+    )
+    bad.close()
     left_out(facts["counts"].get("unknown_items"))
     if args.output == "-":
         return 0
     if args.json:
         print_json({"output": args.output, **facts})
     else:
-        _print(args.output, facts)
+        print_rated(args.output, facts)
     return 0
 
 
-def _write(args: argparse.Namespace, rater: Any, folder: Path) -> dict[str, Any]:
-    """Through a part file: the run may be killed, and the counts belong in the header."""
-    from interloq.data.jsonl import header, read, write
-    from interloq.errors import InputError
-    from interloq.rate.spool import Spool, rate_into
-    from interloq.rate.summary import summary
-
-    before = {} if args.samples == "-" else header(args.samples)
-    resumable = "-" not in (args.samples, args.output)
-    part = Path(f"{args.output}.part") if resumable else folder / "rated.jsonl"
-    signature = rater.signature()
-    spool = Spool(part, _job(args, signature), afresh=args.force)
-    bad, replaced, finished = BadLines(), _Replaced(), False
-    try:
-        with progress("rating", _lines(args), quiet=args.quiet) as step:
-            samples = replaced.watch(read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns))
-            rate_into(spool, samples, rater, batch=args.batch, progress=step)
-        bad.close(args.samples)
-        try:
-            facts = {"signature": signature, "counts": summary(spool.samples(), rater)}
-        except InputError:  # the ratings are of something else: what was rated with them is worth nothing
-            finished = True
-            raise
-        kept = {name: value for name, value in before.items() if name not in ("kind", "schema", "rated")}
-        write(args.output, spool.samples(), kind="samples", **kept, rated=[*before.get("rated", []), facts])
-        finished = True
-    finally:
-        spool.close(finished=finished)
-    return {**facts, "resumed": spool.done, "replaced": replaced.facts(before)}
-
-
-def _job(args: argparse.Namespace, signature: str) -> dict[str, str]:
-    from interloq.signature import file_fingerprint
-
-    job = {
-        "rater": signature,
-        "samples": args.samples if args.samples == "-" else file_fingerprint(Path(args.samples)),
-    }
-    return job | ({"map": ",".join(f"{field}={name}" for field, name in args.columns.items())} if args.columns else {})
-
-
-def _lines(args: argparse.Namespace) -> int | None:
-    """How much there is to do, for the estimate; a pipe does not tell."""
-    from interloq.data.files import lines
-
-    return None if args.samples == "-" else sum(1 for _ in lines(args.samples))
-
-
-class _Replaced:
-    """What the weights in the input were, as they are gone in the output."""
-
-    def __init__(self) -> None:
-        self.weights = 0
-
-    def watch(self, samples: Iterable[Any]) -> Iterator[Any]:
-        for sample in samples:
-            self.weights += sum(reference.weight != 1 for reference in sample.references)
-            yield sample
-
-    def facts(self, before: dict[str, Any]) -> dict[str, Any]:
-        last = before.get("rated", [])[-1:]
-        return {"weights": self.weights, "signature": last[0]["signature"] if last else ""}
-
-
-def _print(output: str, facts: dict[str, Any]) -> None:
+def print_rated(output: str, facts: dict[str, Any]) -> None:
     counts, replaced = facts["counts"], facts["replaced"]
     again = f"; {facts['resumed']:,} samples were rated by the run before" if facts["resumed"] else ""
     judged, total = sum(row["judged"] for row in counts["sources"].values()), counts["references"]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from interloq.cli.mapping import add_map
-from interloq.cli.output import (
-    BadLines,
-    add_common,
-    add_drop_own_replies,
-    add_without,
+from interloq.cli.output import BadLines, add_common, add_drop_own_replies, add_without, left_out
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import told
+from interloq.records import Result
+from interloq.report.console import (
     interval,
-    left_out,
     number,
     print_json,
     print_table,
@@ -23,9 +21,9 @@ from interloq.cli.output import (
     say_signatures,
     tell,
 )
-from interloq.cli.paths import InputPath, OutputPath
-from interloq.cli.progress import progress
-from interloq.records import Result, Score
+
+if TYPE_CHECKING:
+    from interloq.pipelines.score_file import Scored
 
 EXAMPLES = """\
   interloq score samples.jsonl -m bleu -m 'delta_bleu(order=2)' -o scores.jsonl
@@ -69,91 +67,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.list:
         return _list(args)
-    from interloq.data.jsonl import read, write
     from interloq.errors import InputError
-    from interloq.metrics.chosen import choose
-    from interloq.metrics.evaluate import evaluate_all
-    from interloq.metrics.selection import Selection
+    from interloq.pipelines.score_file import score_file
 
     if not args.samples or not args.metric:
         raise InputError("name a file and at least one metric", cure="try: interloq score samples.jsonl -m bleu")
-    chosen, notes = choose(args.metric)
-    for note in notes:
+    bad = BadLines()
+    scored = score_file(
+        args.samples,
+        args.metric,
+        args.output,
+        n_bootstrap=args.bootstrap,
+        seed=args.seed,
+        drop_own_replies=args.drop_own_replies,
+        without=args.without_system,
+        strict=args.strict,
+        on_reject=bad,
+        columns=args.columns,
+        progress=told(quiet=args.quiet),
+    )
+    bad.close()
+    for note in scored.repeated:
         tell(f"interloq: {note}")
-    bad, selection = BadLines(), Selection(drop_own_replies=args.drop_own_replies, without=args.without_system)
-    with progress("scoring", quiet=args.quiet) as step:
-        samples = read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns)
-        results = evaluate_all(
-            [one.metric for one in chosen],
-            selection.samples(samples),
-            n_bootstrap=args.bootstrap,
-            seed=args.seed,
-            by_system=True,
-            progress=step,
-        )
-    bad.close(args.samples)
-    origin = _origin(args.samples)
-    signed = {name: origin[name] for name in ("partners",) if name in origin} | selection.facts()
-    results = [
-        {system: replace(_signed(r, signed), metric=one.name) for system, r in by_system.items()}
-        for one, by_system in zip(chosen, results, strict=True)
-    ]
-    facts = [summary(system, result) for by_system in results for system, result in by_system.items()]
-    left_out(any(not by_system[""].n for by_system in results))
-    found = [*selection.notes(), *dict.fromkeys(note for by_system in results for note in by_system[""].notes)]
-    kept = {"results": facts, "notes": [asdict(note) for note in found]}
-    if args.output:
-        write(args.output, _scores(results), kind="scores", **kept, **origin)
+    left_out(any(not by_system[""].n for by_system in scored.results))
     if args.json:
-        print_json(kept)
+        print_json(scored.facts())
     elif args.output != "-":
-        _print(results)
-        say_notes(found)
-        say_signatures(*(by_system[""].signature for by_system in results))
+        print_scored(scored)
     return 0
 
 
-def _origin(path: str) -> dict[str, Any]:
-    """What samples of dialogues know of their partner set: scores carry it on."""
-    from interloq.data.jsonl import header
-    from interloq.errors import InputError
-    from interloq.play.samples import carried
-
-    try:
-        return {} if path == "-" else carried(header(path))
-    except InputError:  # a bad first line: reading has named it
-        return {}
+def print_scored(scored: Scored) -> None:
+    _print(scored.results)
+    say_notes(scored.notes)
+    say_signatures(*(by_system[""].signature for by_system in scored.results))
 
 
-def _signed(result: Result, facts: dict[str, Any]) -> Result:
-    """Scores name the partner set that dialogues were played against, and what was left out: others are not alike."""
-    before, _, version = result.signature.rpartition("|version:")
-    named = "".join(f"|{name}:{value}" for name, value in facts.items())
-    return replace(result, signature=f"{before}{named}|version:{version}")
-
-
-def summary(system: str, result: Result) -> dict[str, Any]:
-    """A result without its samples, as it stands in headers and JSON."""
-    from interloq.data.jsonl import to_json
-
-    return {
-        "metric": result.metric,
-        "system": system,
-        "value": to_json(result.value),
-        "ci": to_json(result.ci),
-        "n": result.n,
-        "unscored": result.unscored,
-        "signature": result.signature,
-    }
-
-
-def _scores(results: Sequence[dict[str, Result]]) -> Iterator[Score]:
-    """Scores metric by metric; each knows its system."""
-    for by_system in results:
-        yield from by_system[""].scores()
-
-
-def _print(results: Sequence[dict[str, Result]]) -> None:
+def _print(results: Sequence[Mapping[str, Result]]) -> None:
     from interloq.metrics.metric_names import labels
 
     shown = labels([by_system[""].metric for by_system in results])

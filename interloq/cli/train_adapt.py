@@ -8,10 +8,11 @@ from typing import Any
 
 from interloq.cli.learning import Options, given
 from interloq.cli.logs import TrainingLog
-from interloq.cli.output import add_common, number, print_json, say, tell
+from interloq.cli.output import add_common
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.errors import InputError, MissingDependencyError
+from interloq.report.console import number, print_json, say, tell
 
 # option → (kind, metavar, what it does); the defaults are those of learn/adapt/settings.py
 LEARNING: Options = {

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.output import BadLines, add_common, number, print_json, print_table, say
+from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.errors import InputError, MissingDependencyError
+from interloq.report.console import number, print_json, print_table, say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,4 +78,4 @@ def _texts(files: list[str], strict: bool) -> Iterator[str]:
     for path in files:
         bad = BadLines()
         yield from file_texts(path, strict=strict, on_reject=bad)
-        bad.close(path)
+        bad.close()

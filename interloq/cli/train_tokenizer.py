@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from interloq.cli.output import BadLines, add_common, print_json, say
+from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
+from interloq.report.console import print_json, say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         coverage=args.coverage,
         algorithm=args.algorithm,
     )
-    bad.close(args.samples)
+    bad.close()
     signature = SentencePiece(model=str(path)).signature()
     if args.json:
         print_json({"model": str(path), "signature": signature})

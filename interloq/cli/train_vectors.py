@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.output import BadLines, add_common, number, print_json, say, tell
+from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.data.texts import KINDS
 from interloq.errors import InputError
+from interloq.report.console import number, print_json, say, tell
 
 if TYPE_CHECKING:
     from interloq.vectors.word_vectors import WordVectors
@@ -148,7 +149,7 @@ def _texts(args: argparse.Namespace) -> Iterator[str]:
     for path in args.files:
         bad = BadLines()
         yield from file_texts(path, kind=args.kind, strict=args.strict, on_reject=bad)
-        bad.close(path)
+        bad.close()
 
 
 def _fingerprint(files: list[str]) -> str:

@@ -29,8 +29,9 @@ SHOWN = 5  # bad lines named one by one; the others are counted
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A line that could not be used, with all that is needed to mend it."""
+    """A line of a file that could not be used, with all that is needed to fix it."""
 
+    path: str
     where: str
     what: str
     cure: str
@@ -83,6 +84,19 @@ def read(
         warnings.warn(f"{path}: {notes}", ReadWarning, stacklevel=2)
 
 
+def read_all(
+    paths: Iterable[str | Path],
+    *,
+    kind: str = "samples",
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Iterator[Any]:
+    """The records of several files, one file after another."""
+    for path in paths:
+        yield from read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
+
+
 def header(path: str | Path) -> dict[str, Any]:
     """The header of a file, empty where it has none."""
     for _, line in lines(path):
@@ -104,11 +118,21 @@ def write(path: str | Path, records: Iterable[Any], *, kind: str, **facts: objec
     """Write records of one kind, atomically; `facts` (signature, source, …) go into the header."""
     count = 0
     with replacing(path) as file:
-        file.write(orjson.dumps({"kind": kind, "schema": SCHEMA, **facts}) + b"\n")
+        file.write(header_line(kind, facts))
         for record in records:
-            file.write(orjson.dumps(to_json(record)) + b"\n")
+            file.write(record_line(record))
             count += 1
     return count
+
+
+def header_line(kind: str, facts: Mapping[str, object]) -> bytes:
+    """The first line of a file of records."""
+    return orjson.dumps({"kind": kind, "schema": SCHEMA, **facts}) + b"\n"
+
+
+def record_line(record: Any) -> bytes:
+    """A record as its line of a file."""
+    return orjson.dumps(to_json(record)) + b"\n"
 
 
 def to_json(record: Any) -> Any:
@@ -219,7 +243,7 @@ class _Rejects:
         self._file: Any = None
 
     def add(self, number: int, line: bytes, error: InputError) -> None:
-        rejected = Rejected(f"{self.path}:{number}", error.what, error.cure, line)
+        rejected = Rejected(str(self.path), f"{self.path}:{number}", error.what, error.cure, line)
         if self.strict:
             raise InputError(error.what, cure=error.cure, where=rejected.where) from error
         self.count += 1

@@ -1,18 +1,20 @@
 """Rated samples on their way to disk: batch after batch into a part file, so that a killed run loses one batch at most.
 
-The part's first line names the job. A run of the same job goes on behind its last whole line.
+The part's first line names the job. A run of the same job resumes after its last whole line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
 import orjson
 
 from interloq.data.appended import Appended
-from interloq.data.jsonl import SCHEMA, read, to_json
+from interloq.data.jsonl import header_line, read, record_line
+from interloq.data.late_header import copy_records
 from interloq.errors import InputError
 from interloq.rate.rater import BATCH, Rater
 from interloq.records import Sample, shown_key
@@ -37,14 +39,24 @@ class Spool:
             self._file.close()
             raise self._refused(began, job)
         self._file.cut(0)
-        self._file.add(orjson.dumps({"kind": "samples", "schema": SCHEMA, "job": dict(job)}) + b"\n")
+        self._file.add(header_line("samples", {"job": dict(job)}))
 
     def add(self, samples: Sequence[Sample]) -> None:
-        self._file.add(b"".join(orjson.dumps(to_json(sample)) + b"\n" for sample in samples))
+        self._file.add(b"".join(map(record_line, samples)))
         self.held += len(samples)
 
     def samples(self) -> Iterator[Sample]:
         return read(self.path, strict=True)
+
+    def copy_to(self, output: str | Path, **facts: object) -> None:
+        """The rated samples under a header with these facts."""
+        with self.path.open("rb") as lines:
+            lines.readline()  # names the job
+            copy_records(output, lines, kind="samples", **facts)
+
+    def forget(self) -> None:
+        """What it holds is of no use: it is not kept for another run."""
+        self.held = 0
 
     def close(self, *, finished: bool = False) -> None:
         """A part stays for the next run, unless it holds nothing or nothing is left to do."""
@@ -58,6 +70,17 @@ class Spool:
             cure="finish it with the command that began it, or throw it away with --force",
             where=str(self.path),
         )
+
+
+@contextmanager
+def spooled(path: Path, job: Mapping[str, str], *, afresh: bool = False) -> Iterator[Spool]:
+    """A spool that is removed when all went well, and otherwise kept for the next run."""
+    spool, finished = Spool(path, job, afresh=afresh), False
+    try:
+        yield spool
+        finished = True
+    finally:
+        spool.close(finished=finished)
 
 
 def _job(first: bytes) -> dict[str, str]:

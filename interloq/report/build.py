@@ -18,7 +18,7 @@ from interloq.report.curves import Trained, model
 from interloq.report.dialogues import dialogue_readings, rank_table
 from interloq.report.heat_map import heat_map
 from interloq.report.notices import judges, notices
-from interloq.report.page import Fact, Mark, Name, Page, Reading, Scatter, Source
+from interloq.report.page import TITLE, Fact, Mark, Name, Page, Reading, Scatter, Source
 from interloq.report.reading import reading
 from interloq.report.scatter import Drawn, drawn, scatter
 from interloq.report.scores import SystemScore, complete, score_tables
@@ -49,7 +49,7 @@ class Evidence:
 def build(
     evidence: Evidence,
     *,
-    title: str = "Interloq report",
+    title: str = TITLE,
     aspect: str = "overall",
     command: str = "",
     sources: Sequence[Source] = (),

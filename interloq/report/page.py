@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+TITLE = "Interloq report"
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:

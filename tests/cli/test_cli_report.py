@@ -112,7 +112,7 @@ def test_the_page_can_go_to_a_pipe(scored: Path) -> None:
         (["scores.jsonl", "--samples", "samples.jsonl", "-o", "samples.jsonl"], "is also an input"),
         (
             ["scores.jsonl", "--samples", "samples.jsonl", "-o", "r.html", "--worst", "-1"],
-            "--worst must not be negative",
+            "worst must not be negative",
         ),
         (["scores.jsonl", "scores2.jsonl", "--samples", "samples.jsonl", "-o", "r.html"], "two different scores"),
     ],

@@ -1,4 +1,4 @@
-"""What verbs print: no terminal is steered by data, narrow terminals stay readable, signatures are short."""
+"""What is printed: no terminal is steered by data, narrow terminals stay readable, signatures are short."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from interloq import Sample, load, write
-from interloq.cli import output
+from interloq import Sample, cli, load, write
 from interloq.cli.main import main
+from interloq.report import console
 from interloq.signature import short
 
 Captured = pytest.CaptureFixture[str]
@@ -19,7 +19,7 @@ ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 HARMLESS = re.compile("[\x1b\x07\x9b\u202e]")
 
 
-@pytest.mark.parametrize("write_line", [output.say, output.tell])
+@pytest.mark.parametrize("write_line", [console.say, console.tell])
 def test_lines_spell_out_what_would_steer_a_terminal(write_line: object, capsys: Captured) -> None:
     assert callable(write_line)
     write_line(f"a{ESCAPES}b\tc\nd")
@@ -30,20 +30,20 @@ def test_lines_spell_out_what_would_steer_a_terminal(write_line: object, capsys:
 
 
 def test_tables_spell_it_out_too(capsys: Captured) -> None:
-    output.print_table(ESCAPES, ["system"], [[ESCAPES]], note=ESCAPES)
+    console.print_table(ESCAPES, ["system"], [[ESCAPES]], note=ESCAPES)
     assert not HARMLESS.search(capsys.readouterr().out)
 
 
 def test_json_spells_it_out_and_means_the_same(capsys: Captured) -> None:
-    output.print_json({"system": ESCAPES})
+    console.print_json({"system": ESCAPES})
     shown = capsys.readouterr().out
     assert not HARMLESS.search(shown)
     assert json.loads(shown) == {"system": ESCAPES}
 
 
 def test_no_verb_prints_by_itself() -> None:
-    verbs = Path(output.__file__).parent.glob("*.py")
-    texts = {path.name: path.read_text() for path in verbs if path.name != "output.py"}
+    verbs = Path(cli.__file__).parent.glob("*.py")
+    texts = {path.name: path.read_text() for path in verbs}
     assert not [name for name, text in texts.items() if re.search(r"(?<![\w.])print\(|std(out|err)\.write", text)]
 
 
@@ -70,7 +70,7 @@ def test_long_names_are_numbered_where_a_terminal_is_narrow(capsys: Captured, mo
     _narrow(monkeypatch)
     long = "vbleu(index='a-folder-with-a-long-name',rater=gru(model='another-folder'),k=10)"
     rows = [[long, "good", "0.1234", "[0.1000, 0.2000]", "120"], ["chrf", "good", "0.5", "", "120"]]
-    output.print_table("", ["metric", "system", "value", "95 % interval", "n"], rows)
+    console.print_table("", ["metric", "system", "value", "95 % interval", "n"], rows)
     shown = capsys.readouterr().out
     (row,) = [line for line in shown.splitlines() if "0.1234" in line]
     assert row.strip().startswith("vbleu(…) [1]")
@@ -80,7 +80,7 @@ def test_long_names_are_numbered_where_a_terminal_is_narrow(capsys: Captured, mo
 
 def test_short_names_stay_as_they_are(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     _narrow(monkeypatch)
-    output.print_table("", ["metric", "value"], [["bleu(order=2)", "0.1"]])
+    console.print_table("", ["metric", "value"], [["bleu(order=2)", "0.1"]])
     assert "[1]" not in capsys.readouterr().out
 
 

@@ -1,0 +1,55 @@
+"""Files of records in any layout that can be read, written as JSONL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from interloq.data.files import plain_suffix
+from interloq.data.jsonl import Rejected, header, read, write
+from interloq.data.progress import Progress, counted, silent
+from interloq.data.summary import Summary
+from interloq.data.texts import kind_of
+from interloq.errors import InputError
+
+KINDS = ("samples", "dialogues", "scores", "ratings")
+
+
+def convert_file(
+    path: str | Path,
+    output: str | Path,
+    *,
+    kind: str | None = None,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    """Write the records of a file as JSONL, with what its header says; returns their kind and counts.
+
+    `kind` is what the file says or shows that it holds, unless it is given. `-` is a pipe. Bad lines and `columns` are
+    dealt with as in `interloq.read`.
+    """
+    if plain_suffix(output) in (".csv", ".tsv"):
+        raise InputError(f"cannot write {output}: records are written as JSONL", cure="name a .jsonl file")
+    kept = {name: value for name, value in _header(path).items() if name not in ("kind", "schema")}
+    kind, summary = kind or kind_held(path), Summary()
+    records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
+    with progress("reading", None) as step:
+        write(output, summary.watch(counted(records, step)), kind=kind, **kept)
+    return {"kind": kind, **summary.facts()}
+
+
+def kind_held(path: str | Path) -> str:
+    """What the file says, or shows, that it holds."""
+    kind = kind_of(path)
+    return kind if kind in KINDS else "samples"
+
+
+def _header(path: str | Path) -> dict[str, Any]:
+    """What the header says; nothing for a pipe, which cannot be read twice, or a bad line, which reading will name."""
+    try:
+        return {} if str(path) == "-" else header(path)
+    except InputError:
+        return {}

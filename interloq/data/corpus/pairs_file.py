@@ -1,0 +1,22 @@
+"""From a file of dialogues to a file of their pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from interloq.data.corpus.dialogues import pairs_of_dialogue
+from interloq.data.jsonl import Rejected, read, write
+
+
+def pairs_file(
+    dialogues: str | Path,
+    output: str | Path,
+    *,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> int:
+    """Write the pairs of all dialogues and return their number; bad lines and `columns` are as in `interloq.read`."""
+    found = read(dialogues, kind="dialogues", strict=strict, on_reject=on_reject, columns=columns)
+    return write(output, (pair for each in found for pair in pairs_of_dialogue(each)), kind="pairs", holds="pairs")

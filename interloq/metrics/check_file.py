@@ -1,0 +1,39 @@
+"""What a file of records holds, and what metrics cannot deal with in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from interloq.data.convert_file import kind_held
+from interloq.data.jsonl import Rejected, read
+from interloq.data.progress import Progress, counted, silent
+from interloq.data.summary import Summary
+from interloq.metrics.checks import Checks
+from interloq.metrics.chosen import choose
+from interloq.records import Note, Sample
+
+
+def check_file(
+    path: str | Path,
+    *,
+    metrics: Sequence[str] = (),
+    kind: str | None = None,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+) -> tuple[dict[str, Any], list[Note]]:
+    """The kind and counts of a file's records, and notes on samples, also on those that these metrics cannot score.
+
+    `kind` is what the file says or shows that it holds, unless it is given. Bad lines and `columns` are dealt with as
+    in `interloq.read`.
+    """
+    kind, summary, checks = kind or kind_held(path), Summary(), Checks([one.metric for one in choose(metrics)[0]])
+    records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
+    with progress("reading", None) as step:
+        for record in summary.watch(counted(records, step)):
+            if isinstance(record, Sample):
+                checks.add((record,))
+    return {"kind": kind, **summary.facts()}, list(checks.notes())

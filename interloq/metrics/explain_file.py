@@ -1,0 +1,126 @@
+"""Why one sample of a file got its score."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from interloq.data.jsonl import Rejected, read
+from interloq.errors import InputError
+from interloq.metrics.evaluate import evaluate
+from interloq.metrics.explain import Explanation, explain, is_explained
+from interloq.records import NO_SYSTEM, Known, Sample
+from interloq.registry import create, spec
+from interloq.spec_text import split_label
+
+METRIC = "delta_bleu(order=2)"
+COMPARED = 20_000  # ids an unknown one is compared with
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A sample as it was scored, with the weights of a pipeline, and its score or the reason why it has none."""
+
+    sample: Sample
+    metric: str
+    score: float | None
+    reason: str
+    explanation: Explanation | None  # None where there is no score, or the metric cannot be taken apart
+    taken_apart: bool  # whether the metric can be
+
+    def facts(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        facts = {
+            "id": self.sample.id,
+            "system": self.sample.system,
+            "metric": self.metric,
+            "score": self.score,
+            "reason": self.reason,
+            "context": [turn.text for turn in self.sample.context],
+            "response": self.sample.response,
+            "references": self.references(),
+        }
+        if self.explanation:
+            names = ("length", "reference_length", "closest", "brevity_penalty", "largest_weight")
+            facts |= {name: getattr(self.explanation, name) for name in names}
+            facts |= {"orders": [asdict(order) for order in self.explanation.orders]}
+        return facts
+
+    def references(self) -> list[dict[str, Any]]:
+        """References with their weights; where weights count, the `trusted` ones can earn a reply something."""
+        facts: list[dict[str, Any]] = [
+            {"place": i, "source": r.source, "weight": r.weight, "text": r.text}
+            for i, r in enumerate(self.sample.references)
+        ]
+        if self.explanation:
+            for row, source in zip(facts, self.explanation.references, strict=True):
+                if self.explanation.weighted:
+                    row["trusted"] = source.is_trusted
+                row["shared"] = [list(grams) for grams in source.shared]
+        return facts
+
+
+def explain_file(
+    id: str,
+    samples: str | Path,
+    *,
+    metric: str = METRIC,
+    system: str | None = None,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Explained:
+    """Why the sample with this id, of this `system` where several have one, got its score.
+
+    Only bleu and delta_bleu can be taken apart, alone or within a pipeline such as vbleu; of other metrics the score is
+    told. `-` is a pipe. Bad lines and `columns` are dealt with as in `interloq.read`.
+    """
+    label, written = split_label(metric)
+    made = create(written, kind="metric")
+    inner = _inner(made)
+    given = read(samples, strict=strict, on_reject=on_reject, columns=columns)
+    listed = None if is_explained(inner) else list(given)
+    sample = _found(given if listed is None else listed, id, system, str(samples))
+    if inner is not made:  # what is scored is the sample with the weights that the pipeline gives it
+        (sample,) = made.rated([sample])
+    score, reason = _score(inner, sample, [sample]) if listed is None else _score(made, sample, listed)
+    explained = explain(inner, sample) if is_explained(inner) and not reason else None
+    return Explained(sample, label or spec(made), score, reason, explained, is_explained(inner))
+
+
+def _inner(metric: Any) -> Any:
+    """The metric that scores in the end: a pipeline such as vbleu rates first and names the metric it uses."""
+    return metric.metric() if hasattr(metric, "rated") else metric
+
+
+def _found(samples: Iterable[Sample], id: str, system: str | None, where: str) -> Sample:
+    """The one that is meant; all are read, because the id alone may not tell."""
+    ids: dict[str, None] = {}
+    found = {}
+    for sample in samples:
+        ids[sample.id] = None
+        if sample.id == id:
+            found[sample.key] = sample
+    key = Known(found).only(id) if system is None else (id, system)
+    if key in found:
+        return found[key]
+    if found:
+        systems = ", ".join(repr(system or NO_SYSTEM) for _, system in sorted(found))
+        raise InputError(f"{id!r} is not a sample of {system!r}", cure=f"its systems are: {systems}", where=where)
+    raise InputError(f"no sample {id!r} among {len(ids):,}", cure=_near(id, list(ids)), where=where)
+
+
+def _near(id: str, ids: list[str]) -> str:
+    close = difflib.get_close_matches(id, ids[:COMPARED], n=3, cutoff=0.5)
+    named = " or ".join(map(repr, close or ids[:3]))
+    return f"did you mean {named}?" if close else f"the first are {named}"
+
+
+def _score(metric: Any, sample: Sample, samples: list[Sample]) -> tuple[float | None, str]:
+    """What `interloq score` says of this sample; a metric that is not taken apart may depend on the whole file."""
+    result = evaluate(metric, samples, n_bootstrap=0)
+    reason = result.reasons.get(sample.key, "")
+    return None if reason else result.by_sample[sample.key], reason

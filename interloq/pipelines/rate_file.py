@@ -1,0 +1,83 @@
+"""From a file of samples to a file of the same samples with weights on their references; a killed run resumes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from interloq.data.jsonl import Rejected, header, read
+from interloq.data.late_header import header_after
+from interloq.data.progress import Progress, lines_ahead, silent
+from interloq.errors import InputError
+from interloq.rate.rater import BATCH, Rater
+from interloq.rate.spool import Spool, rate_into, spooled
+from interloq.rate.summary import summary
+from interloq.records import Sample
+from interloq.registry import create
+from interloq.signature import file_fingerprint
+
+
+def rate_file(
+    samples: str | Path,
+    output: str | Path,
+    *,
+    rater: str | Rater,
+    batch: int = BATCH,
+    force: bool = False,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    """Write the samples with a rater's weights; returns signature, counts, and what was resumed and replaced.
+
+    Signature and counts are also in the header of the output, behind those of earlier raters. Where neither file is a
+    pipe (`-`), rated samples are kept in `OUTPUT.part` batch by batch, and the same call resumes after the last of
+    them; `force` discards the part of another job. Bad lines and `columns` are dealt with as in `interloq.read`.
+    """
+    made: Rater = create(rater, kind="rater") if isinstance(rater, str) else rater
+    before = {} if str(samples) == "-" else header(samples)
+    job = _job(samples, made.signature(), columns or {})
+    replaced = _Replaced()
+    with tempfile.TemporaryDirectory() as folder:
+        part = Path(folder, "rated.jsonl") if "-" in (str(samples), str(output)) else Path(f"{output}.part")
+        with spooled(part, job, afresh=force) as spool:
+            with progress("rating", lines_ahead(samples, progress)) as step:
+                given = replaced.watch(read(samples, strict=strict, on_reject=on_reject, columns=columns))
+                rate_into(spool, given, made, batch=batch, progress=step)
+            facts = {"signature": job["rater"], "counts": _counts(spool, made)}
+            spool.copy_to(output, **header_after(before, "rated", facts))
+    return {**facts, "resumed": spool.done, "replaced": replaced.facts(before)}
+
+
+def _counts(spool: Spool, rater: Rater) -> dict[str, Any]:
+    try:
+        return summary(spool.samples(), rater)
+    except InputError:  # the ratings are of something else: what was rated with them is worth nothing
+        spool.forget()
+        raise
+
+
+def _job(samples: str | Path, signature: str, columns: Mapping[str, str]) -> dict[str, str]:
+    """What names the job in its part: a run resumes only what is the same job."""
+    source = "-" if str(samples) == "-" else file_fingerprint(Path(samples))
+    named = {"map": ",".join(f"{field}={name}" for field, name in columns.items())} if columns else {}
+    return {"rater": signature, "samples": source} | named
+
+
+class _Replaced:
+    """What the weights in the input were, as they are gone in the output."""
+
+    def __init__(self) -> None:
+        self.weights = 0
+
+    def watch(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        for sample in samples:
+            self.weights += sum(reference.weight != 1 for reference in sample.references)
+            yield sample
+
+    def facts(self, before: Mapping[str, Any]) -> dict[str, Any]:
+        last = before.get("rated", [])[-1:]
+        return {"weights": self.weights, "signature": last[0]["signature"] if last else ""}

@@ -1,0 +1,109 @@
+"""From a file of samples to a file of scores, with results and notes in its header."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from interloq.data.jsonl import Rejected, header, read, to_json, write
+from interloq.data.progress import Progress, silent
+from interloq.errors import InputError
+from interloq.metrics.chosen import choose
+from interloq.metrics.evaluate import evaluate_all
+from interloq.metrics.metric import Metric
+from interloq.metrics.selection import Selection
+from interloq.play.samples import carried
+from interloq.records import Note, Result, Score
+from interloq.registry import spec
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Results by metric and system, `""` being all samples, and what must be known to read them."""
+
+    results: Sequence[Mapping[str, Result]]
+    notes: Sequence[Note]
+    repeated: Sequence[str] = ()  # on metrics that were asked for twice
+
+    def facts(self) -> dict[str, Any]:
+        """Results without their samples, and notes, as they stand in headers and JSON."""
+        results = [_summary(system, result) for one in self.results for system, result in one.items()]
+        return {"results": results, "notes": [asdict(note) for note in self.notes]}
+
+    def scores(self) -> Iterator[Score]:
+        """Scores metric by metric; each knows its system."""
+        for by_system in self.results:
+            yield from by_system[""].scores()
+
+
+def score_file(
+    samples: str | Path,
+    metrics: Sequence[str | Metric],
+    output: str | Path | None = None,
+    *,
+    n_bootstrap: int = 1000,
+    seed: int = 0,
+    drop_own_replies: bool = False,
+    without: Sequence[str] = (),
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+) -> Scored:
+    """Score the samples of a file with metrics or their specs (`LABEL=SPEC` for a label), and write one score per
+    sample and metric to `output`, if there is one.
+
+    `without` names systems to leave out; `drop_own_replies` drops the judged reply from its own references. `-` is a
+    pipe. Bad lines and `columns` are dealt with as in `interloq.read`.
+    """
+    chosen, repeated = choose(m if isinstance(m, str) else spec(m) for m in metrics)
+    selection = Selection(drop_own_replies=drop_own_replies, without=without)
+    with progress("scoring", None) as step:
+        found = evaluate_all(
+            [one.metric for one in chosen],
+            selection.samples(read(samples, strict=strict, on_reject=on_reject, columns=columns)),
+            n_bootstrap=n_bootstrap,
+            seed=seed,
+            by_system=True,
+            progress=step,
+        )
+    origin = _origin(samples)
+    signed = {name: origin[name] for name in ("partners",) if name in origin} | selection.facts()
+    results = [
+        {system: replace(_signed(r, signed), metric=one.name) for system, r in by_system.items()}
+        for one, by_system in zip(chosen, found, strict=True)
+    ]
+    notes = dict.fromkeys(note for by_system in results for note in by_system[""].notes)
+    scored = Scored(results, [*selection.notes(), *notes], repeated)
+    if output:
+        write(output, scored.scores(), kind="scores", **scored.facts(), **origin)
+    return scored
+
+
+def _origin(path: str | Path) -> dict[str, Any]:
+    """What samples of dialogues know of their partner set: scores carry it on."""
+    try:
+        return {} if str(path) == "-" else carried(header(path))
+    except InputError:  # a bad first line: reading has named it
+        return {}
+
+
+def _signed(result: Result, facts: Mapping[str, Any]) -> Result:
+    """Scores name the partner set that dialogues were played against, and what was left out: others are not alike."""
+    before, _, version = result.signature.rpartition("|version:")
+    named = "".join(f"|{name}:{value}" for name, value in facts.items())
+    return replace(result, signature=f"{before}{named}|version:{version}")
+
+
+def _summary(system: str, result: Result) -> dict[str, Any]:
+    return {
+        "metric": result.metric,
+        "system": system,
+        "value": to_json(result.value),
+        "ci": to_json(result.ci),
+        "n": result.n,
+        "unscored": result.unscored,
+        "signature": result.signature,
+    }

@@ -1,0 +1,29 @@
+"""From a file of dialogues to a file of samples, one for each utterance that is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+from interloq.data.jsonl import Rejected, header, read, write
+from interloq.play.samples import Sampled, carried, samples
+
+
+def samples_file(
+    dialogues: str | Path,
+    output: str | Path,
+    *,
+    targets: Collection[str] = (),
+    system: str = "",
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Sampled:
+    """Write what systems said as samples, with what the dialogues' header says of partners; see `samples`.
+
+    `-` is a pipe. Bad lines and `columns` are dealt with as in `interloq.read`.
+    """
+    tally, facts = Sampled(), {} if str(dialogues) == "-" else header(dialogues)
+    found = read(dialogues, kind="dialogues", strict=strict, on_reject=on_reject, columns=columns)
+    write(output, samples(found, targets=targets, system=system, tally=tally), kind="samples", **carried(facts))
+    return tally

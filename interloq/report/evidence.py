@@ -1,0 +1,113 @@
+"""What a report shows, computed from the files it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from interloq.data.jsonl import Rejected, header, read_all
+from interloq.meta.dialogue_scores import LARGEST, TOO_LARGE, Extremes, dialogue_scores, extremes, metrics_of
+from interloq.meta.disagreements import Disagreements, disagreements
+from interloq.meta.evaluate import meta_evaluate
+from interloq.meta.judgments import collect
+from interloq.meta.matrix import spearman_matrix
+from interloq.meta.origin import common_origin
+from interloq.meta.rank import Ranking, rank
+from interloq.meta.table import MetaTable
+from interloq.metrics import metric_names
+from interloq.records import Dialogue, Key, Sample, Score
+from interloq.report.build import Evidence, columns, identified
+from interloq.report.curves import read_model
+from interloq.report.heat_map import PEOPLE
+from interloq.report.inputs import Inputs, Options
+from interloq.report.scores import read_notes, read_results
+
+
+def read_evidence(
+    inputs: Inputs,
+    options: Options,
+    *,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    fields: Mapping[str, str] | None = None,
+) -> Evidence:
+    """Read all files of a report and compute what it shows; `fields` are other names of the samples' fields."""
+    read = partial(read_all, strict=strict, on_reject=on_reject)
+    samples: list[Sample] = list(read([inputs.samples], columns=fields))
+    scores = identified(read(inputs.scores, kind="scores"), samples)
+    headers = {str(path): header(path) for path in (*inputs.dialogues, *inputs.scores)}
+    partners = common_origin(headers).get("partners", "")
+    dialogues: list[Dialogue] = list(read(inputs.dialogues, kind="dialogues"))
+    told = [(headers[str(path)], str(path)) for path in inputs.scores]
+    scored, judged = columns(scores), _judgments(samples, options.aspect)
+    ranked = _ranked(scores, dialogues, options, partners) if dialogues else _Ranked([], {}, {})
+    return Evidence(
+        samples=samples,
+        scores=scores,
+        results=[result for facts, path in told for result in read_results(facts, path)],
+        notes=read_notes(facts for facts, _ in told),
+        judgments=judged,
+        table=_table(scores, samples, options) if judged else None,
+        matrix=spearman_matrix(scored | ({PEOPLE: judged} if judged else {})),
+        disagreements={metric: _disagreements(metric, column, judged, options) for metric, column in scored.items()},
+        models=[read_model(Path(path), name) for path, name in zip(inputs.models, inputs.names()[1], strict=True)],
+        rankings=ranked.rankings,
+        dialogues=dialogues,
+        extremes=ranked.extremes,
+        unranked=ranked.unranked,
+    )
+
+
+def _judgments(samples: Sequence[Sample], aspect: str) -> dict[Key, float]:
+    """People's mean by sample; none where nobody rated this aspect."""
+    if not any(r.aspect == aspect and r.value is not None for s in samples for r in s.ratings):
+        return {}
+    judgments = collect(samples, aspect=aspect)
+    return {key: float(mean) for key, mean in zip(judgments.keys, judgments.mean(), strict=True) if mean == mean}
+
+
+def _table(scores: Sequence[Score], samples: Sequence[Sample], options: Options) -> MetaTable:
+    return meta_evaluate(
+        scores,
+        samples,
+        aspect=options.aspect,
+        n_bootstrap=options.n_bootstrap,
+        n_permutations=options.n_permutations,
+        seed=options.seed,
+    )
+
+
+def _disagreements(
+    metric: str, column: Mapping[Key, float], judged: Mapping[Key, float], options: Options
+) -> Disagreements:
+    lower = metric_names.direction(metric, options.lower_is_better) == "lower"
+    return disagreements(column, judged, worst=options.worst, lower_is_better=lower)
+
+
+class _Ranked(NamedTuple):
+    rankings: list[Ranking]  # one per metric
+    extremes: dict[str, dict[str, Extremes]]  # the dialogues to read
+    unranked: dict[str, str]  # metrics that nothing can be ranked by, and why
+
+
+def _ranked(scores: Sequence[Score], dialogues: Sequence[Dialogue], options: Options, partner_set: str) -> _Ranked:
+    lower = options.lower_is_better
+    unranked = {m: why[0] for m in metrics_of(scores) if (why := metric_names.unrankable(m, lower))}
+    unranked |= {score.metric: TOO_LARGE for score in scores if abs(score.value or 0) > LARGEST}
+    found = _Ranked([], {}, unranked)
+    for metric in [m for m in metrics_of(scores) if m not in unranked]:
+        rows = dialogue_scores(scores, dialogues, metric=metric)
+        found.extremes[metric] = extremes(rows, options.read, lower_is_better=lower)
+        found.rankings.append(
+            rank(
+                rows,
+                lower_is_better=lower,
+                n_bootstrap=options.n_bootstrap,
+                n_permutations=options.n_permutations,
+                seed=options.seed,
+                partner_set=partner_set,
+            )
+        )
+    return found

@@ -1,0 +1,85 @@
+"""The files that a report is made from: how it names them, and the command that makes it again."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from interloq.errors import InputError
+from interloq.report.curves import model_files
+from interloq.report.page import TITLE, Source
+from interloq.signature import file_fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Score files, the samples they score, the dialogues these were made from, and folders of trained models."""
+
+    scores: Sequence[str | Path]
+    samples: str | Path
+    dialogues: Sequence[str | Path] = ()
+    models: Sequence[str | Path] = ()
+
+    def __post_init__(self) -> None:
+        if "-" in map(str, self.files):
+            raise InputError("a report cannot be made from a pipe", cure="write the scores and samples to files")
+
+    @property
+    def files(self) -> list[str | Path]:
+        return [*self.scores, self.samples, *self.dialogues]
+
+    def names(self) -> tuple[list[str], list[str]]:
+        """Files and models below the folder they share: a report is shared, the rest of their paths is private."""
+        whole = [Path(path).resolve() for path in (*self.files, *self.models)]
+        folder = os.path.commonpath([path.parent for path in whole])
+        names = [path.relative_to(folder).as_posix() for path in whole]
+        return names[: len(self.files)], names[len(self.files) :]
+
+    def sources(self) -> list[Source]:
+        """The fingerprint of every file that was read."""
+        files, models = self.names()
+        paths = [*zip(files, map(Path, self.files), strict=True)]
+        for name, folder in zip(models, self.models, strict=True):
+            paths += [(f"{name}/{path.name}", path) for path in model_files(Path(folder))]
+        return [Source(name, file_fingerprint(path)) for name, path in paths]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a report computes, and how much of it is shown."""
+
+    aspect: str = "overall"
+    title: str = TITLE
+    n_bootstrap: int = 1000
+    seed: int = 0
+    worst: int = 10  # disagreements per metric
+    read: int = 2  # best and worst dialogues per system
+    lower_is_better: bool | None = None  # None: as the metric says
+
+    def __post_init__(self) -> None:
+        for name in ("n_bootstrap", "worst", "read"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name} must not be negative, got {getattr(self, name)}")
+
+    @property
+    def n_permutations(self) -> int | None:
+        """Without resamples there are no tests either."""
+        return None if self.n_bootstrap else 0
+
+
+def command(inputs: Inputs, options: Options) -> str:
+    """What makes this report again in the folder of its files: defaults spelled out, any name for the output."""
+    files, models = inputs.names()
+    scores, samples, dialogues = files[: len(inputs.scores)], files[len(inputs.scores)], files[len(inputs.scores) + 1 :]
+    direction = {True: ["--lower-is-better"], False: ["--higher-is-better"], None: []}[options.lower_is_better]
+    words = [
+        "interloq", "report", *scores, "--samples", samples, "-o", "report.html", "--aspect", options.aspect,
+        "--title", options.title, "--bootstrap", str(options.n_bootstrap), "--seed", str(options.seed),
+        "--worst", str(options.worst), *direction,
+    ]  # fmt: skip
+    words += [word for path in dialogues for word in ("--dialogues", path)]
+    words += ["--read", str(options.read)] if dialogues else []
+    return shlex.join([*words, *(word for model in models for word in ("--model", model))])

@@ -1,0 +1,71 @@
+"""From files of scores and samples to one HTML file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from interloq.data.files import replacing
+from interloq.data.jsonl import Rejected
+from interloq.report.build import Evidence, build
+from interloq.report.evidence import read_evidence
+from interloq.report.inputs import Inputs, Options, command
+from interloq.report.page import TITLE, Page
+from interloq.report.render import render
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was written, and what it rests on."""
+
+    page: Page
+    evidence: Evidence
+
+
+def report_file(
+    scores: Sequence[str | Path],
+    output: str | Path,
+    *,
+    samples: str | Path,
+    dialogues: Sequence[str | Path] = (),
+    models: Sequence[str | Path] = (),
+    aspect: str = "overall",
+    title: str = TITLE,
+    n_bootstrap: int = 1000,
+    seed: int = 0,
+    worst: int = 10,
+    read: int = 2,
+    lower_is_better: bool | None = None,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Report:
+    """Write the report of score files and the samples they score; `-` as output is standard output.
+
+    `dialogues` are those that the samples were made from: they add the ranking and dialogues to read. `models` are
+    folders of trained models whose training is shown. `worst` disagreements are shown per metric, and the `read` best
+    and worst dialogues per system. Bad lines and `columns` are dealt with as in `interloq.read`.
+    """
+    inputs = Inputs(scores, samples, dialogues, models)
+    options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better)
+    evidence = read_evidence(inputs, options, strict=strict, on_reject=on_reject, fields=columns)
+    page = build(
+        evidence,
+        title=title,
+        aspect=aspect,
+        command=command(inputs, options),
+        sources=inputs.sources(),
+        date=_date(),
+    )
+    with replacing(output) as file:
+        file.write(render(page).encode())
+    return Report(page, evidence)
+
+
+def _date() -> str:
+    """Only where SOURCE_DATE_EPOCH asks for it: the same input gives the same bytes."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(epoch), UTC).strftime("%Y-%m-%d") if epoch.isdigit() else ""
