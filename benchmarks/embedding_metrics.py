@@ -91,7 +91,7 @@ def ours(name: str, samples: Sequence[Sample], folder: str) -> Any:
 
 def evaluated(name: str, samples: Sequence[Sample], folder: str) -> Any:
     word_vectors.lexicon.cache_clear()
-    return evaluate(create(f"{name}(vectors={folder!r})"), samples).value
+    return evaluate(create(f"{name}(vectors={folder!r})"), samples, n_bootstrap=0).value
 
 
 def timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:

@@ -201,6 +201,7 @@ class Result:
     by_sample: Mapping[Key, float]  # (id, system) → score, NaN where there is none
     reasons: Mapping[Key, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    details: Mapping[str, float] = field(default_factory=dict)  # the numbers behind the value, such as precision
 
     def scores(self, metric: str = "") -> Iterator[Score]:
         """One record per sample, under the metric's spec or another name."""

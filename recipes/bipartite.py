@@ -168,7 +168,7 @@ def scored(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> dict[str, li
     if todo:
         say(f"{scheme}: scoring by {', '.join(todo)}")
         judged = list(samples(dialogues))
-        for name, results in zip(todo, evaluate_all(list(todo.values()), judged), strict=True):
+        for name, results in zip(todo, evaluate_all(list(todo.values()), judged, n_bootstrap=0), strict=True):
             result = results[""]
             found[name] = list(result.scores(name))
             paths[name].parent.mkdir(exist_ok=True)

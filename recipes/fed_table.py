@@ -101,7 +101,7 @@ def figures(level: str, samples: Sequence[Sample], options: str, resamples: int)
         for rows in asked.values():
             rows["length"] = "length"
     specs = list(dict.fromkeys(spec(create(text)) for rows in asked.values() for text in rows.values()))
-    found = [by_system[""] for by_system in evaluate_all(specs, samples)]
+    found = [by_system[""] for by_system in evaluate_all(specs, samples, n_bootstrap=0)]
     scores = [score for result in found for score in result.scores()]
     for dimension, rows in asked.items():
         own = {spec(create(text)): name for name, text in rows.items()}

@@ -257,7 +257,7 @@ def table(
     counts = {}
     for form, extended, facts in forms(samples, indexes, pairs):
         counts[form] = facts
-        scores += evaluate(METRIC, extended).scores(form)
+        scores += evaluate(METRIC, extended, n_bootstrap=0).scores(form)
     meta = meta_evaluate(scores, samples, n_bootstrap=resamples, n_permutations=resamples)
     return [_row(meta, form, facts) for form, facts in counts.items()], list(_verdicts(meta))
 

@@ -92,7 +92,7 @@ def scored(dialogues: Sequence[Dialogue], metrics: Sequence[str]) -> list[Score]
     """Every utterance of every system, by every metric."""
     systems = {name for dialogue in dialogues for name in dialogue.systems.values()}
     judged = list(samples(dialogues, targets=systems))
-    return [score for by_system in evaluate_all(metrics, judged) for score in by_system[""].scores()]
+    return [score for by_system in evaluate_all(metrics, judged, n_bootstrap=0) for score in by_system[""].scores()]
 
 
 def rankings(

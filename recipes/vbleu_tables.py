@@ -212,12 +212,12 @@ def metric_table(samples: Sequence[Sample], models: Models, resamples: int) -> M
     scores: list[Score] = []
     for name, text in specs(models).items():
         print(f"  {name}", file=sys.stderr)
-        scores += evaluate(text, samples).scores(name)
+        scores += evaluate(text, samples, n_bootstrap=0).scores(name)
     extended = {MULTI: (METRIC, VBLEU)}
     if models.bert:
         extended[BERTSCORE_MULTI] = (f"bertscore(model={models.bert.encoder!r})", VBERTSCORE)
     for name, (metric, rated) in extended.items():
-        found = evaluate(metric, _extended(samples, specs(models)[rated]))
+        found = evaluate(metric, _extended(samples, specs(models)[rated]), n_bootstrap=0)
         scores += found.scores(name)
     return meta_evaluate(scores, samples, aspect=aspect, n_bootstrap=resamples, n_permutations=resamples)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import inspect
 
 import interloq
+from interloq.cli import score
 
 
 def test_public_names() -> None:
@@ -18,8 +20,15 @@ def test_public_names() -> None:
 
 def test_evaluate_signature() -> None:
     assert str(inspect.signature(interloq.evaluate)) == (
-        "(metric: 'Metric | str', samples: 'Rows', *, n_bootstrap: 'int' = 0, seed: 'int' = 0) -> 'Result'"
+        "(metric: 'Metric | str', samples: 'Rows', *, n_bootstrap: 'int' = 1000, seed: 'int' = 0) -> 'Result'"
     )
+
+
+def test_python_and_the_command_line_draw_the_same_number_of_resamples() -> None:
+    parser = argparse.ArgumentParser()
+    score.add_arguments(parser)
+    for function in (interloq.evaluate, interloq.evaluate_all):
+        assert inspect.signature(function).parameters["n_bootstrap"].default == parser.get_default("bootstrap")
 
 
 def test_result_fields() -> None:

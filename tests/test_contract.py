@@ -441,6 +441,16 @@ def test_rows_add_up_to_the_value(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", SPECS)
+def test_details_are_numbers_that_do_not_depend_on_the_order_of_samples(text: str) -> None:
+    metric, samples = create(text), plain_samples()
+    first, second = (evaluate(metric, some, n_bootstrap=0).details for some in (samples, samples[::-1]))
+    assert all(isinstance(name, str) and isinstance(value, float) for name, value in first.items())
+    assert second == pytest.approx(dict(first), abs=1e-5)
+    assert bool(first) == hasattr(metric, "details")
+    assert evaluate(metric, []).details == {}
+
+
+@pytest.mark.parametrize("text", SPECS)
 def test_a_metric_says_whether_its_value_of_a_set_is_a_mean(text: str) -> None:
     metric = create(text)
     result = evaluate(metric, plain_samples())

@@ -52,7 +52,7 @@ def score_dialogues(metric: Metric, dialogues: Sequence[Dialogue]) -> list[Score
     judged = list(samples(dialogues))
     if not judged:
         return []
-    return list(evaluate(metric, judged).scores())
+    return list(evaluate(metric, judged, n_bootstrap=0).scores())
 
 
 def check_metric(metric: Metric, lower_is_better: bool | None = None) -> bool:

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from interloq.errors import InputError
-from interloq.metrics.metric import Array, Metric, mean_value, score_rows
+from interloq.metrics.metric import Array, Metric, mean_parts, mean_value, score_rows
 from interloq.metrics.ruber import Fit, fitted_to, foundation, source_of
 from interloq.records import Sample
 from interloq.registry import Component
@@ -56,10 +56,15 @@ class AmFm(Component):
             raise InputError(
                 "am_fm does not know the quantiles of its parts yet", cure="call fit(samples), or use evaluate"
             )
-        return score_rows(self._fit.normalised(samples, *self._parts().values()).mean(axis=1))
+        parts = self._fit.normalised(samples, *self._parts().values())
+        return score_rows(parts.mean(axis=1), parts)
 
     def value(self, total: Array) -> Array:
         return mean_value(total)
+
+    def details(self, total: Array) -> dict[str, float]:
+        """What either part gives once it is normalised, as means over samples."""
+        return mean_parts(total, *self._parts())
 
     def _parts(self) -> dict[str, Metric]:
         return {"am": self.am, "fm": self.fm}

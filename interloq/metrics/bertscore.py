@@ -28,7 +28,7 @@ import numpy as np
 from interloq.errors import InputError
 from interloq.metrics.baseline import Part, levels, load_baseline
 from interloq.metrics.delta_bleu import NO_POSITIVE_WEIGHT
-from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
@@ -89,12 +89,17 @@ class BertScore(Component):
         return None
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        column = COLUMNS[self.part]
-        best = [self._weighed(sample, rows)[:, column].max() for sample, rows in self._rows(samples)]
-        return score_rows(np.array(best, dtype=np.float64))
+        """[score, 1, best precision, best recall]; they may come from different references, as in bert_score."""
+        found = [self._weighed(sample, rows)[:, :3].max(axis=0) for sample, rows in self._rows(samples)]
+        best = np.array(found, dtype=np.float64).reshape(-1, 3)
+        return score_rows(best[:, COLUMNS[self.part]], best[:, 0], best[:, 1])
 
     def value(self, total: Array) -> Array:
         return mean_value(total)
+
+    def details(self, total: Array) -> dict[str, float]:
+        """Precision and recall, as means over samples."""
+        return mean_parts(total, "precision", "recall")
 
     def parts(self, samples: Sequence[Sample]) -> list[Array]:
         """P, R and F of each sample with each reference, [references, 3] a sample: rescaled, without weights."""

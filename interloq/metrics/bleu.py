@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import SpecError
 from interloq.metrics import ngrams
-from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
 from interloq.records import Sample
 from interloq.registry import Component, component
 
@@ -55,9 +55,9 @@ class Bleu(Component):
         return needs_references(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """[matches of order 1…N, n-grams of order 1…N, reply length, reference length], or [score, 1]."""
+        """[matches of order 1…N, n-grams of order 1…N, reply length, reference length], or [score, 1, parts]."""
         rows = bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.brevity)
-        return score_rows(self._bleu(rows)) if self.level == "sentence" else rows
+        return score_rows(self._bleu(rows), self._parts(rows)) if self.level == "sentence" else rows
 
     @property
     def is_mean(self) -> bool:
@@ -66,9 +66,19 @@ class Bleu(Component):
     def value(self, total: Array) -> Array:
         return mean_value(total) if self.is_mean else self._bleu(total)
 
+    def details(self, total: Array) -> dict[str, float]:
+        """Smoothed precisions, brevity penalty and summed lengths; with `level='sentence'` their means over samples."""
+        names = part_names(self.order)
+        return mean_parts(total, *names) if self.is_mean else dict(zip(names, self._parts(total).tolist(), strict=True))
+
     def _bleu(self, rows: Array) -> Array:
-        k = DEFAULT_K.get(self.smoothing, 0.0) if self.k is None else self.k
-        return bleu_value(rows, self.order, self.smoothing, k, effective_order=self.effective_order)
+        return bleu_value(rows, self.order, self.smoothing, self._k(), effective_order=self.effective_order)
+
+    def _parts(self, rows: Array) -> Array:
+        return bleu_parts(rows, self.order, self.smoothing, self._k())
+
+    def _k(self) -> float:
+        return DEFAULT_K.get(self.smoothing, 0.0) if self.k is None else self.k
 
 
 def tokens_needed(order: int, smoothing: Smoothing) -> int:
@@ -110,6 +120,23 @@ def bleu_value(rows: Array, order: int, smoothing: Smoothing, k: float, *, effec
     # without one match smoothing has nothing to hold on to: 0, as in sacrebleu and NLTK
     score = np.where((matches > 0).any(axis=-1) & (length > 0), np.exp(logs), 0.0)
     return np.asarray(score * brevity_penalty(length, reference))
+
+
+def bleu_parts(rows: Array, order: int, smoothing: Smoothing, k: float) -> Array:
+    """[precision of order 1…N, brevity penalty, reply length, reference length] of the rows that `bleu_value` reads."""
+    matches, totals = rows[..., :order], rows[..., order : 2 * order]
+    length, reference = rows[..., -2:-1], rows[..., -1:]
+    if smoothing == "tiny":
+        precisions = (matches + 1e-15) / (totals + 1e-9)
+        penalty = np.exp(np.minimum(1 - (reference + 1e-9) / (length + 1e-15), 0.0))
+    else:
+        precisions, penalty = smoothed(matches, totals, smoothing, k), brevity_penalty(length, reference)
+    return np.concatenate([precisions, penalty, length, reference], axis=-1)
+
+
+def part_names(order: int) -> list[str]:
+    """What the columns of `bleu_parts` are called."""
+    return [*(f"precision_{n}" for n in range(1, order + 1)), "brevity_penalty", "reply_length", "reference_length"]
 
 
 def smoothed(matches: Array, totals: Array, smoothing: Smoothing, k: float) -> Array:

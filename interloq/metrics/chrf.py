@@ -55,14 +55,23 @@ class Chrf(Component):
         return np.array(rows, dtype=np.float64).reshape(len(samples), 3 * (self.char_order + self.word_order))
 
     def value(self, total: Array) -> Array:
+        precision, recall = self._precision_and_recall(total)
+        weight = self.beta**2
+        below = weight * precision + recall
+        return np.asarray((1 + weight) * precision * recall / np.where(below > 0, below, 1))
+
+    def details(self, total: Array) -> dict[str, float]:
+        """Mean precision and recall over the orders that both texts have."""
+        precision, recall = self._precision_and_recall(total)
+        return {"precision": float(precision), "recall": float(recall)}
+
+    def _precision_and_recall(self, total: Array) -> tuple[Array, Array]:
         response, reference, matches = total[..., 0::3], total[..., 1::3], total[..., 2::3]
         used = (response > 0) & (reference > 0)
         n = np.maximum(used.sum(axis=-1), 1)
         precision = np.where(used, matches / np.maximum(response, 1), 0).sum(axis=-1) / n
         recall = np.where(used, matches / np.maximum(reference, 1), 0).sum(axis=-1) / n
-        weight = self.beta**2
-        below = weight * precision + recall
-        return np.asarray((1 + weight) * precision * recall / np.where(below > 0, below, 1))
+        return precision, recall
 
     def _counts(self, sample: Sample) -> list[int]:
         # sacrebleu's public methods give scores only, and scores do not add up: we rest on these three names alone

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from interloq.data.tokenize import Tokenizer
 from interloq.metrics import ngrams
-from interloq.metrics.bleu import Smoothing, bleu_value, check_order, tokens_needed
-from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.metrics.bleu import Smoothing, bleu_parts, bleu_value, check_order, part_names, tokens_needed
+from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
 from interloq.records import Sample
 from interloq.registry import Component, component
 
@@ -55,9 +55,9 @@ class DeltaBleu(Component):
         return None if max(r.weight for r in sample.references) > 0 else NO_POSITIVE_WEIGHT
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """[weighted matches of order 1…N, weighted n-grams of order 1…N, both lengths], or [score, 1]."""
+        """[weighted matches of order 1…N, weighted n-grams of order 1…N, both lengths], or [score, 1, parts]."""
         rows = delta_bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.mode)
-        return score_rows(self._bleu(rows)) if self.mode == "sentence" else rows
+        return score_rows(self._bleu(rows), self._parts(rows)) if self.mode == "sentence" else rows
 
     @property
     def is_mean(self) -> bool:
@@ -66,9 +66,19 @@ class DeltaBleu(Component):
     def value(self, total: Array) -> Array:
         return mean_value(total) if self.is_mean else self._bleu(total)
 
+    def details(self, total: Array) -> dict[str, float]:
+        """Weighted precisions, brevity penalty and summed lengths; in `sentence` mode their means over samples."""
+        names = part_names(self.order)
+        return mean_parts(total, *names) if self.is_mean else dict(zip(names, self._parts(total).tolist(), strict=True))
+
     def _bleu(self, rows: Array) -> Array:
-        floored = np.concatenate([np.maximum(rows[..., : self.order], 0), rows[..., self.order :]], axis=-1)
-        return bleu_value(floored, self.order, SMOOTHING[self.mode], 0.0)
+        return bleu_value(self._floored(rows), self.order, SMOOTHING[self.mode], 0.0)
+
+    def _parts(self, rows: Array) -> Array:
+        return bleu_parts(self._floored(rows), self.order, SMOOTHING[self.mode], 0.0)
+
+    def _floored(self, rows: Array) -> Array:
+        return np.concatenate([np.maximum(rows[..., : self.order], 0), rows[..., self.order :]], axis=-1)
 
 
 def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:

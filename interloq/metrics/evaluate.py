@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from interloq.data.columns import Rows, as_samples
 from interloq.errors import InputError
 from interloq.metrics.checks import Checks
-from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric
+from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, details
 from interloq.metrics.transposed import LayoutCheck
 from interloq.records import NO_SYSTEM, BySample, Key, Result, Sample, shown_key
 from interloq.registry import create, name_of, spec
@@ -23,7 +23,7 @@ CHUNK = 4096  # samples scored at a time: bounds memory, never changes a number
 TAIL = 2.5  # percent outside the 95 % interval on either side
 
 
-def evaluate(metric: Metric | str, samples: Rows, *, n_bootstrap: int = 0, seed: int = 0) -> Result:
+def evaluate(metric: Metric | str, samples: Rows, *, n_bootstrap: int = 1000, seed: int = 0) -> Result:
     """One metric's verdict on samples, dicts or a data frame; `n_bootstrap` resamples give the 95 % interval."""
     return evaluate_all([metric], samples, n_bootstrap=n_bootstrap, seed=seed)[0][""]
 
@@ -32,7 +32,7 @@ def evaluate_all(
     metrics: Sequence[Metric | str],
     samples: Rows,
     *,
-    n_bootstrap: int = 0,
+    n_bootstrap: int = 1000,
     seed: int = 0,
     by_system: bool = False,
     progress: Callable[[int], None] | None = None,
@@ -154,6 +154,7 @@ class _Scoring:
             signature=self._signature(metric, n_bootstrap, seed),
             by_sample=BySample(ids, systems, values),
             reasons=reasons,
+            details=details(metric, rows[scored].sum(axis=0)) if scored.any() else {},
             notes=tuple(note for note in self.notes[i] if not system or dict(note.by_system).keys() & set(systems)),
         )
 

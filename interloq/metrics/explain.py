@@ -12,11 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-import numpy as np
-
-from interloq.metrics.bleu import DEFAULT_K, Bleu, Smoothing, brevity_penalty, smoothed
-from interloq.metrics.delta_bleu import SMOOTHING, DeltaBleu
-from interloq.metrics.metric import Array
+from interloq.metrics.bleu import Bleu
+from interloq.metrics.delta_bleu import DeltaBleu
 from interloq.metrics.ngrams import ngrams
 from interloq.records import Sample
 from interloq.registry import spec
@@ -97,18 +94,22 @@ def explain(metric: Bleu | DeltaBleu, sample: Sample) -> Explanation:
     weights = [reference.weight if weighted else 1.0 for reference in sample.references]
     grams = [ngrams(reply, n) for n in range(1, metric.order + 1)]
     matched = [_matches(own, [ngrams(text, n) for text in texts], weights) for n, own in enumerate(grams, start=1)]
-    reference_length = _reference_length(metric, len(reply), [len(text) for text in texts])
+    row = metric.stats([sample])[0]
+    parts = metric.details(row)
     average = isinstance(metric, Bleu) and metric.brevity == "average"
     return Explanation(
         metric=spec(metric),
-        score=float(metric.value(metric.stats([sample]))[0]),
+        score=float(metric.value(row)),
         weighted=weighted,
         largest_weight=max(weights),
         length=len(reply),
-        reference_length=reference_length,
-        closest=() if average else tuple(i for i, text in enumerate(texts) if len(text) == reference_length),
-        brevity_penalty=_brevity_penalty(metric, len(reply), reference_length),
-        orders=_orders(metric, grams, matched, max(weights)),
+        reference_length=parts["reference_length"],
+        closest=() if average else tuple(i for i, text in enumerate(texts) if len(text) == parts["reference_length"]),
+        brevity_penalty=parts["brevity_penalty"],
+        orders=tuple(
+            _order(n, own, found, max(weights), parts[f"precision_{n}"], every=_uses_every_order(metric))
+            for n, (own, found) in enumerate(zip(grams, matched, strict=True), start=1)
+        ),
         references=tuple(_source(sample, i, reply, text, metric.order) for i, text in enumerate(texts)),
     )
 
@@ -127,58 +128,28 @@ def _match(gram: tuple[str, ...], count: int, references: Sequence[Grams], weigh
     return Match(" ".join(gram), count, min(count, references[best][gram]), best, weights[best], gains[best])
 
 
-def _orders(
-    metric: Bleu | DeltaBleu, grams: Sequence[Grams], matched: Sequence[tuple[Match, ...]], largest: float
-) -> tuple[Order, ...]:
-    counts = [own.total() for own in grams]
-    credits = np.array([sum(match.credit for match in matches) for matches in matched])
-    totals = np.array(counts) * largest
-    smoothing, k, effective = _smoothing(metric)
-    every = not effective or smoothing in ("add-k", "tiny")
-    return tuple(
-        Order(
-            n=i + 1,
-            ngrams=counts[i],
-            matches=matched[i],
-            missed=_missed(grams[i], matched[i]),
-            credit=float(credits[i]),
-            denominator=float(totals[i]),
-            precision=float(precision),
-            used=every or counts[i] > 0,
-        )
-        for i, precision in enumerate(_precisions(credits, totals, smoothing, k))
+def _order(n: int, own: Grams, matches: tuple[Match, ...], largest: float, precision: float, *, every: bool) -> Order:
+    count = own.total()
+    return Order(
+        n=n,
+        ngrams=count,
+        matches=matches,
+        missed=_missed(own, matches),
+        credit=float(sum(match.credit for match in matches)),
+        denominator=count * largest,
+        precision=precision,
+        used=every or count > 0,
     )
+
+
+def _uses_every_order(metric: Bleu | DeltaBleu) -> bool:
+    """Whether orders longer than the reply enter the score too."""
+    return isinstance(metric, DeltaBleu) or not metric.effective_order or metric.smoothing in ("add-k", "tiny")
 
 
 def _missed(own: Grams, matches: Sequence[Match]) -> tuple[str, ...]:
     earned = {match.ngram for match in matches}
     return tuple(text for gram in own if (text := " ".join(gram)) not in earned)
-
-
-def _smoothing(metric: Bleu | DeltaBleu) -> tuple[Smoothing, float, bool]:
-    if isinstance(metric, DeltaBleu):
-        return SMOOTHING[metric.mode], 0.0, False
-    k = DEFAULT_K.get(metric.smoothing, 0.0) if metric.k is None else metric.k
-    return metric.smoothing, k, metric.effective_order
-
-
-def _precisions(credits: Array, totals: Array, smoothing: Smoothing, k: float) -> Array:
-    if smoothing == "tiny":
-        return np.asarray((credits + 1e-15) / (totals + 1e-9))
-    return smoothed(credits, totals, smoothing, k)
-
-
-def _reference_length(metric: Bleu | DeltaBleu, length: int, lengths: Sequence[int]) -> float:
-    if isinstance(metric, Bleu) and metric.brevity == "average":
-        return sum(lengths) / len(lengths)
-    return min(lengths, key=lambda other: (abs(other - length), other))
-
-
-def _brevity_penalty(metric: Bleu | DeltaBleu, length: int, reference: float) -> float:
-    if _smoothing(metric)[0] == "tiny":
-        ratio = (length + 1e-15) / (reference + 1e-9)
-        return float(np.exp(1 - 1 / ratio)) if ratio < 1 else 1.0
-    return float(brevity_penalty(np.array(float(length)), np.array(float(reference))))
 
 
 def _source(sample: Sample, place: int, reply: Sequence[str], text: Sequence[str], order: int) -> Source:

@@ -24,7 +24,7 @@ import numpy as np
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError, MissingDependencyError, SpecError
 from interloq.metrics.align import Word, align
-from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
 from interloq.records import Sample
 from interloq.registry import Component, component
 
@@ -65,9 +65,9 @@ class Meteor(Component):
         return needs_references(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """[matches, chunks, reply length, reference length] of the best reference, or [score, 1]."""
+        """[matches, chunks, reply length, reference length] of the best reference, or [score, 1, the same]."""
         rows = np.array([self._best(sample) for sample in samples], dtype=np.float64).reshape(-1, 4)
-        return score_rows(self._meteor(rows)) if self.level == "sentence" else rows
+        return score_rows(self._meteor(rows), rows) if self.level == "sentence" else rows
 
     @property
     def is_mean(self) -> bool:
@@ -75,6 +75,11 @@ class Meteor(Component):
 
     def value(self, total: Array) -> Array:
         return mean_value(total) if self.is_mean else self._meteor(total)
+
+    def details(self, total: Array) -> dict[str, float]:
+        """Counts of the best references: sums, or with `level='sentence'` means over samples."""
+        names = ("matches", "chunks", "reply_length", "reference_length")
+        return mean_parts(total, *names) if self.is_mean else dict(zip(names, total.tolist(), strict=True))
 
     def _best(self, sample: Sample) -> list[float]:
         response = self._words(sample.response)

@@ -6,7 +6,7 @@ permutation tests cost no second pass. A row of NaN is an unscored sample; `unsc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -27,6 +27,8 @@ class Metric(Protocol):
     of it unless somebody says which is better. One whose value of a set is not the mean of its sample scores has
     `is_mean`, which says so. For checks on the data (checks.py) one that reads the weights of references has a true
     `reads_weights`, and one that scores replies of few tokens 0 whatever they say has `tokens_needed() -> int`.
+    One whose rows hold more than the value has `details(total) -> Mapping[str, float]`, the numbers behind the value
+    of a row or a sum of rows, such as precision and recall; `Result.details` shows those of the whole set.
     """
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -62,17 +64,28 @@ def is_mean(metric: object) -> bool:
     return bool(getattr(metric, "is_mean", True))
 
 
+def details(metric: object, total: Array) -> Mapping[str, float]:
+    """The numbers behind a metric's value of a sum of rows; none where the rows hold nothing else."""
+    found: Mapping[str, float] = metric.details(total) if hasattr(metric, "details") else {}
+    return found
+
+
 def mean_value(total: Array) -> Array:
     """The value of rows [score, 1]: the mean over samples."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(total[..., 0] / total[..., 1])
 
 
-def score_rows(scores: Array) -> Array:
-    """Rows [score, 1] from scores, for metrics whose set score is the mean."""
-    rows = np.column_stack([scores, np.ones_like(scores)])
+def score_rows(scores: Array, *parts: Array) -> Array:
+    """Rows [score, 1] from scores, for metrics whose set score is the mean; `parts` are columns for `mean_parts`."""
+    rows = np.column_stack([scores, np.ones_like(scores), *parts])
     rows[np.isnan(scores)] = np.nan
     return rows
+
+
+def mean_parts(total: Array, *names: str) -> dict[str, float]:
+    """The parts that follow [score, 1] in a sum of rows, by name: their means over samples."""
+    return dict(zip(names, (total[2:] / total[1]).tolist(), strict=True))
 
 
 def needs_references(sample: Sample) -> str | None:

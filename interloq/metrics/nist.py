@@ -79,6 +79,12 @@ class Nist(Component):
         information, grams = total[..., : self.order], total[..., self.order : -2]
         return np.asarray((information / np.maximum(grams, 1)).sum(axis=-1) * penalty(total[..., -2], total[..., -1]))
 
+    def details(self, total: Array) -> dict[str, float]:
+        """The length penalty, and the summed lengths behind it."""
+        length, reference = float(total[-2]), float(total[-1])
+        factor = float(penalty(total[-2], total[-1]))
+        return {"length_penalty": factor, "reply_length": length, "reference_length": reference}
+
 
 def penalty(length: Array, reference: Array) -> Array:
     """NIST's length penalty: 1 for long enough replies, 0.5 at two thirds of the references' length, 0 for no reply."""

@@ -52,5 +52,9 @@ class Perplexity(Component):
             nats = total[..., 0] / total[..., 1]
             return np.asarray(nats if self.log else np.exp(nats))
 
+    def details(self, total: Array) -> dict[str, float]:
+        """How many tokens the replies have, and nats per token."""
+        return {"tokens": float(total[1]), "nats_per_token": float(total[0] / total[1])}
+
     def _scorer(self) -> Any:
         return loaded("metric 'perplexity'", SCORER, self.model, longest=self.longest)

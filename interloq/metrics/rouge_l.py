@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import SpecError
 from interloq.metrics import ngrams
-from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
 from interloq.records import Sample
 from interloq.registry import Component, component
 
@@ -46,11 +47,16 @@ class RougeL(Component):
             recalls = np.maximum.reduceat(recalls, numbered.first_reference)
         scores = self._f(precisions, recalls)
         if len(samples) and self.multiple == "best":
-            scores = np.maximum.reduceat(scores, numbered.first_reference)
-        return score_rows(scores)
+            best = _best(scores, precisions, numbered)
+            scores, precisions, recalls = scores[best], precisions[best], recalls[best]
+        return score_rows(scores, precisions, recalls)
 
     def value(self, total: Array) -> Array:
         return mean_value(total)
+
+    def details(self, total: Array) -> dict[str, float]:
+        """Precision and recall of the references that count, as means over samples."""
+        return mean_parts(total, "precision", "recall")
 
     def _f(self, precision: Array, recall: Array) -> Array:
         weight = self.beta**2
@@ -65,6 +71,13 @@ def _precisions_and_recalls(numbered: ngrams.Numbered) -> tuple[Array, Array]:
     common = np.fromiter(_common(numbered), dtype=np.float64, count=len(owner))
     precisions = common / np.maximum(numbered.responses.lengths[owner], 1)
     return precisions, common / np.maximum(numbered.references.lengths, 1)
+
+
+def _best(scores: Array, precisions: Array, numbered: ngrams.Numbered) -> NDArray[np.intp]:
+    """Each sample's reference with the best score; of equal ones that with the higher precision."""
+    owner = np.repeat(np.arange(len(numbered.n_references)), numbered.n_references)
+    order = np.lexsort((precisions, scores, owner))
+    return order[np.cumsum(numbered.n_references) - 1]
 
 
 def _common(numbered: ngrams.Numbered) -> Iterator[int]:

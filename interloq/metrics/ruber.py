@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from interloq.errors import InputError
-from interloq.metrics.metric import Array, FittedMetric, Metric, mean_value, score_rows
+from interloq.metrics.metric import Array, FittedMetric, Metric, mean_parts, mean_value, score_rows
 from interloq.records import Sample
 from interloq.registry import Component
 
@@ -62,10 +62,15 @@ class Ruber(Component):
             raise InputError(
                 "ruber does not know the range of its parts yet", cure="call fit(samples), or use evaluate"
             )
-        return score_rows(BLENDS[self.blend](*self._fit.normalised(samples, *self._parts().values())))
+        parts = self._fit.normalised(samples, *self._parts().values())
+        return score_rows(BLENDS[self.blend](*parts), *parts)
 
     def value(self, total: Array) -> Array:
         return mean_value(total)
+
+    def details(self, total: Array) -> dict[str, float]:
+        """What either part gives once it is normalised, as means over samples."""
+        return mean_parts(total, *self._parts())
 
     def _parts(self) -> dict[str, Metric]:
         return {"referenced": self.referenced, "unreferenced": self.unreferenced}

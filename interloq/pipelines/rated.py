@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from interloq.metrics.metric import Array, FittedMetric, Metric, is_mean
+from interloq.metrics.metric import Array, FittedMetric, Metric, details, is_mean
 from interloq.pipelines.stages import cached
 from interloq.rate.rater import BATCH, Rater
 from interloq.rate.summary import summary
@@ -77,6 +77,10 @@ class RatedReferences(Component):
 
     def value(self, total: Array) -> Array:
         return self._metric().value(total)
+
+    def details(self, total: Array) -> dict[str, float]:
+        """Those of the metric that scores rated samples."""
+        return dict(details(self._metric(), total))
 
     def _metric(self) -> Metric:
         return self._rated.metric if self._rated and self._rated.metric else self.metric()

@@ -106,4 +106,5 @@ def _summary(system: str, result: Result) -> dict[str, Any]:
         "n": result.n,
         "unscored": result.unscored,
         "signature": result.signature,
+        "details": {name: to_json(value) for name, value in result.details.items()},
     }

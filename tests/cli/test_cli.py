@@ -60,6 +60,7 @@ def test_json_is_for_machines(path: str, capsys: pytest.CaptureFixture[str]) -> 
     results = json.loads(capsys.readouterr().out)["results"]
     assert [r["system"] for r in results] == ["", "bad", "good"]
     assert all(r["ci"] is None for r in results)
+    assert all(0 < r["details"]["brevity_penalty"] <= 1 for r in results)
 
 
 def test_scores_go_to_a_pipe_with_a_dash(path: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -210,6 +210,12 @@ def test_weights_outside_multiply_the_plain_value(model: str, baseline: str, sam
     )
 
 
+def test_details_are_precision_and_recall(model: str, samples: list[Sample]) -> None:
+    result = evaluate(BertScore(model, layer=2), samples)
+    best = np.array([rows.max(axis=0) for rows in BertScore(model, layer=2).parts(samples)]).mean(axis=0)
+    assert (result.details["precision"], result.details["recall"], result.value) == pytest.approx(best, abs=1e-6)
+
+
 def test_a_sample_without_a_positive_weight_is_unscored(model: str) -> None:
     bad = Sample("1", (), "yes", [Reference("yes", 0.0), Reference("no", -1.0)])
     for weights in ("outside", "inside"):

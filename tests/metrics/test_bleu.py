@@ -54,6 +54,23 @@ def test_equals_sacrebleu(
     assert of_set == close(theirs.corpus_score([r for r, _ in pairs], streams(pairs)).score / 100, abs=1e-9)
 
 
+@given(pairs=PAIRS)
+def test_details_are_those_of_sacrebleu(pairs: Pairs) -> None:
+    theirs = BLEU(force=True).corpus_score([r for r, _ in pairs], streams(pairs))
+    ours = evaluate("bleu", samples_of(pairs), n_bootstrap=0).details
+    assert [ours[f"precision_{n}"] for n in range(1, 5)] == close([p / 100 for p in theirs.precisions], abs=1e-9)
+    assert (ours["brevity_penalty"], ours["reply_length"], ours["reference_length"]) == close(
+        (theirs.bp, theirs.sys_len, theirs.ref_len), abs=1e-9
+    )
+
+
+def test_details_of_sentence_scores_are_means_over_samples() -> None:
+    pairs: Pairs = [("a b c d e", ["a b c d e"]), ("a", ["a b c d e"])]
+    by_sample = [Bleu().details(row) for row in Bleu().stats(samples_of(pairs))]
+    ours = evaluate("bleu(level='sentence')", samples_of(pairs)).details
+    assert ours == close({name: (by_sample[0][name] + by_sample[1][name]) / 2 for name in by_sample[0]})
+
+
 def test_the_set_equals_sacrebleu_through_evaluate() -> None:
     pairs = [(f"the cat number {i} sat on the mat .", [f"a cat number {i} sat on a mat ."]) for i in range(20)]
     theirs = BLEU().corpus_score([r for r, _ in pairs], streams(pairs)).score / 100

@@ -45,6 +45,13 @@ def score(response: str, references: Sequence[str | Reference], metric: str | Ro
     return evaluate(metric, [Sample("1", "hi", response, references)]).value
 
 
+@pytest.mark.parametrize(("multiple", "expected"), [("separate", (1.0, 0.75)), ("best", (0.5, 0.75))])
+def test_details_are_what_the_score_was_computed_from(multiple: str, expected: tuple[float, float]) -> None:
+    sample = Sample("1", "hi", "a b c d e f", ["a b c x", "a b c d e f g h i j k l m n o p q r s t u v w x"])
+    details = evaluate(f"rouge_l(beta=100.0,multiple={multiple!r})", [sample]).details
+    assert (details["precision"], details["recall"]) == pytest.approx(expected)
+
+
 def lcs(first: Sequence[int], second: Sequence[int]) -> float:
     """With β = 0 the score is precision, the LCS over the reply's length."""
     response, reference = (" ".join(map(str, text)) for text in (first, second))
