@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from interloq.errors import InputError
+from interloq.tabular import Row, Tabular, bounds
 
 Key = tuple[str, str]  # what identifies a sample: its id and its system
 NO_SYSTEM = "(none)"  # how samples without a system are called where others have one
@@ -183,12 +184,13 @@ class Note:
     metric: str = ""  # the one it concerns; none: all
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+@dataclass(frozen=True, slots=True, repr=False)
+class Result(Tabular):
     """A metric's verdict on a set of samples.
 
     `n` counts the scored samples and `unscored` the others; `reasons` says why, by sample.
     `ci` is the 95 % bootstrap interval, None when no resamples were asked for.
+    `details` are the numbers behind the value, such as precision and recall, where the metric has some.
     `notes` say where the data make the value mean something else than it seems to.
     """
 
@@ -201,13 +203,33 @@ class Result:
     by_sample: Mapping[Key, float]  # (id, system) → score, NaN where there is none
     reasons: Mapping[Key, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
-    details: Mapping[str, float] = field(default_factory=dict)  # the numbers behind the value, such as precision
+    details: Mapping[str, float] = field(default_factory=dict)
 
     def scores(self, metric: str = "") -> Iterator[Score]:
         """One record per sample, under the metric's spec or another name."""
         for key, value in self.by_sample.items():
             known = None if math.isnan(value) else value
             yield Score(key[0], metric or self.metric, known, self.reasons.get(key, ""), key[1])
+
+    def _title(self) -> str:
+        """The metric's spec."""
+        return self.metric
+
+    def _shown_rows(self) -> list[Row]:
+        """One row: the value, its interval, how many samples it rests on, and the details."""
+        counts = {"n": self.n, "unscored": self.unscored}
+        return [{"value": self.value, **bounds(self.ci), **counts, **self.details}]
+
+    def _frame_rows(self) -> list[Row]:
+        """One row per sample: `id`, `system`, `value` (NaN where there is none) and the `reason` why."""
+        return [
+            {"id": key[0], "system": key[1], "value": value, "reason": self.reasons.get(key, "")}
+            for key, value in self.by_sample.items()
+        ]
+
+    def _remarks(self) -> list[str]:
+        """The notes."""
+        return [note.text for note in self.notes]
 
 
 class BySample(Mapping[Key, float]):

@@ -45,7 +45,8 @@ from interloq import Dialogue, InputError, InterloqError, Score, load, write
 from interloq.data.follow_ups import read_follow_ups
 from interloq.data.jsonl import header
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
-from interloq.meta.rank import Standing, rank
+from interloq.meta.rank import rank
+from interloq.meta.ranking import Standing
 from interloq.metrics.evaluate import bootstrap_counts, evaluate_all, percentile_interval
 from interloq.metrics.metric import Array
 from interloq.play.bot import Bot

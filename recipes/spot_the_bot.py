@@ -29,7 +29,8 @@ from typing import Any
 from interloq import Dialogue, InputError, InterloqError, Score, Turn
 from interloq.data.files import lines
 from interloq.meta.dialogue_scores import dialogue_scores
-from interloq.meta.rank import Method, Ranking, rank
+from interloq.meta.rank import rank
+from interloq.meta.ranking import Method, Ranking
 from interloq.meta.table import COEFFICIENTS
 from interloq.metrics import metric_names
 from interloq.metrics.evaluate import evaluate_all

@@ -14,7 +14,7 @@ import interloq
 
 ROOT = Path(interloq.__file__).parent
 LAYERS = [  # from the bottom; a folder that is not named belongs to the one above it
-    {"version", "errors", "needs", "records", "registry", "signature", "spec_text"},
+    {"version", "errors", "needs", "records", "registry", "signature", "spec_text", "tabular"},
     {"data"},
     {"data.corpus"},
     {"data.sets"},
@@ -78,7 +78,9 @@ def test_no_two_modules_import_each_other() -> None:
 
 
 def test_importing_interloq_loads_nothing_heavy() -> None:
-    program = "import sys, interloq; print(*{'torch','scipy','nltk','rich','jinja2','sacrebleu'} & set(sys.modules))"
+    program = (
+        "import sys, interloq; print(*{'torch','scipy','nltk','rich','jinja2','sacrebleu','pandas'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 

@@ -13,7 +13,7 @@ from interloq.cli.progress import told
 from interloq.report.console import interval, number, p_value, print_json, print_table, say, say_signatures
 
 if TYPE_CHECKING:
-    from interloq.meta.rank import Difference, Ranking, Standing
+    from interloq.meta.ranking import Difference, Ranking, Standing
 
 EXAMPLES = """\
   interloq rank scores.jsonl --dialogues dialogues.jsonl

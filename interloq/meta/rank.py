@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from interloq.errors import InputError
 from interloq.meta import correlate
 from interloq.meta.bradley_terry import PRIOR, Comparison, comparisons, strengths, wins
-from interloq.meta.dialogue_scores import DialogueScore, Pairing, both_sides, downwards, metric_of, pairing_of
+from interloq.meta.dialogue_scores import DialogueScore, both_sides, downwards, metric_of, pairing_of
+from interloq.meta.ranking import Difference, Method, Ranking, Standing, Unit
 from interloq.meta.ranking_notes import notes
 from interloq.meta.significance import adjusted, enough, permutation_p, swaps
 from interloq.meta.table import COEFFICIENTS, Estimate
@@ -34,54 +35,7 @@ from interloq.metrics.metric import Array
 from interloq.signature import fingerprint
 from interloq.version import __version__
 
-Method = Literal["mean", "bradley-terry"]
-Unit = Literal["dialogue", "partner"]
 EXACT = 1 << 16  # ways to exchange, up to which all are tried
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Where one system stands; no rank where it has no score."""
-
-    system: str
-    score: float
-    ci: tuple[float, float] | None
-    rank: int | None
-    rank_range: tuple[int, int] | None
-    best: float | None  # the share of resamples in which it came first; ties share
-    dialogues: int  # scored ones
-    utterances: int
-    unscored: int
-    reasons: Mapping[str, int]  # why dialogues have no score
-    troubled: Mapping[str, int]  # what went wrong in dialogues, scored or not
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Is the first system really better than the second?"""
-
-    first: str
-    second: str
-    difference: float  # of their scores: positive where the first has the higher one
-    ci: tuple[float, float] | None
-    p: float | None
-    p_adjusted: float | None
-    n: int  # shared occasions it was tested over; dialogues of both where they share none
-    paired: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    metric: str
-    method: Method
-    by: Unit
-    pairing: Pairing | Literal["mixed"]  # how dialogues of different systems are known to belong together
-    lower_is_better: bool
-    standings: tuple[Standing, ...]  # best first
-    differences: tuple[Difference, ...]  # every two ranked systems, the better first
-    human: Mapping[str, Estimate]  # coefficient → with the ranking by people; empty where none was given
-    notes: tuple[str, ...]
-    signature: str
 
 
 @dataclass(frozen=True, slots=True)

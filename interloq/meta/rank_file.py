@@ -13,7 +13,8 @@ from interloq.data.system_scores import read_system_scores
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import Pairing, dialogue_scores, metrics_of, rankable
 from interloq.meta.origin import common_origin
-from interloq.meta.rank import Method, Ranking, Unit, rank
+from interloq.meta.rank import rank
+from interloq.meta.ranking import Method, Ranking, Unit
 from interloq.metrics.metric_names import find
 from interloq.records import Dialogue, Score
 

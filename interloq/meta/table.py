@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Literal
 
 from interloq.metrics.metric_names import labels
+from interloq.tabular import Row, Tabular, bounds
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
 By = Literal["none", "system", "sample"]
@@ -85,8 +86,10 @@ class Counted:
     unrated: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class MetaTable:
+@dataclass(frozen=True, slots=True, repr=False)
+class MetaTable(Tabular):
+    """How far each metric agrees with people, beside how far people agree with each other."""
+
     aspect: str
     by: By
     rows: tuple[MetricRow, ...]
@@ -95,6 +98,31 @@ class MetaTable:
     counted: Counted
     signature: str
     notes: tuple[str, ...] = field(default=())
+
+    def _title(self) -> str:
+        """What was correlated, and over what."""
+        return f"correlation with {self.aspect!r} by people, by={self.by!r}, {self.counted.rated} rated samples"
+
+    def _shown_rows(self) -> list[Row]:
+        """One row per metric and coefficient."""
+        return [
+            {
+                "metric": row.metric,
+                "coefficient": name,
+                "value": found.value,
+                **bounds(found.ci),
+                "p": found.p,
+                "p_adjusted": found.p_adjusted,
+                "n": found.n,
+                "note": found.note,
+            }
+            for row in self.rows
+            for name, found in row.with_mean.items()
+        ]
+
+    def _remarks(self) -> tuple[str, ...]:
+        """The notes."""
+        return self.notes
 
     def labelled(self) -> MetaTable:
         """The table for readers: metrics under their labels."""

@@ -9,7 +9,7 @@ from interloq.errors import InputError
 from interloq.meta.dialogue_scores import Extremes
 from interloq.meta.disagreements import Disagreements
 from interloq.meta.matrix import Matrix
-from interloq.meta.rank import Ranking
+from interloq.meta.ranking import Ranking
 from interloq.meta.table import MetaTable
 from interloq.records import NO_SYSTEM, Dialogue, Key, Known, Note, Sample, Score, shown_key
 from interloq.report import text

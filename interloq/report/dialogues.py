@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from interloq.meta.dialogue_scores import DialogueScore, Extremes
-from interloq.meta.rank import Difference, Ranking, Standing
+from interloq.meta.ranking import Difference, Ranking, Standing
 from interloq.play.talk import troubles
 from interloq.records import Dialogue, Key, Score
 from interloq.report import text

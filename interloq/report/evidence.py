@@ -14,7 +14,8 @@ from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.judgments import collect
 from interloq.meta.matrix import spearman_matrix
 from interloq.meta.origin import common_origin
-from interloq.meta.rank import Ranking, rank
+from interloq.meta.rank import rank
+from interloq.meta.ranking import Ranking
 from interloq.meta.table import MetaTable
 from interloq.metrics import metric_names
 from interloq.records import Dialogue, Key, Sample, Score

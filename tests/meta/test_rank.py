@@ -15,7 +15,8 @@ from scipy import stats
 
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import NO_SCORE, DialogueScore, dialogue_scores, extremes, natural
-from interloq.meta.rank import Ranking, rank, ranks_of
+from interloq.meta.rank import rank, ranks_of
+from interloq.meta.ranking import Ranking
 from interloq.records import Dialogue, Score, Turn
 
 

@@ -1,0 +1,72 @@
+"""How results look: a short text at the prompt, an escaped table in a notebook, a data frame where pandas is there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from interloq.errors import MissingDependencyError
+
+MISSING = "–"
+Row = Mapping[str, object]  # column → value, the same columns in every row
+
+
+class Tabular:
+    """Something that can be shown as a table; its data frame may hold more than what is shown."""
+
+    __slots__ = ()
+
+    def _title(self) -> str:
+        """What the table is about, on one line."""
+        raise NotImplementedError
+
+    def _shown_rows(self) -> list[Row]:
+        """The rows that people see."""
+        raise NotImplementedError
+
+    def _frame_rows(self) -> list[Row]:
+        """The rows of the data frame: those that people see, unless there are better ones to work with."""
+        return self._shown_rows()
+
+    def _remarks(self) -> Sequence[str]:
+        """What a reader should know about the numbers."""
+        return ()
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas data frame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingDependencyError("to_frame()", "pandas", "notebook") from None
+        return pd.DataFrame(self._frame_rows())
+
+    def __repr__(self) -> str:
+        rows = self._shown_rows()
+        cells = [list(rows[0] if rows else ()), *([_shown(value) for value in row.values()] for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells if line]
+        notes = [f"note: {text}" for text in self._remarks()]
+        return "\n".join([f"{type(self).__name__}: {self._title()}", *lines, *notes])
+
+    def _repr_html_(self) -> str:
+        rows = self._shown_rows()
+        head = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(_shown(value))}</td>' for value in row.values())}</tr>" for row in rows
+        )
+        notes = "".join(f"<li>{escape(text)}</li>" for text in self._remarks())
+        table = f"<table><caption>{escape(self._title())}</caption><tr>{head}</tr>{body}</table>"
+        return f"{table}<ul>{notes}</ul>" if notes else table
+
+
+def bounds(ci: tuple[float, float] | None) -> dict[str, float | None]:
+    """The two columns of an interval."""
+    return {"low": ci[0] if ci else None, "high": ci[1] if ci else None}
+
+
+def _shown(value: object) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return MISSING
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
