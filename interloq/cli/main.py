@@ -36,6 +36,7 @@ VERBS = {
     "extend": "add replies from your logs as references",
     "rate": "rate references: how good is each as a reply",
     "score": "score replies with metrics",
+    "describe": "say what a metric, rater, retriever, tokenizer or bot is and what can be set",
     "explain": "show why a reply got its score",
     "play": "let systems talk to each other or to a fixed set of partners",
     "rank": "rank systems from the scores of their dialogues",

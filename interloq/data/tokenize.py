@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 from interloq.errors import InputError, MissingDependencyError
 from interloq.registry import Component, full_spec
@@ -27,11 +27,14 @@ class Tokenizer(Protocol):
     def signature(self) -> str: ...
 
 
+TokenizerChoice = Annotated[Tokenizer, "how texts are split into tokens"]  # the type of a field
+
+
 @dataclass(frozen=True)
 class Whitespace(Component):
     """Split at white space: for text that is tokenised already."""
 
-    lowercase: bool = False
+    lowercase: Annotated[bool, "lower-case texts first"] = False
     by_word: ClassVar[bool] = True
 
     def tokens(self, text: str) -> list[str]:
@@ -45,7 +48,7 @@ class Whitespace(Component):
 class Spaces(Component):
     """Split at every single space, so two in a row hold an empty token: the rule of the COCO caption code's ROUGE-L."""
 
-    lowercase: bool = False
+    lowercase: Annotated[bool, "lower-case texts first"] = False
     by_word: ClassVar[bool] = False
 
     def tokens(self, text: str) -> list[str]:
@@ -60,7 +63,7 @@ class Spaces(Component):
 class Sacrebleu(Component):
     """A tokenizer of sacrebleu; the subclasses only name it."""
 
-    lowercase: bool = False
+    lowercase: Annotated[bool, "lower-case texts first"] = False
     by_word: ClassVar[bool] = False
     module: ClassVar[str]
     cls: ClassVar[str]
@@ -128,8 +131,8 @@ class JapaneseMecab(Sacrebleu):
 class SentencePiece(Component):
     """Pieces of a SentencePiece model: one that you have, or one made by `interloq train tokenizer`."""
 
-    model: str
-    lowercase: bool = False
+    model: Annotated[str, "a SentencePiece model file"]
+    lowercase: Annotated[bool, "lower-case texts first"] = False
     by_word: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

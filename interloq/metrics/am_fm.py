@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 
@@ -27,8 +27,8 @@ SHARE = 0.05
 
 @dataclass(frozen=True)
 class AmFm(Component):
-    am: Metric = field(metadata={"kind": "metric"})
-    fm: Metric = field(metadata={"kind": "metric"})
+    am: Annotated[Metric, "the metric of adequacy; `deep_am` in the paper"] = field(metadata={"kind": "metric"})
+    fm: Annotated[Metric, "the metric of fluency; `deep_fm` in the paper"] = field(metadata={"kind": "metric"})
     _fit: Quantiles | None = field(default=None, init=False, repr=False, compare=False)
 
     def fit(self, samples: Sequence[Sample]) -> Self:

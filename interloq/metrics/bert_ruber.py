@@ -9,7 +9,7 @@ with nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from interloq.metrics.context_reply import ContextReply
 from interloq.models.loaded import loaded
@@ -17,7 +17,7 @@ from interloq.models.loaded import loaded
 
 @dataclass(frozen=True)
 class BertRuber(ContextReply):
-    encoder: str | None = None
+    encoder: Annotated[str | None, "where the encoder is now; `None`: where it was in training"] = None
 
     def network(self) -> Any:
         made = "interloq.scorers.bert_ruber.model:BertRuberScorer.load"

@@ -21,7 +21,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
@@ -44,13 +44,13 @@ COLUMNS: dict[Part, int] = {"p": 0, "r": 1, "f": 2}
 
 @dataclass(frozen=True)
 class BertScore(Component):
-    model: str
-    layer: int | None = None
-    idf: bool = False
-    rescale: str = ""
-    part: Part = "f"
-    weights: Weights = "ignore"
-    precision: Precision = "auto"
+    model: Annotated[str, "the encoder: a folder, an installed package, or `hub:org/name@revision`"]
+    layer: Annotated[int | None, "the layer whose vectors are compared, from 1; `None`: the last"] = None
+    idf: Annotated[bool, "whether rare tokens weigh more"] = False
+    rescale: Annotated[str, "a baseline file, or a folder with `baseline.json`; empty: no rescaling"] = ""
+    part: Annotated[Part, "precision, recall or F"] = "f"
+    weights: Annotated[Weights, "whether weights of references count, and where they stand in the formula"] = "ignore"
+    precision: Annotated[Precision, "of the numbers; `'auto'`: float32 on a processor, bfloat16 on a GPU"] = "auto"
     _idf: Any = field(default=None, init=False, repr=False, compare=False)
 
     @property

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.tokenize import Tokenizer
+from interloq.data.tokenize import TokenizerChoice
 from interloq.errors import SpecError
 from interloq.metrics import ngrams
 from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
@@ -33,13 +33,19 @@ DEFAULT_K = {"floor": 0.1, "add-k": 1.0, "method1": 0.1}
 
 @dataclass(frozen=True)
 class Bleu(Component):
-    order: int = 4
-    smoothing: Smoothing = "exp"
-    k: float | None = None  # of floor, add-k and method1
-    brevity: Brevity = "closest"
-    level: Literal["corpus", "sentence"] = "corpus"
-    effective_order: bool = False  # leave out orders longer than the reply
-    tokenizer: Tokenizer = component("tokenizer", "13a")
+    order: Annotated[int, "longest n-gram, 1 to 9"] = 4
+    smoothing: Annotated[Smoothing, "what an order without a match counts"] = "exp"
+    k: Annotated[float | None, "the number for `floor` (0.1), `add-k` (1) and `method1` (0.1); `None`: these"] = None
+    brevity: Annotated[
+        Brevity, "which reference length counts: the closest to the reply's (the shorter of two) or the average"
+    ] = "closest"
+    level: Annotated[
+        Literal["corpus", "sentence"], "the set's score: from summed counts, or the mean of sample scores"
+    ] = "corpus"
+    effective_order: Annotated[
+        bool, "leave out orders longer than the reply; no effect with `add-k`, as in sacrebleu"
+    ] = False
+    tokenizer: TokenizerChoice = component("tokenizer", "13a")
 
     def __post_init__(self) -> None:
         super().__post_init__()

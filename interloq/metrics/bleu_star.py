@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from interloq.data.tokenize import Tokenizer
+from interloq.data.tokenize import TokenizerChoice
 from interloq.metrics import ngrams
 from interloq.metrics.bleu import DEFAULT_K, Smoothing, bleu_value, check_order, tokens_needed
 from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
@@ -21,9 +22,9 @@ from interloq.registry import Component, component
 
 @dataclass(frozen=True)
 class BleuStar(Component):
-    order: int = 4
-    smoothing: Smoothing = "method1"
-    tokenizer: Tokenizer = component("tokenizer", "13a")
+    order: Annotated[int, "longest n-gram, 1 to 9"] = 4
+    smoothing: Annotated[Smoothing, "what an order without a match counts, as in `bleu`"] = "method1"
+    tokenizer: TokenizerChoice = component("tokenizer", "13a")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -24,11 +24,11 @@ from interloq.registry import Component
 
 @dataclass(frozen=True)
 class Chrf(Component):
-    char_order: int = 6
-    word_order: int = 0
-    beta: int = 2
-    lowercase: bool = False
-    whitespace: bool = False  # count white space as characters
+    char_order: Annotated[int, "longest character n-gram, 1 to 20"] = 6
+    word_order: Annotated[int, "longest word n-gram, 0 to 9; 2 is chrF++"] = 0
+    beta: Annotated[int, "recall counts this many times as much as precision; a whole number from 1"] = 2
+    lowercase: Annotated[bool, "lower-case both texts first"] = False
+    whitespace: Annotated[bool, "count white space as characters"] = False
     is_mean: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

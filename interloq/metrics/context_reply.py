@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ NO_CONTEXT = "no context"
 class ContextReply(Component):
     """An empty reply is scored 0: it goes with nothing. A set's score is the mean over samples."""
 
-    model: str
+    model: Annotated[str, "a folder with the trained network"]
 
     def network(self) -> Any:
         """What is asked; it has a signature."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -27,9 +27,11 @@ Mode = Literal["reference_free", "referenced"]
 
 @dataclass(frozen=True)
 class DeepAm(Component):
-    model: str
-    layer: int | None = None
-    mode: Mode = "reference_free"
+    model: Annotated[str, "the encoder: a folder, an installed package, or `hub:org/name@revision`"]
+    layer: Annotated[int | None, "the layer whose vectors are taken, from 1; 0: the embeddings; `None`: the last"] = (
+        None
+    )
+    mode: Annotated[Mode, "compare the reply with the utterance, or with the references"] = "reference_free"
 
     def built_with(self) -> str:
         return str(self._encoder().signature())

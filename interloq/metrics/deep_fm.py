@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -31,9 +31,9 @@ EMPTY = "empty reply"
 
 @dataclass(frozen=True)
 class DeepFm(Component):
-    model: str
-    mode: Mode = "reference_free"
-    separator: str = " "
+    model: Annotated[str, "a causal language model: a folder, an installed package, or `hub:org/name@revision`"]
+    mode: Annotated[Mode, "the reply's likelihood, or how close it is to that of the references"] = "reference_free"
+    separator: Annotated[str, "stands between utterance and reply; its tokens count as the reply's"] = " "
 
     def built_with(self) -> str:
         return str(self._model().signature())

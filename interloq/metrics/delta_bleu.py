@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.tokenize import Tokenizer
+from interloq.data.tokenize import TokenizerChoice
 from interloq.metrics import ngrams
 from interloq.metrics.bleu import Smoothing, bleu_parts, bleu_value, check_order, part_names, tokens_needed
 from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
@@ -37,9 +37,9 @@ SMOOTHING: dict[Mode, Smoothing] = {"sentence": "none", "corpus": "exp", "paper"
 
 @dataclass(frozen=True)
 class DeltaBleu(Component):
-    order: int = 2
-    mode: Mode = "sentence"
-    tokenizer: Tokenizer = component("tokenizer", "13a")
+    order: Annotated[int, "longest n-gram, 1 to 9"] = 2
+    mode: Annotated[Mode, "the υBLEU code, the ΔBLEU code, or the paper's formula"] = "sentence"
+    tokenizer: TokenizerChoice = component("tokenizer", "13a")
     reads_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interloq.data.token_texts import Numbering
-from interloq.data.tokenize import Tokenizer
+from interloq.data.tokenize import Tokenizer, TokenizerChoice
 from interloq.errors import SpecError
 from interloq.metrics.metric import Array
 from interloq.metrics.ngrams import gram_keys
@@ -29,9 +29,9 @@ from interloq.registry import Component, component
 
 @dataclass(frozen=True)
 class Distinct(Component):
-    n: int = 2
-    per: Literal["ngram", "token"] = "ngram"
-    tokenizer: Tokenizer = component("tokenizer", "13a")
+    n: Annotated[int, "tokens in an n-gram, 1 to 9; papers report distinct-1 and distinct-2"] = 2
+    per: Annotated[Literal["ngram", "token"], "divide by the number of n-grams or of tokens"] = "ngram"
+    tokenizer: TokenizerChoice = component("tokenizer", "13a")
     is_mean: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -35,21 +35,32 @@ Mode = Literal["conditional", "whole"]
 Sets = Literal["both", "negative_only", "positive_only"]
 Over = Literal["mean", "sum"]
 Prior = Literal["none", "empty", "context"]
-Layout = Literal["eos", "lines", "chat"]  # of turns; see models/lm/turns.py
+LanguageModel = Annotated[
+    str, "a causal or encoder-decoder language model: a folder, an installed package, or `hub:org/name@revision`"
+]
+Layout = Annotated[  # see models/lm/turns.py
+    Literal["eos", "lines", "chat"],
+    "turns are written with an end token each, on lines, or by the model's chat template",
+]
+Longest = Annotated[int, "most tokens that are read; longer contexts lose their oldest turns"]
 SCORER = "interloq.models.lm.dialogue_scorer:DialogueScorer"
 
 
 @dataclass(frozen=True)
 class Fed(Component):
-    model: str
-    dimension: str = "overall"
-    mode: Mode = "conditional"
-    follow_ups: str = "en"
-    sets: Sets = "both"
-    over: Over = "mean"
-    prior: Prior = "none"
+    model: LanguageModel
+    dimension: Annotated[str, "what is judged, such as `fluent` or `depth`; `_` may stand for a space"] = "overall"
+    mode: Annotated[Mode, "the likelihood of the follow-up alone, or of the whole text as in the authors' program"] = (
+        "conditional"
+    )
+    follow_ups: Annotated[str, "`en`, `ja`, `zh`, or a JSON file of your own"] = "en"
+    sets: Annotated[Sets, "which follow-ups count; negative ones alone were best in Sato et al. (2022)"] = "both"
+    over: Annotated[Over, "the mean over follow-ups, or their sum as in Sato et al. (2022)"] = "mean"
+    prior: Annotated[Prior, "subtract what a follow-up's likelihood was without any dialogue, or before the reply"] = (
+        "none"
+    )
     layout: Layout = "eos"
-    longest: int = 1024
+    longest: Longest = 1024
 
     def built_with(self) -> str:
         positive, negative = self._sides(read_follow_ups(self.follow_ups))

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from interloq.data.follow_ups import read_follow_ups
 from interloq.errors import InputError
 from interloq.metrics.deep_fm import EMPTY
-from interloq.metrics.fed import SCORER, Layout, turns
+from interloq.metrics.fed import SCORER, LanguageModel, Layout, Longest, turns
 from interloq.metrics.metric import Array, mean_value, score_rows
 from interloq.models.loaded import loaded
 from interloq.records import Sample
@@ -29,11 +29,14 @@ from interloq.signature import fingerprint
 
 @dataclass(frozen=True)
 class Full(Component):
-    model: str
-    mode: Literal["likelihood", "perplexity"] = "likelihood"
-    follow_ups: str = "en"
+    model: LanguageModel
+    mode: Annotated[
+        Literal["likelihood", "perplexity"],
+        "the mean likelihood of follow-ups, or their perplexity as the authors' program averages",
+    ] = "likelihood"
+    follow_ups: Annotated[str, '`en`, `ja`, `zh`, or a JSON file of your own with `{"full": [...]}`'] = "en"
     layout: Layout = "eos"
-    longest: int = 1024
+    longest: Longest = 1024
 
     def built_with(self) -> str:
         return f"{self._scorer().signature()},follow-ups-{fingerprint(*self._follow_ups())}"

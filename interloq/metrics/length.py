@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from interloq.data.token_texts import Numbering
-from interloq.data.tokenize import Tokenizer
+from interloq.data.tokenize import TokenizerChoice
 from interloq.metrics.metric import Array, Direction, mean_value, score_rows
 from interloq.records import Sample
 from interloq.registry import Component, component
@@ -19,7 +19,7 @@ from interloq.registry import Component, component
 
 @dataclass(frozen=True)
 class Length(Component):
-    tokenizer: Tokenizer = component("tokenizer", "13a")
+    tokenizer: TokenizerChoice = component("tokenizer", "13a")
     direction: ClassVar[Direction] = "neither"
 
     def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002 - every reply has a length

@@ -17,11 +17,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from interloq.data.tokenize import Tokenizer
+from interloq.data.tokenize import TokenizerChoice
 from interloq.errors import InputError, MissingDependencyError, SpecError
 from interloq.metrics.align import Word, align
 from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
@@ -33,13 +33,16 @@ STAGES = ("exact", "stem", "synonym")
 
 @dataclass(frozen=True)
 class Meteor(Component):
-    stages: tuple[str, ...] = ("exact", "stem")
-    alpha: float = 0.9
-    beta: float = 3.0
-    gamma: float = 0.5
-    level: Literal["sentence", "corpus"] = "sentence"  # the mean of scores, or the score of summed counts
-    lowercase: bool = True
-    tokenizer: Tokenizer = component("tokenizer", "13a")
+    stages: Annotated[tuple[str, ...], "`exact`, then `stem`, `synonym` or both, in this order"] = ("exact", "stem")
+    alpha: Annotated[float, "weight of recall in F, 0 to 1"] = 0.9
+    beta: Annotated[float, "how sharply scattered matches are punished, from 0"] = 3.0
+    gamma: Annotated[float, "the largest share of F that scattered matches can cost, 0 to 1"] = 0.5
+    level: Annotated[
+        Literal["sentence", "corpus"],
+        "the set's score: the mean of sample scores, or, as in the paper, from summed counts",
+    ] = "sentence"
+    lowercase: Annotated[bool, "lower-case all words first"] = True
+    tokenizer: TokenizerChoice = component("tokenizer", "13a")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from interloq.metrics.deep_fm import EMPTY
 from interloq.metrics.metric import Array, Direction, mean_value, score_rows
@@ -24,8 +24,12 @@ UNKNOWN = "no known tokens"
 
 @dataclass(frozen=True)
 class Mlm(Component):
-    model: str
-    mode: Literal["likelihood", "surprise"] = "likelihood"
+    model: Annotated[
+        str, "an encoder with its head for masked tokens: a folder, an installed package, or `hub:org/name@revision`"
+    ]
+    mode: Annotated[Literal["likelihood", "surprise"], "the mean log-likelihood of tokens, or minus their sum"] = (
+        "likelihood"
+    )
     direction: ClassVar[Direction] = "neither"
 
     def built_with(self) -> str:

@@ -17,13 +17,13 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interloq.data.token_texts import Numbering, Texts
-from interloq.data.tokenize import Tokenizer
+from interloq.data.tokenize import Tokenizer, TokenizerChoice
 from interloq.errors import InputError
 from interloq.metrics import ngrams
 from interloq.metrics.bleu import check_order
@@ -37,8 +37,8 @@ NO_INFORMATION = "no n-gram of the references tells anything: they hold a single
 
 @dataclass(frozen=True)
 class Nist(Component):
-    order: int = 5
-    tokenizer: Tokenizer = component("tokenizer", "13a")
+    order: Annotated[int, "longest n-gram, 1 to 9"] = 5
+    tokenizer: TokenizerChoice = component("tokenizer", "13a")
     _information: Information | None = field(default=None, init=False, repr=False, compare=False)
     is_mean: ClassVar[bool] = False
 

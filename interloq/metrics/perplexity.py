@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from interloq.metrics.deep_fm import EMPTY
-from interloq.metrics.fed import SCORER, Layout, context
+from interloq.metrics.fed import SCORER, LanguageModel, Layout, Longest, context
 from interloq.metrics.metric import Array, Direction
 from interloq.models.loaded import loaded
 from interloq.records import Sample
@@ -25,11 +25,11 @@ from interloq.registry import Component
 
 @dataclass(frozen=True)
 class Perplexity(Component):
-    model: str
-    context: bool = True
+    model: LanguageModel
+    context: Annotated[bool, "whether the model sees the context"] = True
     layout: Layout = "eos"
-    longest: int = 1024
-    log: bool = False
+    longest: Longest = 1024
+    log: Annotated[bool, "give nats per token instead of the perplexity"] = False
     direction: ClassVar[Direction] = "lower"
     is_mean: ClassVar[bool] = False  # over tokens, not over replies
 

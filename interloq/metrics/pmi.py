@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from interloq.errors import InputError
 from interloq.metrics.context_reply import needs_context
 from interloq.metrics.deep_fm import EMPTY
-from interloq.metrics.fed import SCORER, Layout, Over, context
+from interloq.metrics.fed import SCORER, LanguageModel, Layout, Longest, Over, context
 from interloq.metrics.metric import Array, mean_value, score_rows
 from interloq.models.loaded import loaded
 from interloq.records import Sample
@@ -29,11 +29,11 @@ from interloq.registry import Component
 
 @dataclass(frozen=True)
 class Pmi(Component):
-    model: str
-    over: Over = "mean"
-    turns: int = 4
+    model: LanguageModel
+    over: Annotated[Over, "per token, or of the whole reply, which grows with its length"] = "mean"
+    turns: Annotated[int, "last turns of the context that are read"] = 4
     layout: Layout = "eos"
-    longest: int = 1024
+    longest: Longest = 1024
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from interloq.errors import SpecError
 from interloq.metrics.context_reply import NO_CONTEXT, ContextReply
@@ -20,7 +20,7 @@ from interloq.records import Sample
 
 @dataclass(frozen=True)
 class Relevance(ContextReply):
-    turns: int | None = None
+    turns: Annotated[int | None, "last turns of the context that are read; `None`: as many as in training"] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

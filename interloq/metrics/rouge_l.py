@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.tokenize import Tokenizer
+from interloq.data.tokenize import TokenizerChoice
 from interloq.errors import SpecError
 from interloq.metrics import ngrams
 from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
@@ -27,9 +27,11 @@ from interloq.registry import Component, component
 
 @dataclass(frozen=True)
 class RougeL(Component):
-    beta: float = 1.2
-    multiple: Literal["separate", "best"] = "separate"
-    tokenizer: Tokenizer = component("tokenizer", "13a")
+    beta: Annotated[float, "weight of recall against precision: 1 gives F1, 0 gives precision"] = 1.2
+    multiple: Annotated[
+        Literal["separate", "best"], "of several references: the largest P and the largest R, or the largest F"
+    ] = "separate"
+    tokenizer: TokenizerChoice = component("tokenizer", "13a")
 
     def __post_init__(self) -> None:
         super().__post_init__()

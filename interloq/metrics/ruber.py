@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
@@ -30,9 +30,13 @@ CHUNK = 4096  # samples that a part scores at a time: bounds memory, never chang
 
 @dataclass(frozen=True)
 class Ruber(Component):
-    referenced: Metric = field(metadata={"kind": "metric"})
-    unreferenced: Metric = field(metadata={"kind": "metric"})
-    blend: Blend = "arithmetic"
+    referenced: Annotated[Metric, "a metric with references; `ruber_referenced` in the paper"] = field(
+        metadata={"kind": "metric"}
+    )
+    unreferenced: Annotated[Metric, "a metric without; `ruber_unreferenced` in the paper"] = field(
+        metadata={"kind": "metric"}
+    )
+    blend: Annotated[Blend, "how the two normalised scores become one"] = "arithmetic"
     _fit: Fit | None = field(default=None, init=False, repr=False, compare=False)
 
     def fit(self, samples: Sequence[Sample]) -> Self:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
@@ -26,11 +27,24 @@ SLACK = 1e-6  # that a score may lie outside of [0, 1]
 
 @dataclass(frozen=True)
 class UslH(Component):
-    valid: Metric = field(metadata={"kind": "metric"})
-    next: Metric = field(metadata={"kind": "metric"})
-    mlm: Metric = field(metadata={"kind": "metric"})
-    weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    bounds: tuple[float, float] | None = None
+    valid: Annotated[Metric, "U, understandable: `valid` in the paper, or any metric from 0 to 1"] = field(
+        metadata={"kind": "metric"}
+    )
+    next: Annotated[
+        Metric, "S, sensible: `relevance` trained with `--negatives random` in the paper, or any metric from 0 to 1"
+    ] = field(metadata={"kind": "metric"})
+    mlm: Annotated[Metric, "L, likable: `mlm(mode='surprise')` in the paper, or any metric that rises with quality"] = (
+        field(metadata={"kind": "metric"})
+    )
+    weights: Annotated[tuple[float, float, float], "of the three levels; only their proportions matter"] = (
+        1.0,
+        1.0,
+        1.0,
+    )
+    bounds: Annotated[
+        tuple[float, float] | None,
+        "lowest and highest usual value of `mlm`; `None`: the quartiles recorded with its encoder",
+    ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

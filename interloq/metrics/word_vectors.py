@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,8 +46,10 @@ class Bags:
 
 @dataclass(frozen=True)
 class WordVectorMetric(Component):
-    vectors: str
-    unknown: Unknown = "skip"
+    vectors: Annotated[str, "a folder made by `interloq train vectors`"]
+    unknown: Annotated[
+        Unknown, "a word without a vector is skipped (Liu et al.), or takes the mean of all vectors (nlg-eval)"
+    ] = "skip"
 
     def built_with(self) -> str:
         return self._lexicon.vectors.signature()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from interloq.metrics.metric import Array, FittedMetric, Metric, details, is_mean
 from interloq.pipelines.stages import cached
@@ -24,11 +24,13 @@ from interloq.retrieve.index import open_index
 class RatedReferences(Component):
     """Base of the metrics that score with references from an index, weighed by a rater."""
 
-    index: str
-    rater: Rater = field(metadata={"kind": "rater"})
-    k: int = 15
-    parrot: bool = True
-    turns: int = 1
+    index: Annotated[str, "where references are searched: a folder or a server's address (`interloq index build`)"]
+    rater: Annotated[
+        Rater, "who weighs the references, such as `gru(model='rater')` or `human(ratings='ratings.jsonl')`"
+    ] = field(metadata={"kind": "rater"})
+    k: Annotated[int, "replies to retrieve"] = 15
+    parrot: Annotated[bool, "whether the utterance itself is a reference too"] = True
+    turns: Annotated[int, "last turns of the context to search for; the rater reads the last one"] = 1
     _rated: Rated | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ three verbs. The weight stands outside the similarity (default) or, as the paper
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 from interloq.metrics.baseline import Part
 from interloq.metrics.bertscore import BertScore
@@ -16,12 +16,17 @@ from interloq.pipelines.rated import RatedReferences
 
 @dataclass(frozen=True)
 class Vbertscore(RatedReferences):
-    model: str = field(kw_only=True)
-    layer: int | None = None
-    idf: bool = False
-    rescale: str = ""
-    part: Part = "f"
-    weights: Literal["outside", "inside"] = "outside"
+    model: Annotated[str, "the encoder that compares tokens, as in `bertscore`"] = field(kw_only=True)
+    layer: Annotated[int | None, "the layer whose vectors are compared, from 1; `None`: the last"] = None
+    idf: Annotated[bool, "whether tokens that are rare among all references, retrieved ones included, weigh more"] = (
+        False
+    )
+    rescale: Annotated[str, "a baseline made by `interloq train baseline`; weights are applied after rescaling"] = ""
+    part: Annotated[Part, "precision, recall or F"] = "f"
+    weights: Annotated[
+        Literal["outside", "inside"],
+        "whether the weight stands outside the similarity, or inside the maximum as printed in the paper",
+    ] = "outside"
 
     def metric(self) -> BertScore:
         return BertScore(

@@ -6,8 +6,9 @@ extend (`interloq extend`) → rate (`interloq rate`) → `delta_bleu`, in one c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from interloq.data.tokenize import Tokenizer
+from interloq.data.tokenize import TokenizerChoice
 from interloq.metrics.delta_bleu import DeltaBleu, Mode
 from interloq.pipelines.rated import RatedReferences
 from interloq.registry import component
@@ -15,9 +16,9 @@ from interloq.registry import component
 
 @dataclass(frozen=True)
 class Vbleu(RatedReferences):
-    order: int = 2
-    mode: Mode = "sentence"
-    tokenizer: Tokenizer = component("tokenizer", "13a")
+    order: Annotated[int, "longest n-gram, 1 to 9"] = 2
+    mode: Annotated[Mode, "the υBLEU code, the ΔBLEU code, or the paper's formula, as in `delta_bleu`"] = "sentence"
+    tokenizer: TokenizerChoice = component("tokenizer", "13a")
 
     def metric(self) -> DeltaBleu:
         return DeltaBleu(order=self.order, mode=self.mode, tokenizer=self.tokenizer)

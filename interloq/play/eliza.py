@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Annotated, Literal
 
 from interloq.models.replies import Reply
 from interloq.play.bot import NOTHING_TO_ANSWER, generator
@@ -28,7 +28,9 @@ _END = re.compile(r"[.!?。！？…\n]+")
 
 @dataclass(frozen=True)
 class Eliza(Component):
-    language: Literal["auto", "en", "ja", "zh"] = "auto"
+    language: Annotated[
+        Literal["auto", "en", "ja", "zh"], "of the rules; `'auto'`: by the letters of the last turn"
+    ] = "auto"
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         return [self._reply(turns, seed) for turns, seed in zip(dialogues, seeds, strict=True)]

@@ -16,7 +16,7 @@ from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from interloq.errors import InputError, MissingDependencyError
@@ -36,17 +36,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Endpoint(Component):
-    url: str  # up to /v1, or to /chat/completions
-    model: str
-    key: str = DEFAULT_KEY  # the environment variable that holds the key; '' for none
-    concurrency: int = 8
-    timeout: float = 60.0  # seconds for one request
-    retries: int = 5
-    rate: float = 0.0  # requests a minute; 0: as many as there are
-    temperature: float | None = None  # None, and 0 tokens: the server's own
-    max_tokens: int = 0
-    system_prompt: str = ""
-    send_seed: bool = True
+    url: Annotated[str, "up to `/v1`, or up to `/chat/completions`"]
+    model: Annotated[str, "the model's name on the server"]
+    key: Annotated[str, "the environment variable that holds the key; `''`: none"] = DEFAULT_KEY
+    concurrency: Annotated[int, "requests under way at a time"] = 8
+    timeout: Annotated[float, "seconds for one request"] = 60.0
+    retries: Annotated[int, "further attempts after a failed request"] = 5
+    rate: Annotated[float, "requests per minute; 0: no limit"] = 0.0
+    temperature: Annotated[float | None, "of sampling; `None`: the server's own"] = None
+    max_tokens: Annotated[int, "of a reply; 0: the server's own"] = 0
+    system_prompt: Annotated[str, "a system message before the dialogue"] = ""
+    send_seed: Annotated[bool, "send a seed with each request; some servers refuse it"] = True
     waits: ClassVar[bool] = True  # for the server: other bots may speak meanwhile
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from interloq.errors import InputError
 from interloq.models.replies import Reply
@@ -28,8 +28,8 @@ CURE = "name it as module:function, with a module that can be imported from here
 
 @dataclass(frozen=True)
 class Function(Component):
-    path: str
-    batch: int = 0  # 0: the function answers one dialogue a call; otherwise up to so many
+    path: Annotated[str, "`module:function`, from a module that can be imported here"]
+    batch: Annotated[int, "dialogues per call; 0: the function takes one dialogue, not a list"] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

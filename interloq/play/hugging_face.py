@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from interloq.errors import InputError, MissingDependencyError
 from interloq.models.replies import Reply
@@ -27,17 +27,22 @@ END = "eos"
 
 @dataclass(frozen=True)
 class HuggingFace(Component):
-    model: str
-    temperature: float = 1.0
-    top_p: float = 0.9
-    max_tokens: int = 64
-    chat: Literal["auto", True, False] = "auto"
-    system_prompt: str = ""
-    separator: str = "\n"
-    context: int = 1_024  # tokens of the dialogue that the model sees
-    batch: int = 256
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    model: Annotated[str, "a folder, an installed package, or `hub:org/name@revision`; only safetensors are loaded"]
+    temperature: Annotated[float, "of sampling; 0: always the likeliest token"] = 1.0
+    top_p: Annotated[float, "sample from the likeliest tokens whose probabilities add up to this"] = 0.9
+    max_tokens: Annotated[int, "of a reply; longer ones end there"] = 64
+    chat: Annotated[Literal["auto", True, False], "use the chat template: if there is one, always, or never"] = "auto"
+    system_prompt: Annotated[str, "a system message; without a template, a first line"] = ""
+    separator: Annotated[str, "without a template, what follows each turn; `'eos'`: the model's end token"] = "\n"
+    context: Annotated[int, "tokens of the dialogue that the model sees"] = 1_024
+    batch: Annotated[int, "dialogues at once; halved where memory is short"] = 256
+    device: Annotated[Literal["auto", "cpu", "cuda"], "where the model runs; `'auto'`: on a GPU if there is one"] = (
+        "auto"
+    )
+    precision: Annotated[
+        Literal["auto", "float32", "bfloat16", "float16"],
+        "of the weights; `'auto'`: bfloat16 on a GPU, float32 on a processor",
+    ] = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from interloq.errors import InputError
 from interloq.models.replies import Reply
@@ -31,10 +31,10 @@ EACH = 8  # dialogues of a batch for each worker
 
 @dataclass(frozen=True)
 class Process(Component):
-    command: tuple[str, ...]
-    timeout: float = 60.0  # seconds for one reply; the first one has them for starting too
-    workers: int = 1
-    restarts: int = 3  # crashes in a row after which a worker is not started again
+    command: Annotated[tuple[str, ...], "program and arguments; no shell reads them"]
+    timeout: Annotated[float, "seconds for one reply; for the first one, including the start"] = 60.0
+    workers: Annotated[int, "copies of the program that run at a time"] = 1
+    restarts: Annotated[int, "crashes in a row after which a worker is not started again"] = 3
     waits: ClassVar[bool] = True  # for the program: other bots may speak meanwhile
 
     def __post_init__(self) -> None:

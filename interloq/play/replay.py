@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 from interloq.data import jsonl
 from interloq.errors import InputError, nearest
@@ -37,8 +38,8 @@ class Transcript:
 
 @dataclass(frozen=True)
 class Replay(Component):
-    dialogues: str
-    system: str = ""  # whose lines; '' where the file holds one system
+    dialogues: Annotated[str, "a file of recorded dialogues"]
+    system: Annotated[str, "whose lines are said; empty: the file holds one system"] = ""
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         return [self._reply(turns, seed) for turns, seed in zip(dialogues, seeds, strict=True)]

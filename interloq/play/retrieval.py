@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 from interloq.errors import InputError
 from interloq.models.replies import Reply
@@ -28,8 +29,8 @@ NOTHING_FOUND = "nothing found"
 
 @dataclass(frozen=True)
 class Retrieval(Component):
-    index: str
-    k: int = 1
+    index: Annotated[str, "a folder or a server's address (`interloq index build`)"]
+    k: Annotated[int, "the seed picks among this many best replies"] = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,6 +16,7 @@ from functools import cached_property
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
+from typing import Annotated
 
 from interloq.data.files import check_size
 from interloq.data.jsonl import read
@@ -31,11 +32,13 @@ UNKNOWN, GOLD = 0.0, 1.0  # weights without a vote
 
 @dataclass(frozen=True)
 class Human(Component):
-    ratings: str  # JSONL of ratings; `item` is <sample id>/<place of the reference, from 0>, `system` the sample's
-    low: float = 1  # the worst and the best value of the scale
-    high: float = 5
-    aspect: str = "overall"
-    gold: bool = True  # a gold reply without a rating has weight 1
+    ratings: Annotated[
+        str, "JSONL of ratings; `item` is `<sample id>/<place of the reference, from 0>`, `system` the sample's"
+    ]
+    low: Annotated[float, "the worst value of the scale"] = 1
+    high: Annotated[float, "the best value of the scale"] = 5
+    aspect: Annotated[str, "the aspect that counts; others are ignored"] = "overall"
+    gold: Annotated[bool, "whether a gold reply without a rating has weight 1"] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

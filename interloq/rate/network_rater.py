@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +34,12 @@ Floats = NDArray[np.float64]
 class NetworkRater(Component):
     """A rater by a trained network: `model` is its folder."""
 
-    model: str
-    mode: Mode = "linear"
-    gold: Gold = "one"
-    calibrated: bool = False
+    model: Annotated[str, "a folder made by `interloq train rater`"]
+    mode: Annotated[Mode, "the weight: 2P − 1; or P where P > ½, else P − 1, so that none lies between −½ and ½"] = (
+        "linear"
+    )
+    gold: Annotated[Gold, "gold replies have weight 1, or are rated like the others"] = "one"
+    calibrated: Annotated[bool, "divide logits by the temperature that fits the dev part best"] = False
 
     def rate(self, samples: Sequence[Sample]) -> list[Sample]:
         questions = [_Question.of(sample, self.gold) for sample in samples]

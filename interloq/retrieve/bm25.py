@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Annotated
 
 import numpy as np
 
 from interloq.data.token_texts import Numbering
-from interloq.data.tokenize import Tokenizer
+from interloq.data.tokenize import TokenizerChoice
 from interloq.errors import SpecError
 from interloq.registry import Component, component
 from interloq.retrieve.retriever import Target, Words
@@ -17,12 +18,14 @@ from interloq.retrieve.retriever import Target, Words
 
 @dataclass(frozen=True)
 class Bm25(Component):
-    target: Target = "utterance"
-    k1: float = 1.2
-    b: float = 0.75
-    alpha: float = 0.5  # of target 'both': sim_u · (alpha · sim_r + (1 − alpha) · epsilon)
-    epsilon: float = 0.1
-    tokenizer: Tokenizer = component("tokenizer", "13a(lowercase=True)")
+    target: Annotated[Target, "what is compared with the query: the utterances of pairs, or utterance and response"] = (
+        "utterance"
+    )
+    k1: Annotated[float, "how soon further occurrences of a word stop counting"] = 1.2
+    b: Annotated[float, "how much long texts are discounted, 0 to 1"] = 0.75
+    alpha: Annotated[float, "of `target='both'`: sim_u · (alpha · sim_r + (1 − alpha) · epsilon)"] = 0.5
+    epsilon: Annotated[float, "of `target='both'`: see `alpha`"] = 0.1
+    tokenizer: TokenizerChoice = component("tokenizer", "13a(lowercase=True)")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -20,11 +20,13 @@ from interloq.retrieve.retriever import Floats, Target
 
 @dataclass(frozen=True)
 class Dense(Component):
-    vectors: str = ""
-    encoder: str = ""
-    target: Target = "utterance"
-    alpha: float = 0.5  # of target 'both': sim_u · (alpha · sim_r + (1 − alpha) · epsilon)
-    epsilon: float = 0.1
+    vectors: Annotated[str, "a folder with word vectors; give this or `encoder`"] = ""
+    encoder: Annotated[str, "a sentence encoder: a folder, an installed package, or `hub:org/name@revision`"] = ""
+    target: Annotated[Target, "what is compared with the query: the utterances of pairs, or utterance and response"] = (
+        "utterance"
+    )
+    alpha: Annotated[float, "of `target='both'`: sim_u · (alpha · sim_r + (1 − alpha) · epsilon)"] = 0.5
+    epsilon: Annotated[float, "of `target='both'`: see `alpha`"] = 0.1
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,0 +1,59 @@
+"""`interloq describe`: what a metric, rater, retriever, tokenizer or bot is, and what can be set."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from interloq.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from interloq.describe import Description
+
+EXAMPLES = """\
+  interloq describe
+  interloq describe bertscore
+  interloq describe ja-mecab --json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a component; without one, all are listed")
+    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+
+
+def run(args: argparse.Namespace) -> int:
+    from interloq.describe import describe, describe_all
+
+    if args.name:
+        found = describe(args.name)
+        print_json(asdict(found)) if args.json else _print(found)
+        return 0
+    every = describe_all()
+    if args.json:
+        print_json([asdict(found) for found in every])
+        return 0
+    for kind, group in groupby(every, key=lambda found: found.kind):
+        say(f"{kind}s:")
+        _print_columns([["  " + found.name, found.summary] for found in group])
+    say("`interloq describe NAME` tells more.")
+    return 0
+
+
+def _print(found: Description) -> None:
+    say(f"{found.name} ({found.kind}): {found.summary}\n")
+    if found.text:
+        say(f"{found.text.strip()}\n")
+    facts = {"better": found.better, "needs": found.needs, "spec": found.example}
+    _print_columns([[f"{name}:", value] for name, value in facts.items() if value])
+    if found.settings:
+        say("")
+        rows = [[s.name, s.type.replace("`", ""), s.default, s.help] for s in found.settings]
+        _print_columns([["field", "type", "default", "meaning"], *rows])
+
+
+def _print_columns(rows: list[list[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        say("  ".join(map(str.ljust, row, widths)).rstrip())

@@ -1,0 +1,128 @@
+"""What a component is and which settings it has: read from its own module, for `interloq describe` and the docs."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+import types
+import typing
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Union
+
+from interloq.errors import SpecError, nearest
+from interloq.needs import METRICS
+from interloq.registry import KINDS, named_class, names, registered_name
+from interloq.spec_text import read_spec
+
+REQUIRED = "required"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One field of a component, as text."""
+
+    name: str
+    type: str
+    default: str  # as it is written in a spec, or `required`
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A component for people: who wrote it down first, how it works, what it needs and what can be set."""
+
+    kind: str
+    name: str
+    summary: str  # the first paragraph of its documentation
+    text: str  # the rest
+    better: str  # of metrics: higher, lower or neither
+    needs: str  # of metrics
+    example: str  # the shortest spec; … stands for what you have to fill in
+    settings: tuple[Setting, ...]
+
+    def table(self) -> str:
+        """The settings as a Markdown table."""
+        rows = [f"| `{s.name}` | {s.type} | {_code(s.default)} | {s.help} |" for s in self.settings]
+        return "\n".join(["| field | type | default | meaning |", "|---|---|---|---|", *rows])
+
+
+def describe(name: str) -> Description:
+    """The component that a name or a spec names."""
+    asked = read_spec(name).name
+    for kind in KINDS:
+        if found := registered_name(asked, kind=kind):
+            return _description(kind, found)
+    known = [known for kind in KINDS for known in names(kind)]
+    raise SpecError(f"unknown component {asked!r}{nearest(asked, known)}")
+
+
+def describe_all() -> list[Description]:
+    """Every registered component, plugins included, by kind and name."""
+    return [_description(kind, name) for kind in KINDS for name in names(kind)]
+
+
+def _description(kind: str, name: str) -> Description:
+    cls: Any = named_class(name, kind=kind)
+    settings = tuple(_settings(cls))
+    summary, _, text = _documentation(cls).partition("\n\n")
+    missing = ",".join(f"{setting.name}=…" for setting in settings if setting.default == REQUIRED)
+    return Description(
+        kind=kind,
+        name=name,
+        summary=" ".join(summary.split()),
+        text=text,
+        better=getattr(cls, "direction", "higher") if kind == "metric" else "",
+        needs=METRICS[name].line() if kind == "metric" and name in METRICS else "",
+        example=f"{name}({missing})" if missing else name,
+        settings=settings,
+    )
+
+
+def _documentation(cls: type) -> str:
+    """That of the module, or where a module holds several components that of the class."""
+    module = sys.modules[cls.__module__]
+    targets = [target for kind in KINDS.values() for target in kind.values()]
+    alone = sum(target.startswith(f"{cls.__module__}:") for target in targets) <= 1
+    return inspect.getdoc(module if alone and module.__doc__ else cls) or ""
+
+
+def _settings(cls: Any) -> list[Setting]:
+    hints = typing.get_type_hints(cls, include_extras=True)
+    return [
+        Setting(field.name, _type(hint, field.metadata.get("kind")), _default(field), help_of(hint))
+        for field in dataclasses.fields(cls)
+        if field.init and (hint := hints[field.name])
+    ]
+
+
+def help_of(hint: Any) -> str:
+    """The help text of a field: `order: Annotated[int, "longest n-gram"]`."""
+    texts = typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
+    return next((text for text in texts if isinstance(text, str)), "")
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    return REQUIRED if field.default is dataclasses.MISSING else repr(field.default)
+
+
+def _type(hint: Any, kind: str | None) -> str:
+    if kind:
+        return kind
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        return _type(parts[0], None)
+    if origin is Literal:
+        return _alternatives([_code(repr(part)) for part in parts])
+    if origin in (Union, types.UnionType):
+        return _alternatives([_type(part, None) for part in parts])
+    return "None" if hint is type(None) else str(hint) if origin else hint.__name__
+
+
+def _alternatives(parts: list[str]) -> str:
+    *others, last = parts
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _code(text: str) -> str:
+    return text if text == REQUIRED else f"`{text}`"

@@ -1,0 +1,39 @@
+"""The field tables of the docs are made from the components' own fields: `python tests/test_cards.py` rewrites them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from interloq.describe import describe, describe_all
+from interloq.registry import names
+
+DOCS = Path(__file__).parents[1] / "docs"
+TABLE = re.compile(r"<!-- fields of (?P<name>\S+) -->\n\n(?P<table>(?:\|.*\n)+)")
+PAGES = [path for path in sorted(DOCS.rglob("*.md")) if TABLE.search(path.read_text())]
+
+
+def rewritten(text: str) -> str:
+    """A page with every field table as its component has it."""
+    return TABLE.sub(lambda found: f"<!-- fields of {found['name']} -->\n\n{describe(found['name']).table()}\n", text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_field_tables_are_those_of_the_components(page: Path) -> None:
+    assert page.read_text() == rewritten(page.read_text()), "run: python tests/test_cards.py"
+
+
+def test_every_component_with_settings_has_its_table() -> None:
+    told = {found["name"] for page in PAGES for found in TABLE.finditer(page.read_text())}
+    alike = {"bert": "gru", **dict.fromkeys(names("tokenizer"), "sentencepiece")}  # the same fields, one table
+    missing = {c.name for c in describe_all() if c.settings and alike.get(c.name, c.name) not in told}
+    assert missing == set()
+    for name in names("metric"):
+        assert f"<!-- fields of {name} -->" in (DOCS / "metrics" / f"{name}.md").read_text()
+
+
+if __name__ == "__main__":
+    for path in PAGES:
+        path.write_text(rewritten(path.read_text()))
