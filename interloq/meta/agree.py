@@ -14,7 +14,7 @@ from scipy.sparse import coo_array
 from interloq.meta.alpha import alphas
 from interloq.meta.judgments import Judgments, means
 from interloq.meta.levels import Level
-from interloq.meta.table import COEFFICIENTS, Estimate, HumanRow, Spread
+from interloq.meta.table import Estimate, HumanRow, Spread
 from interloq.metrics.metric import Array
 
 SPLITS = 100
@@ -40,7 +40,7 @@ def spread(found: Iterable[dict[str, float]]) -> dict[str, Spread]:
     """Best, worst and mean of each coefficient over annotators; empty where none has a value."""
     rows = list(found)
     result = {}
-    for name in COEFFICIENTS:
+    for name in rows[0] if rows else ():
         values = np.array([row[name] for row in rows if not np.isnan(row[name])])
         if len(values):
             result[name] = Spread(float(values.max()), float(values.min()), float(values.mean()), len(values))
@@ -64,14 +64,14 @@ def split_half(judgments: Judgments, level: Level, *, seed: int) -> dict[str, Es
     splits = list(_halves(judgments, seed))
     rows, size = [level.values(*halves) for halves in splits], level.size(*splits[0])
     result = {}
-    for name in COEFFICIENTS:
+    for name, one in level.coefficients.items():
         values = np.array([row[name] for row in rows if not np.isnan(row[name])])
         if not len(values):
             result[name] = Estimate(float("nan"), size, note="halves are constant or too few")
             continue
         mean = float(values.mean())
         note = f"mean of {len(values)} random splits of {_split_unit(judgments)}"
-        if name == "pearson" and mean > 0:
+        if one == "pearson" and mean > 0:
             note += f"; all judgments together by Spearman–Brown: {2 * mean / (1 + mean):.3f}"
         result[name] = Estimate(mean, size, note=note)
     return result

@@ -6,7 +6,7 @@ exchanges scores that were standardised within their context.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,11 @@ from scipy import stats
 
 from interloq.errors import InputError
 from interloq.meta import correlate, significance
+from interloq.meta.coefficients import BUILT_IN, Coefficients, Correlation
 from interloq.meta.correlate import complete
 from interloq.meta.judgments import Judgments
 from interloq.meta.set_scores import Column, scores_of
-from interloq.meta.table import COEFFICIENTS, Estimate
+from interloq.meta.table import Estimate
 from interloq.metrics.evaluate import bootstrap_counts
 from interloq.metrics.metric import Array
 
@@ -28,9 +29,12 @@ FEWEST_REPLIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
+    """A coefficient within each context, averaged."""
+
     context: Index  # of each sample
     usable: int  # contexts with enough rated replies
     skipped: int  # contexts with fewer
+    coefficients: Coefficients = field(default_factory=lambda: BUILT_IN)
 
     def points(self, *_: Column) -> None:
         return None
@@ -57,11 +61,11 @@ class Contexts:
         """The average over contexts in which both metrics have a coefficient."""
         a, b = scores_of(first), scores_of(second)
         groups = [_lively(rows, a, b, y) for rows in self._groups(a, b, y)]
-        parts: dict[str, list[Array]] = {name: [] for name in COEFFICIENTS}
+        parts: dict[str, list[Array]] = {name: [] for name in self.coefficients}
         for swapped in significance.swaps(len(y), n_permutations, seed):
-            for name, part in parts.items():
-                found = [_differences(name, a[rows], b[rows], y[rows], swapped[:, rows]) for rows in groups]
-                part.append(_mean(np.concatenate(found, axis=1)))
+            for name, one in self.coefficients.items():
+                found = [_differences(one, a[rows], b[rows], y[rows], swapped[:, rows]) for rows in groups]
+                parts[name].append(_mean(np.concatenate(found, axis=1)))
         return {name: np.concatenate(part) for name, part in parts.items()}
 
     def notes(self) -> list[str]:
@@ -82,8 +86,8 @@ class Contexts:
         scores = scores_of(x)
         groups = self._groups(scores, y)
         return {
-            name: np.concatenate([np.zeros(0), *(correlate.by_rows(name, scores[rows], y[rows]) for rows in groups)])
-            for name in COEFFICIENTS
+            name: np.concatenate([np.zeros(0), *(correlate.by_rows(one, scores[rows], y[rows]) for rows in groups)])
+            for name, one in self.coefficients.items()
         }
 
 
@@ -118,11 +122,11 @@ def _lively(rows: Rows, *columns: Array) -> Rows:
     return np.asarray(rows[~flat])
 
 
-def _differences(name: str, first: Array, second: Array, y: Array, swapped: Array) -> Array:
-    """A difference an exchange (row) and context (column); scores are brought to one scale within the context."""
-    scale = significance.z_scores if name == "pearson" else significance.midranks
+def _differences(one: str | Correlation, first: Array, second: Array, y: Array, swapped: Array) -> Array:
+    """A difference per exchange (row) and context (column); scores are brought to one scale within the context."""
+    scale = significance.midranks if one in ("spearman", "kendall") else significance.z_scores
     # mixed ranks are correlated as they are: ranking them again would change what was exchanged
-    coefficient = "kendall" if name == "kendall" else "pearson"
+    coefficient = "pearson" if one == "spearman" else one
     a, b = scale(first), scale(second)
     target = np.broadcast_to(scale(y), swapped.shape).reshape(-1, y.shape[1])
     mixed = (a + swapped * (b - a), b + swapped * (a - b))

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from interloq.meta.coefficients import BUILT_IN, Coefficients, Correlation, number
 from interloq.meta.table import COEFFICIENTS, Estimate
 from interloq.metrics.evaluate import bootstrap_counts
 from interloq.metrics.metric import Array
@@ -34,14 +35,23 @@ NEARLY_CONSTANT = 1e-13  # spread against size: below it the differences are rou
 TWO_POINTS = "two points only: uninformative"
 
 
-def coefficients(x: Array, y: Array) -> dict[str, Estimate]:
-    """All three with two-sided p-values; NaN and a note where they are undefined."""
+def coefficients(x: Array, y: Array, chosen: Coefficients = BUILT_IN) -> dict[str, Estimate]:
+    """Coefficients with two-sided p-values (functions of your own have none); NaN and a note where undefined."""
     n, why = len(x), undefined(x, y)
     if why:
-        return {name: Estimate(float("nan"), n, note=why) for name in COEFFICIENTS}
+        return {name: Estimate(float("nan"), n, note=why) for name in chosen}
     if n == 2:
         sign = 1.0 if (x[1] > x[0]) == (y[1] > y[0]) else -1.0
-        return {name: Estimate(sign, n, note=TWO_POINTS) for name in COEFFICIENTS}
+        return {name: Estimate(sign, n, note=TWO_POINTS) for name in chosen}
+    built_in = _built_in(x, y) if any(isinstance(one, str) for one in chosen.values()) else {}
+    return {
+        name: built_in[one] if isinstance(one, str) else Estimate(number(one, x, y), n) for name, one in chosen.items()
+    }
+
+
+def _built_in(x: Array, y: Array) -> dict[str, Estimate]:
+    """All three, of three points or more."""
+    n = len(x)
     tests = (stats.pearsonr(x, y), stats.spearmanr(x, y), stats.kendalltau(x, y))
     found = {
         name: Estimate(float(test.statistic), n, p=float(test.pvalue))
@@ -64,14 +74,17 @@ def _orders(n: int) -> NDArray[np.intp]:
     return np.array(list(permutations(range(n))), dtype=np.intp)
 
 
-def values(x: Array, y: Array) -> dict[str, float]:
-    """The three coefficients alone: cheaper, for the many pairs of single annotators. Two points say nothing: NaN."""
+def values(x: Array, y: Array, chosen: Coefficients = BUILT_IN) -> dict[str, float]:
+    """The coefficients alone: cheaper, for the many pairs of single annotators. Two points say nothing: NaN."""
     if len(x) < 3 or undefined(x, y):
-        return dict.fromkeys(COEFFICIENTS, float("nan"))
-    found = {name: float(by_rows(name, x[None], y[None])[0]) for name in ("pearson", "spearman")}
-    if len(x) <= ROWS_LIMIT:
-        return found | {"kendall": float(kendall_rows(x[None], y[None])[0])}
-    return found | {"kendall": float(stats.kendalltau(x, y).statistic)}
+        return dict.fromkeys(chosen, float("nan"))
+    by_sorting = len(x) > ROWS_LIMIT  # no matrix of signs for so many points
+    return {
+        name: float(stats.kendalltau(x, y).statistic)
+        if by_sorting and one == "kendall"
+        else float(by_rows(one, x[None], y[None])[0])
+        for name, one in chosen.items()
+    }
 
 
 def undefined(x: Array, y: Array) -> str:
@@ -95,9 +108,12 @@ def constant(x: Array) -> Any:
 # ---- many rows at once -----------------------------------------------------------------------------------------------
 
 
-def by_rows(name: str, x: Array, y: Array) -> Array:
-    """One coefficient a row of two equally shaped matrices; NaN where a row is constant or holds NaN."""
-    return {"pearson": pearson_rows, "spearman": spearman_rows, "kendall": kendall_rows}[name](x, y)
+def by_rows(one: str | Correlation, x: Array, y: Array) -> Array:
+    """One coefficient per row of two equally shaped matrices; NaN where a row is constant or holds NaN."""
+    if not isinstance(one, str):
+        missing = constant(x) | constant(y) | np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)
+        return np.array([np.nan if gone else number(one, *row) for gone, *row in zip(missing, x, y, strict=True)])
+    return {"pearson": pearson_rows, "spearman": spearman_rows, "kendall": kendall_rows}[one](x, y)
 
 
 def pearson_rows(x: Array, y: Array) -> Array:
@@ -167,21 +183,27 @@ class Ties:
         return np.asarray((np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, self.group])
 
 
-def resampled(x: Array, y: Array, *, n_bootstrap: int, seed: int) -> dict[str, Array]:
+def resampled(x: Array, y: Array, *, n_bootstrap: int, seed: int, chosen: Coefficients = BUILT_IN) -> dict[str, Array]:
     """Each coefficient in each bootstrap resample of the points; NaN where a resample is constant."""
     ties = Ties.of(x), Ties.of(y)
     signs = _signs(ties[0].group) * _signs(ties[1].group) if len(x) <= MATRIX_LIMIT else None
-    parts: list[list[Array]] = [[] for _ in COEFFICIENTS]
+    parts: dict[str, list[Array]] = {name: [] for name in chosen}
     for drawn in bootstrap_counts(len(x), n_bootstrap, seed):
         counts = [tie.counts(drawn) for tie in ties]
         ranks = [tie.midranks(c) for tie, c in zip(ties, counts, strict=True)]
         untied = [len(x) ** 2 - _dot(c, c) for c in counts]
         some = np.where((untied[0] > 0) & (untied[1] > 0), 1.0, np.nan)
-        parts[0].append(some * _weighted_pearson(x[None], y[None], drawn))
-        parts[1].append(some * _weighted_pearson(ranks[0], ranks[1], drawn))
-        kendall = _kendall_by_loop(x, y, drawn, some) if signs is None else _kendall_by_signs(signs, drawn, untied)
-        parts[2].append(kendall)
-    return {name: np.concatenate(part) for name, part in zip(COEFFICIENTS, parts, strict=True)}
+        for name, one in chosen.items():
+            if one == "pearson":
+                found = some * _weighted_pearson(x[None], y[None], drawn)
+            elif one == "spearman":
+                found = some * _weighted_pearson(ranks[0], ranks[1], drawn)
+            elif one == "kendall" and signs is not None:
+                found = _kendall_by_signs(signs, drawn, untied)
+            else:
+                found = _by_loop(stats.kendalltau if isinstance(one, str) else one, x, y, drawn, some)
+            parts[name].append(found)
+    return {name: np.concatenate(part) for name, part in parts.items()}
 
 
 def _weighted_pearson(x: Array, y: Array, drawn: Counts) -> Array:
@@ -197,13 +219,13 @@ def _kendall_by_signs(signs: NDArray[np.float32], drawn: Counts, untied: Sequenc
     return _ratio(_dot(concordant.astype(np.float64), drawn), untied[0], untied[1])
 
 
-def _kendall_by_loop(x: Array, y: Array, drawn: Counts, some: Array) -> Array:
-    """scipy's τ-b of each resample written out: n log n, for sets whose matrix of signs would not pay."""
-    taus = some.copy()
+def _by_loop(function: Correlation, x: Array, y: Array, drawn: Counts, some: Array) -> Array:
+    """A function of each resample written out; scipy's τ-b too, for sets whose matrix of signs would not pay."""
+    found = some.copy()
     for i in np.flatnonzero(~np.isnan(some)):
         points = np.repeat(np.arange(len(x)), drawn[i])
-        taus[i] = stats.kendalltau(x[points], y[points]).statistic
-    return taus
+        found[i] = number(function, x[points], y[points])
+    return found
 
 
 def _signs(group: NDArray[np.intp]) -> NDArray[np.float32]:

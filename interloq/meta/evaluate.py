@@ -17,6 +17,7 @@ import scipy
 from interloq.errors import InputError
 from interloq.meta import correlate
 from interloq.meta.agree import agreement, spread
+from interloq.meta.coefficients import Coefficients, Correlation, chosen, signed
 from interloq.meta.judgments import Judgments, collect
 from interloq.meta.levels import Level, level
 from interloq.meta.score_columns import score_columns
@@ -40,6 +41,7 @@ def meta_evaluate(
     aspect: str = "overall",
     role: str = "",
     by: By = "none",
+    coefficients: Coefficients | Iterable[str | Correlation] = COEFFICIENTS,
     n_bootstrap: int = 1000,
     seed: int = 0,
     compare: bool = True,
@@ -52,14 +54,15 @@ def meta_evaluate(
 
     There are 1,000 permutations per test, or 100 for each pair of metrics where these are more, unless it is said. By
     system, a system's score is the metric's value of its samples, as `interloq score` prints it, or with
-    `system_score="mean"` the mean of its sample scores. `selection` leaves systems out.
+    `system_score="mean"` the mean of its sample scores. `selection` leaves systems out. `coefficients` are names, or
+    functions of your own, also by name: `{"mine": corr}` (see coefficients.py).
     """
     _check(n_bootstrap, n_permutations, adjust)
     selection, checks = selection or Selection(), Checks()
     samples = checks.watch(selection.samples(samples))
     samples = sorted(samples, key=lambda sample: sample.key) if by == "system" else samples
     judgments = collect(samples, aspect=aspect, role=role)
-    points = level(by, judgments)
+    points = level(by, judgments, chosen(coefficients))
     plain, stray = score_columns(scores, judgments, selection)
     columns, means = _of_systems(plain, samples, system_score) if by == "system" else (dict(plain), {})
     rows = [_row(name, column, judgments, points, n_bootstrap, seed) for name, column in columns.items()]
@@ -73,13 +76,13 @@ def meta_evaluate(
     facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}
     facts |= {"system-score": system_score if by == "system" else "", **selection.facts()}
     facts |= {"scores": _fingerprint(plain), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
-    facts["permutations"] = exchanges if compare else ""
+    facts |= {"permutations": exchanges if compare else "", "coefficients": signed(points.coefficients)}
     return MetaTable(
         aspect=aspect,
         by=by,
-        rows=tuple(_adjust_rows(rows, adjust)),
+        rows=tuple(_adjust_rows(rows, points.coefficients, adjust)),
         human=agreement(judgments, points, n_bootstrap=n_bootstrap, seed=seed),
-        comparisons=tuple(_adjust_comparisons(list(chain(*comparisons)), adjust)),
+        comparisons=tuple(_adjust_comparisons(list(chain(*comparisons)), points.coefficients, adjust)),
         counted=judgments.counted,
         signature=_signature(facts),
         notes=tuple(notes),
@@ -156,11 +159,11 @@ def _compare(
     differences = (
         points.exchanged(first, second, people, n_permutations, seed)
         if n > 1
-        else {name: np.array([np.nan]) for name in COEFFICIENTS}
+        else {name: np.array([np.nan]) for name in points.coefficients}
     )
     tests = _williams(first, second, people, points)
     found = []
-    for name in COEFFICIENTS:
+    for name in points.coefficients:
         difference = float(differences[name][0])
         if abs(difference) < TOLERANCE:
             difference = 0.0
@@ -172,31 +175,32 @@ def _compare(
 
 def _williams(first: Column, second: Column, people: Array, points: Level) -> dict[str, float | None]:
     """Two-sided, for Pearson and, on ranks, for Spearman; there is none for Kendall, nor for averages over contexts."""
-    tests: dict[str, float | None] = dict.fromkeys(COEFFICIENTS)
+    tests: dict[str, float | None] = dict.fromkeys(points.coefficients)
     found = points.points(first, second, people)
     if found is None or len(found[2]) < 4:
         return tests
-    r12, r13, r23 = (correlate.values(found[i], found[j]) for i, j in ((0, 2), (1, 2), (0, 1)))
-    for name in ("pearson", "spearman"):
-        tests[name] = williams(r12[name], r13[name], r23[name], len(found[2]))
+    r12, r13, r23 = (correlate.values(found[i], found[j], points.coefficients) for i, j in ((0, 2), (1, 2), (0, 1)))
+    for name, one in points.coefficients.items():
+        if one in ("pearson", "spearman"):
+            tests[name] = williams(r12[name], r13[name], r23[name], len(found[2]))
     return tests
 
 
 # ---- adjusting and signing -------------------------------------------------------------------------------------------
 
 
-def _adjust_rows(rows: Sequence[MetricRow], adjust: Adjust) -> list[MetricRow]:
+def _adjust_rows(rows: Sequence[MetricRow], names: Iterable[str], adjust: Adjust) -> list[MetricRow]:
     better: list[dict[str, Estimate]] = [{} for _ in rows]
-    for name in COEFFICIENTS:
+    for name in names:
         family = adjusted([row.with_mean[name].p for row in rows], adjust)
         for row, target, p in zip(rows, better, family, strict=True):
             target[name] = replace(row.with_mean[name], p_adjusted=p)
     return [replace(row, with_mean=target) for row, target in zip(rows, better, strict=True)]
 
 
-def _adjust_comparisons(comparisons: Sequence[Comparison], adjust: Adjust) -> list[Comparison]:
+def _adjust_comparisons(comparisons: Sequence[Comparison], names: Iterable[str], adjust: Adjust) -> list[Comparison]:
     better = list(comparisons)
-    for name in COEFFICIENTS:
+    for name in names:
         places = [i for i, c in enumerate(comparisons) if c.coefficient == name]
         family = adjusted([comparisons[i].permutation_p for i in places], adjust)
         for i, p in zip(places, family, strict=True):

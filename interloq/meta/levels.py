@@ -9,23 +9,29 @@ Columns hold a number a sample, NaN where it is missing; only samples with a num
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
 from interloq.errors import InputError
 from interloq.meta import correlate, significance
+from interloq.meta.coefficients import BUILT_IN, Coefficients
 from interloq.meta.contexts import contexts
 from interloq.meta.correlate import complete
 from interloq.meta.judgments import Judgments
 from interloq.meta.set_scores import Column, scores_of
 from interloq.meta.systems import systems
-from interloq.meta.table import COEFFICIENTS, By, Estimate
+from interloq.meta.table import By, Estimate
 from interloq.metrics.metric import Array
 
 
 class Level(Protocol):
+    """What the points of a correlation are, and which coefficients are computed over them."""
+
+    @property
+    def coefficients(self) -> Coefficients: ...
+
     def points(self, *columns: Column) -> list[Array] | None:
         """The points themselves; None where a coefficient is an average over several sets of points."""
 
@@ -48,19 +54,23 @@ class Level(Protocol):
         """What the reader should know of the points."""
 
 
-def level(by: By, judgments: Judgments) -> Level:
+def level(by: By, judgments: Judgments, coefficients: Coefficients = BUILT_IN) -> Level:
     """The level of this name over these samples, or why there is none."""
     if by == "none":
-        return Samples()
+        return Samples(coefficients)
     if by == "system":
-        return systems(judgments)
+        return replace(systems(judgments), coefficients=coefficients)
     if by == "sample":
-        return contexts(judgments)
+        return replace(contexts(judgments), coefficients=coefficients)
     raise InputError(f"cannot correlate by {by!r}", cure="by is none, system or sample")
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
+    """A point is a sample."""
+
+    coefficients: Coefficients = field(default_factory=lambda: BUILT_IN)
+
     def points(self, *columns: Column) -> list[Array]:
         scores = [scores_of(column) for column in columns]
         rows = complete(*scores)
@@ -70,23 +80,21 @@ class Samples:
         return len(complete(*map(scores_of, columns)))
 
     def values(self, x: Column, y: Array) -> dict[str, float]:
-        return correlate.values(*self.points(x, y))
+        return correlate.values(*self.points(x, y), self.coefficients)
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
-        return correlate.coefficients(*self.points(x, y))
+        return correlate.coefficients(*self.points(x, y), self.coefficients)
 
     def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
-        return correlate.resampled(*self.points(x, y), n_bootstrap=n_bootstrap, seed=seed)
+        points = self.points(x, y)
+        return correlate.resampled(*points, n_bootstrap=n_bootstrap, seed=seed, chosen=self.coefficients)
 
     def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         a, b, y = self.points(first, second, y)
-        z = significance.z_scores(a), significance.z_scores(b)
-        ranks = significance.midranks(a), significance.midranks(b)
-        parts: dict[str, list[Array]] = {name: [] for name in COEFFICIENTS}
+        parts: dict[str, list[Array]] = {name: [] for name in self.coefficients}
         for swapped in significance.swaps(len(y), n_permutations, seed):
-            parts["pearson"].append(significance.pearson_differences(*z, y, swapped))
-            parts["spearman"].append(significance.pearson_differences(*ranks, significance.midranks(y), swapped))
-            parts["kendall"].append(significance.kendall_differences(*ranks, y, swapped))
+            for name, one in self.coefficients.items():
+                parts[name].append(significance.differences(one, a, b, y, swapped))
         return {name: np.concatenate(part) for name, part in parts.items()}
 
     def notes(self) -> list[str]:

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from interloq.meta.correlate import BLOCK, constant
+from interloq.meta.coefficients import Correlation
+from interloq.meta.correlate import BLOCK, by_rows, constant
 from interloq.metrics.metric import Array
 
 Adjust = Literal["holm", "bh"]
@@ -102,6 +103,19 @@ def z_scores(x: Array) -> Array:
 
 def midranks(x: Array) -> Array:
     return np.asarray(stats.rankdata(x, axis=-1), dtype=np.float64)
+
+
+def differences(one: str | Correlation, first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
+    """One coefficient of the first metric with people minus that of the second, after each exchange."""
+    if one == "pearson":
+        return pearson_differences(z_scores(first), z_scores(second), y, swapped)
+    if one == "spearman":
+        return pearson_differences(midranks(first), midranks(second), midranks(y), swapped)
+    if one == "kendall":
+        return kendall_differences(midranks(first), midranks(second), y, swapped)
+    a, b = z_scores(first), z_scores(second)
+    people = np.broadcast_to(z_scores(y), swapped.shape)
+    return by_rows(one, a + swapped * (b - a), people) - by_rows(one, b + swapped * (a - b), people)
 
 
 def pearson_differences(first: Array, second: Array, y: Array, swapped: Swaps) -> Array:

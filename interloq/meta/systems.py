@@ -9,17 +9,18 @@ values of sets, it exchanges the standardised values of systems.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
 from interloq.meta import correlate, significance
+from interloq.meta.coefficients import BUILT_IN, Coefficients
 from interloq.meta.correlate import complete
 from interloq.meta.judgments import Judgments
 from interloq.meta.set_scores import Column, SetColumn, scores_of
-from interloq.meta.table import COEFFICIENTS, Estimate
+from interloq.meta.table import Estimate
 from interloq.metrics.evaluate import bootstrap_counts
 from interloq.metrics.metric import Array
 
@@ -30,10 +31,13 @@ DECIMALS = 10  # of standardised system means, so that equal means tie whatever 
 
 @dataclass(frozen=True, slots=True)
 class Systems:
+    """A point is a system."""
+
     system: Index  # of each sample, -1 where it names none
     context: Index
     shared: bool  # whether systems reply to the same contexts
     unnamed: int = 0  # rated samples of no system
+    coefficients: Coefficients = field(default_factory=lambda: BUILT_IN)
 
     def points(self, *columns: Column) -> list[Array]:
         rows, names = self._rows(*columns)
@@ -43,20 +47,20 @@ class Systems:
         return len(np.unique(self._rows(*columns)[1]))
 
     def values(self, x: Column, y: Array) -> dict[str, float]:
-        return correlate.values(*self.points(x, y))
+        return correlate.values(*self.points(x, y), self.coefficients)
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
-        found = correlate.coefficients(*self.points(x, y))
+        found = correlate.coefficients(*self.points(x, y), self.coefficients)
         if isinstance(x, SetColumn) and not x.resamples:
             found = {name: replace(e, note=e.note or NO_INTERVAL) for name, e in found.items()}
         return found
 
     def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         if isinstance(x, SetColumn) and not x.resamples:
-            return {name: np.zeros(0) for name in COEFFICIENTS}
+            return {name: np.zeros(0) for name in self.coefficients}
         rows, names = self._rows(x, y)
         drawn = [self._drawn(column, rows, names, n_bootstrap, seed) for column in (x, y)]
-        return {name: correlate.by_rows(name, *drawn) for name in COEFFICIENTS}
+        return {name: correlate.by_rows(one, *drawn) for name, one in self.coefficients.items()}
 
     def _drawn(self, column: Column, rows: NDArray[np.intp], names: Index, n_bootstrap: int, seed: int) -> Array:
         """A row of system scores per resample; the same resamples for every column."""
@@ -78,13 +82,13 @@ class Systems:
         else:
             a, b = (significance.z_scores(column[rows]) for column in (first, second))
             people = _of_systems(y, rows, names)
-        parts: dict[str, list[Array]] = {name: [] for name in COEFFICIENTS}
+        parts: dict[str, list[Array]] = {name: [] for name in self.coefficients}
         for swapped in significance.swaps(len(rows), n_permutations, seed):
             mixed = _system_means(names, a + swapped * (b - a)), _system_means(names, b + swapped * (a - b))
             target = np.broadcast_to(people, mixed[0].shape)
-            for name, part in parts.items():
-                found = [correlate.by_rows(name, means, target) for means in mixed]
-                part.append(found[0] - found[1])
+            for name, one in self.coefficients.items():
+                found = [correlate.by_rows(one, means, target) for means in mixed]
+                parts[name].append(found[0] - found[1])
         return {name: np.concatenate(part) for name, part in parts.items()}
 
     def notes(self) -> list[str]:

@@ -1,0 +1,64 @@
+"""Which coefficients a table has: Pearson's, Spearman's and Kendall's, or any function `corr(x, y)` of your own.
+
+A function takes two vectors of equal length and returns a number, or a result of scipy with a `statistic`. It must not
+depend on the scale of its arguments: over systems and in permutation tests these are standardised.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from interloq.errors import InputError, nearest
+from interloq.meta.table import COEFFICIENTS
+from interloq.metrics.metric import Array
+
+Correlation = Callable[[Array, Array], Any]
+Coefficients = Mapping[str, str | Correlation]  # name in the table → the name of a built-in one, or a function
+BUILT_IN: Coefficients = {name: name for name in COEFFICIENTS}
+
+
+def chosen(asked: Coefficients | Iterable[str | Correlation]) -> Coefficients:
+    """The coefficients of a mapping from names to functions, or of a list of names and functions."""
+    if isinstance(asked, str) or callable(asked):
+        asked = [asked]
+    pairs = asked.items() if isinstance(asked, Mapping) else [(_name(one), one) for one in asked]
+    found: dict[str, str | Correlation] = {}
+    for name, one in pairs:
+        if not (callable(one) or one in COEFFICIENTS):
+            raise InputError(
+                f"unknown coefficient {one!r}{nearest(str(one), COEFFICIENTS)}", cure="or give a function corr(x, y)"
+            )
+        if name in found:
+            raise InputError(f"two coefficients are called {name!r}", cure="name them: coefficients={'mine': function}")
+        found[name] = one
+    if not found:
+        raise InputError("name at least one coefficient", cure=f"built in: {', '.join(COEFFICIENTS)}")
+    return found
+
+
+def signed(coefficients: Coefficients) -> str:
+    """What a signature says about them; nothing where they are the built-in ones."""
+    if coefficients == BUILT_IN:
+        return ""
+    return ",".join(one if isinstance(one, str) else f"{name}={_path(one)}" for name, one in coefficients.items())
+
+
+def number(function: Correlation, x: Array, y: Array) -> float:
+    """What a function of your own says of two vectors; NaN where that is not a finite number."""
+    found = function(x, y)
+    value = getattr(found, "statistic", found)
+    try:
+        value = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"coefficient {_name(function)!r} must return a number, got {value!r:.60}") from None
+    return value if math.isfinite(value) else math.nan
+
+
+def _name(one: str | Correlation) -> str:
+    return one if isinstance(one, str) else getattr(one, "__name__", type(one).__name__)
+
+
+def _path(function: Correlation) -> str:
+    return f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', _name(function))}"
