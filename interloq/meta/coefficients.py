@@ -48,7 +48,7 @@ def signed(coefficients: Coefficients) -> str:
 def number(function: Correlation, x: Array, y: Array) -> float:
     """What a function of your own says of two vectors; NaN where that is not a finite number."""
     found = function(x, y)
-    value = getattr(found, "statistic", found)
+    value: Any = getattr(found, "statistic", found)
     try:
         value = float(value)
     except (TypeError, ValueError):

@@ -35,7 +35,7 @@ NEARLY_CONSTANT = 1e-13  # spread against size: below it the differences are rou
 TWO_POINTS = "two points only: uninformative"
 
 
-def coefficients(x: Array, y: Array, chosen: Coefficients = BUILT_IN) -> dict[str, Estimate]:
+def coefficients(x: Array, y: Array, *, chosen: Coefficients = BUILT_IN) -> dict[str, Estimate]:
     """Coefficients with two-sided p-values (functions of your own have none); NaN and a note where undefined."""
     n, why = len(x), undefined(x, y)
     if why:
@@ -74,7 +74,7 @@ def _orders(n: int) -> NDArray[np.intp]:
     return np.array(list(permutations(range(n))), dtype=np.intp)
 
 
-def values(x: Array, y: Array, chosen: Coefficients = BUILT_IN) -> dict[str, float]:
+def values(x: Array, y: Array, *, chosen: Coefficients = BUILT_IN) -> dict[str, float]:
     """The coefficients alone: cheaper, for the many pairs of single annotators. Two points say nothing: NaN."""
     if len(x) < 3 or undefined(x, y):
         return dict.fromkeys(chosen, float("nan"))
@@ -201,7 +201,7 @@ def resampled(x: Array, y: Array, *, n_bootstrap: int, seed: int, chosen: Coeffi
             elif one == "kendall" and signs is not None:
                 found = _kendall_by_signs(signs, drawn, untied)
             else:
-                found = _by_loop(stats.kendalltau if isinstance(one, str) else one, x, y, drawn, some)
+                found = _by_loop(_kendall if isinstance(one, str) else one, x, y, drawn, some)
             parts[name].append(found)
     return {name: np.concatenate(part) for name, part in parts.items()}
 
@@ -226,6 +226,10 @@ def _by_loop(function: Correlation, x: Array, y: Array, drawn: Counts, some: Arr
         points = np.repeat(np.arange(len(x)), drawn[i])
         found[i] = number(function, x[points], y[points])
     return found
+
+
+def _kendall(x: Array, y: Array) -> float:
+    return float(stats.kendalltau(x, y).statistic)
 
 
 def _signs(group: NDArray[np.intp]) -> NDArray[np.float32]:

@@ -179,7 +179,9 @@ def _williams(first: Column, second: Column, people: Array, points: Level) -> di
     found = points.points(first, second, people)
     if found is None or len(found[2]) < 4:
         return tests
-    r12, r13, r23 = (correlate.values(found[i], found[j], points.coefficients) for i, j in ((0, 2), (1, 2), (0, 1)))
+    r12, r13, r23 = (
+        correlate.values(found[i], found[j], chosen=points.coefficients) for i, j in ((0, 2), (1, 2), (0, 1))
+    )
     for name, one in points.coefficients.items():
         if one in ("pearson", "spearman"):
             tests[name] = williams(r12[name], r13[name], r23[name], len(found[2]))

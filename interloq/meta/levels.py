@@ -80,10 +80,10 @@ class Samples:
         return len(complete(*map(scores_of, columns)))
 
     def values(self, x: Column, y: Array) -> dict[str, float]:
-        return correlate.values(*self.points(x, y), self.coefficients)
+        return correlate.values(*self.points(x, y), chosen=self.coefficients)
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
-        return correlate.coefficients(*self.points(x, y), self.coefficients)
+        return correlate.coefficients(*self.points(x, y), chosen=self.coefficients)
 
     def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         points = self.points(x, y)

@@ -47,10 +47,10 @@ class Systems:
         return len(np.unique(self._rows(*columns)[1]))
 
     def values(self, x: Column, y: Array) -> dict[str, float]:
-        return correlate.values(*self.points(x, y), self.coefficients)
+        return correlate.values(*self.points(x, y), chosen=self.coefficients)
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
-        found = correlate.coefficients(*self.points(x, y), self.coefficients)
+        found = correlate.coefficients(*self.points(x, y), chosen=self.coefficients)
         if isinstance(x, SetColumn) and not x.resamples:
             found = {name: replace(e, note=e.note or NO_INTERVAL) for name, e in found.items()}
         return found

@@ -136,7 +136,9 @@ def bleu_parts(rows: Array, order: int, smoothing: Smoothing, k: float) -> Array
         precisions = (matches + 1e-15) / (totals + 1e-9)
         penalty = np.exp(np.minimum(1 - (reference + 1e-9) / (length + 1e-15), 0.0))
     else:
-        precisions, penalty = smoothed(matches, totals, smoothing, k), brevity_penalty(length, reference)
+        some = (matches > 0).any(axis=-1, keepdims=True)  # without one match nothing is smoothed, as in `bleu_value`
+        precisions = np.where(some, smoothed(matches, totals, smoothing, k), 0.0)
+        penalty = brevity_penalty(length, reference)
     return np.concatenate([precisions, penalty, length, reference], axis=-1)
 
 

@@ -178,7 +178,7 @@ def test_the_page_in_docs_runs(folder: Path, capsys: pytest.CaptureFixture[str])
     for command in commands:
         assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
     capsys.readouterr()
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
     exec(compile(code, "meta-evaluation.md", "exec"), {})  # noqa: S102
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["bleu(order=2)", "delta_bleu"]
 
