@@ -169,7 +169,7 @@ def test_nothing_to_score() -> None:
 def test_scores_outside_the_fitted_range_are_cut() -> None:
     fitted = Ruber(Given(0), Given(1)).fit(given_samples((0, 0), (10, 10)))
     rows = fitted.stats(given_samples((20, 5), (-5, 5), (4, 4)))
-    assert rows.tolist() == [[0.75, 1], [0.25, 1], [0.4, 1]]
+    assert rows.tolist() == [[0.75, 1, 1, 0.5], [0.25, 1, 0, 0.5], [0.4, 1, 0.4, 0.4]]  # score, 1, both parts
 
 
 def test_no_sample_is_scored_twice(monkeypatch: pytest.MonkeyPatch) -> None:
