@@ -7,7 +7,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from interloq.cli.output import print_json, say
+from interloq.report.console import print_json, say
 
 if TYPE_CHECKING:
     from interloq.describe import Description
