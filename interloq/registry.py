@@ -149,6 +149,7 @@ def full_spec(component: Any) -> str:
 
 
 def name_of(component: Any) -> str:
+    """The registered name of a component; its class name where it has none."""
     return _find(type(component))[1]
 
 

@@ -39,6 +39,7 @@ def short(signature: str) -> str:
 
 
 def file_fingerprint(path: Path) -> str:
+    """A short hash of a file's contents."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
 

@@ -46,6 +46,8 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Cheating:
+    """How favoured systems fare against the unfavoured one, in the fair set and in the unfair ones."""
+
     unfavoured: str
     alike: tuple[str, ...]
     trials: tuple[Trial, ...]
@@ -133,6 +135,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Influence:
+    """How much the ranking depends on which partners are in the set."""
+
     partners: tuple[str, ...]
     pool: tuple[str, ...]
     ranks: Mapping[str, int]  # with the set as it is

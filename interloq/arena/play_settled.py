@@ -23,6 +23,8 @@ from interloq.signature import signature
 
 @dataclass(frozen=True, slots=True)
 class Played:
+    """Dialogues that were played until the ranking was settled, and what they were scored with."""
+
     settled: Settled
     scores: tuple[Score, ...]  # of every utterance that was judged
     metric: str

@@ -78,6 +78,8 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Look:
+    """One look at the ranking after some rounds."""
+
     rounds: int
     dialogues: int
     order: tuple[str, ...]

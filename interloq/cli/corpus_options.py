@@ -53,6 +53,7 @@ MOVED = {  # flags of earlier versions
 
 
 def add_build(build: argparse.ArgumentParser) -> None:
+    """The options of `interloq corpus build`."""
     build.add_argument(
         "posts", nargs="+", type=InputPath, metavar="POSTS", help="files, folders or tar archives of logs; - for a pipe"
     )

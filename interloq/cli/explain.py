@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_explained(explained: Explained) -> None:
+    """Why a sample got its score, for people."""
     sample, explanation = explained.sample, explained.explanation
     said = f"unscored: {explained.reason}" if explained.reason else number(explained.score, 4)
     say(f"{sample.id}{f' ({sample.system})' if sample.system else ''}: {explained.metric} = {said}\n")

@@ -86,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_extended(output: str, facts: dict[str, Any], k: int) -> None:
+    """How many replies were found for the samples, and what was left out."""
     counts = facts["counts"]
     say(f"{output}: {counts['samples']} samples with {counts['retrieved']} retrieved replies")
     for name, what in (

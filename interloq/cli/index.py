@@ -120,6 +120,7 @@ def _show(args: argparse.Namespace, index: Index, added: Sequence[Added], bad: B
 
 
 def print_added(index: Index, added: Sequence[Added]) -> None:
+    """What was added to an index, and how many pairs it holds now."""
     for facts in added:
         say(_said(facts))
     say(f"{index.home.where}: {len(index.home):,} pairs")

@@ -8,6 +8,7 @@ from interloq.data.synonyms import read_columns
 
 
 def add_map(parser: argparse.ArgumentParser, *, of: str = "samples") -> None:
+    """The option `--map`: names of fields in the user's file."""
     parser.add_argument(
         "--map",
         type=read_columns,

@@ -109,6 +109,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_agreement(table: MetaTable, adjust: str, coefficient: str) -> None:
+    """A table of agreement as several tables and notes."""
     level = {"none": "over samples", "system": "over systems", "sample": "within contexts, averaged"}[table.by]
     names = [name.capitalize() for name in COEFFICIENTS]
     rows = [

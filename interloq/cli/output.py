@@ -21,12 +21,14 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def add_drop_own_replies(parser: argparse.ArgumentParser) -> None:
+    """The option `--drop-own-replies`."""
     parser.add_argument(
         "--drop-own-replies", action="store_true", help="drop the reply that is judged from its references"
     )
 
 
 def add_without(parser: argparse.ArgumentParser) -> None:
+    """The option `--without-system`."""
     parser.add_argument(
         "--without-system", action="append", default=[], metavar="NAME", help="leave a system out; repeat for more"
     )

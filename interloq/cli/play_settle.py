@@ -70,6 +70,7 @@ class Settling:
 
 
 def show(args: argparse.Namespace, found: Played, plan: Plan, tally: Tally) -> None:
+    """Print the settled ranking, and write its scores where asked."""
     from interloq.arena.play_settled import facts
 
     if args.scores:

@@ -129,6 +129,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_ranking(ranking: Ranking) -> None:
+    """A ranking as tables and notes."""
     from interloq.metrics.metric_names import labels
 
     score = "score" if ranking.method == "mean" else "strength"

@@ -61,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_rated(output: str, facts: dict[str, Any]) -> None:
+    """How many references were rated, by source."""
     counts, replaced = facts["counts"], facts["replaced"]
     again = f"; {facts['resumed']:,} samples were rated by the run before" if facts["resumed"] else ""
     judged, total = sum(row["judged"] for row in counts["sources"].values()), counts["references"]

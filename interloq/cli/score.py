@@ -98,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_scored(scored: Scored) -> None:
+    """Scores with intervals, notes and signatures, for people."""
     _print(scored.results)
     say_notes(scored.notes)
     say_signatures(*(by_system[""].signature for by_system in scored.results))

@@ -54,6 +54,7 @@ def read_files(path: str | Path, patterns: Sequence[str]) -> list[DataFile]:
 
 
 def is_archive(path: Path) -> bool:
+    """Whether a file is an archive, by its name."""
     return path.name.lower().endswith(ARCHIVES)
 
 
@@ -63,6 +64,7 @@ def text_lines(file: DataFile) -> list[str]:
 
 
 def text(file: DataFile) -> str:
+    """The text of a file; other encodings than UTF-8 are refused."""
     try:
         return file.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

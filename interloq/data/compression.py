@@ -27,6 +27,7 @@ def decompressed(file: IO[bytes], suffix: str, *, window: int = WINDOW) -> conte
 
 
 def compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
+    """A stream that compresses what is written to it, as the suffix says."""
     if suffix == ".gz":  # no time stamp: the same records give the same bytes
         return gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0)
     if suffix == ".xz":

@@ -81,6 +81,7 @@ def _sync(folder: Path) -> None:
 
 
 def write_whole(path: str | Path, data: bytes) -> None:
+    """Write a file so that it is either whole or not there."""
     with whole_file(path) as file:
         file.write(data)
 
@@ -205,6 +206,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def lock(file: IO[Any], where: Path) -> None:
+    """Lock an open file, or refuse because another process has it."""
     if not hold(file.fileno()):
         file.close()
         raise InputError("another process is writing here", cure="wait until it has finished", where=str(where))

@@ -163,4 +163,5 @@ def write_json(path: str | Path, value: Any) -> None:
 
 
 def json_bytes(value: Any) -> bytes:
+    """A value as indented JSON."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -15,6 +15,7 @@ Progress = Callable[[str, int | None], AbstractContextManager[Step]]
 
 
 def silent(label: str, total: int | None = None) -> AbstractContextManager[Step]:  # noqa: ARG001
+    """Progress that nobody sees."""
     return nullcontext(lambda _: None)
 
 

@@ -28,6 +28,7 @@ Reject = Callable[[int, bytes, InputError], None]
 
 
 def is_table(path: str | Path) -> bool:
+    """Whether a file is CSV or TSV, by its name."""
     return plain_suffix(path) in (".csv", ".tsv")
 
 

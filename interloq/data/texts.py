@@ -52,6 +52,7 @@ def kind_of(path: str | Path) -> str:
 
 
 def texts_of(record: Sample | Dialogue | Pair | Post) -> Iterator[str]:
+    """Every text of a record."""
     if isinstance(record, Sample):
         yield from (turn.text for turn in record.context)
         yield record.response

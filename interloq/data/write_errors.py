@@ -52,6 +52,7 @@ def is_of_files(error: OSError) -> bool:
 
 
 def one_line(error: Exception) -> str:
+    """An error in one line of bounded length."""
     text = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 

@@ -56,6 +56,7 @@ def calibration_error(table: Sequence[Bin]) -> float:
 
 
 def brier_score(probabilities: ArrayLike, labels: ArrayLike) -> float:
+    """The mean squared difference between probabilities and labels."""
     p, y = _checked(probabilities, labels, probabilities=True)
     return float(np.mean((p - y) ** 2))
 

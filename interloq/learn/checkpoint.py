@@ -38,6 +38,8 @@ class State:
 
 
 class Checkpoint:
+    """The checkpoints of one job in its folder."""
+
     def __init__(self, folder: Path, job: str) -> None:
         self.folder, self.job = folder, job
 

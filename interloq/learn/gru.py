@@ -10,6 +10,8 @@ from torch.nn.utils.rnn import PackedSequence
 
 
 class SentenceGru(torch.nn.Module):  # type: ignore[misc]
+    """A bidirectional GRU that makes one vector of each text."""
+
     def __init__(self, *, vocabulary: int, embedding: int = 512, hidden: int = 512) -> None:
         super().__init__()
         self.embedding = torch.nn.Embedding(vocabulary, embedding)

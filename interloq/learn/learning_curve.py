@@ -16,11 +16,13 @@ Epoch = Mapping[str, Any]
 
 
 def write_curve(folder: Path, signature: str, epochs: Sequence[Epoch]) -> None:
+    """Write the losses of every epoch; times go into a file of their own."""
     write_json(folder / CURVE, {"signature": signature, "epochs": [untimed(epoch) for epoch in epochs]})
     write_json(folder / TIMES, {"epochs": [{name: epoch[name] for name in ("epoch", "seconds")} for epoch in epochs]})
 
 
 def read_curve(folder: str | Path) -> list[dict[str, Any]]:
+    """The epochs of a trained model."""
     with reading_saved(folder):
         return list(read_json(Path(folder) / CURVE)["epochs"])
 
@@ -31,4 +33,5 @@ def best_epoch(epochs: Sequence[Epoch]) -> dict[str, Any]:
 
 
 def untimed(epoch: Epoch) -> dict[str, Any]:
+    """An epoch without its time."""
     return {name: value for name, value in epoch.items() if name != "seconds"}

@@ -139,14 +139,17 @@ def split(pairs: NDArray[np.int32], dev: int) -> int:
 
 
 def filled(pair: Pair) -> bool:
+    """Whether both texts of a pair hold something."""
     return bool(pair.utterance.strip() and pair.response.strip())
 
 
 def hashes_of(texts: Sequence[str]) -> NDArray[np.uint64]:
+    """A 64-bit hash of each text."""
     return np.array([int(fingerprint(text), 16) for text in texts], dtype=np.uint64)
 
 
 def batches_of(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
+    """Pairs in lists of at most `size`."""
     iterator = iter(pairs)
     while batch := list(islice(iterator, size)):
         yield batch

@@ -52,6 +52,7 @@ def load_model(folder: str | Path, *, kind: str) -> tuple[dict[str, Any], dict[s
 
 
 def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
+    """The facts saved with a model of this kind."""
     folder = Path(folder)
     if not (folder / FACTS).is_file():
         pickled = sorted(path.name for path in folder.glob("*") if path.suffix in (".bin", ".pt", ".pth", ".ckpt"))
@@ -113,6 +114,7 @@ def check_shapes(network: torch.nn.Module, tensors: Mapping[str, torch.Tensor], 
 
 
 def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Write tensors as safetensors, whole or not at all."""
     with whole_file_by_name(path, SafetensorError) as part:
         save_file(_portable(tensors), part)
 
@@ -122,6 +124,7 @@ def _portable(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """Tensors from a safetensors file; a damaged one is refused."""
     try:
         tensors: dict[str, torch.Tensor] = load_file(path)
     except (OSError, SafetensorError) as error:

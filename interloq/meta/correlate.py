@@ -117,6 +117,7 @@ def by_rows(one: str | Correlation, x: Array, y: Array) -> Array:
 
 
 def pearson_rows(x: Array, y: Array) -> Array:
+    """Pearson's r per row."""
     flat = constant(x) | constant(y)
     x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
     coefficient = _ratio(_dot(x, y), _dot(x, x), _dot(y, y))
@@ -125,10 +126,12 @@ def pearson_rows(x: Array, y: Array) -> Array:
 
 
 def spearman_rows(x: Array, y: Array) -> Array:
+    """Spearman's ρ per row."""
     return pearson_rows(_ranked(x), _ranked(y))
 
 
 def kendall_rows(x: Array, y: Array) -> Array:
+    """Kendall's τ-b per row, from matrices of signs."""
     x, y = np.broadcast_arrays(x, y)
     step = max(1, BLOCK // max(1, x.shape[1] ** 2))
     parts = [_kendall_rows(x[i : i + step], y[i : i + step]) for i in range(0, len(x), step)]

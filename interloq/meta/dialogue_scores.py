@@ -52,6 +52,7 @@ class DialogueScore:
 
 
 def metrics_of(scores: Iterable[Score]) -> list[str]:
+    """The metrics among scores."""
     return sorted({score.metric for score in scores})
 
 
@@ -66,6 +67,7 @@ def rankable(metrics: Sequence[str], lower_is_better: bool | None) -> tuple[list
 
 
 def metric_of(rows: Iterable[DialogueScore]) -> str:
+    """The metric of these rows; empty where there is none."""
     return next((row.metric for row in rows), "")
 
 

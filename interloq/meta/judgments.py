@@ -65,6 +65,7 @@ class Judgments:
 
 
 def means(sample: Index, value: Array, n: int) -> Array:
+    """The mean value of each sample; NaN where it has none."""
     with np.errstate(invalid="ignore"):
         mean = np.bincount(sample, weights=value, minlength=n) / np.bincount(sample, minlength=n)
     return np.asarray(np.round(mean, DECIMALS))

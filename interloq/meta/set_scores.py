@@ -50,6 +50,7 @@ Column = Array | SetColumn
 
 
 def scores_of(column: Column) -> Array:
+    """The sample scores of a column."""
     return column.scores if isinstance(column, SetColumn) else column
 
 

@@ -102,6 +102,7 @@ def z_scores(x: Array) -> Array:
 
 
 def midranks(x: Array) -> Array:
+    """Ranks along the last axis; ties share their mean rank."""
     return np.asarray(stats.rankdata(x, axis=-1), dtype=np.float64)
 
 

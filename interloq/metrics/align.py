@@ -33,6 +33,8 @@ class Word(NamedTuple):
 
 
 class Alignment(NamedTuple):
+    """How many words were matched, and in how many runs."""
+
     matches: int
     chunks: int
     proven: bool = True  # no alignment with as many matches has fewer chunks

@@ -27,6 +27,8 @@ SHARE = 0.05
 
 @dataclass(frozen=True)
 class AmFm(Component):
+    """The mean of a metric of adequacy and one of fluency, each normalised over the sample set."""
+
     am: Annotated[Metric, "the metric of adequacy; `deep_am` in the paper"] = field(metadata={"kind": "metric"})
     fm: Annotated[Metric, "the metric of fluency; `deep_fm` in the paper"] = field(metadata={"kind": "metric"})
     _fit: Quantiles | None = field(default=None, init=False, repr=False, compare=False)

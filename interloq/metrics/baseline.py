@@ -121,6 +121,7 @@ def save_baseline(path: str | Path, facts: dict[str, Any]) -> Path:
 
 
 def load_baseline(path: str | Path) -> dict[str, Any]:
+    """A baseline for rescaling, from its file or folder."""
     path = Path(path)
     path = path / NAME if path.is_dir() else path
     cure = "make one with: interloq train baseline LOGS --model MODEL -o FILE"

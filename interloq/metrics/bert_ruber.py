@@ -17,6 +17,8 @@ from interloq.models.loaded import loaded
 
 @dataclass(frozen=True)
 class BertRuber(ContextReply):
+    """BERT-RUBER's unreferenced scorer."""
+
     encoder: Annotated[str | None, "where the encoder is now; `None`: where it was in training"] = None
 
     def network(self) -> Any:

@@ -44,6 +44,8 @@ COLUMNS: dict[Part, int] = {"p": 0, "r": 1, "f": 2}
 
 @dataclass(frozen=True)
 class BertScore(Component):
+    """BERTScore, with or without idf, rescaling and weights of references."""
+
     model: Annotated[str, "the encoder: a folder, an installed package, or `hub:org/name@revision`"]
     layer: Annotated[int | None, "the layer whose vectors are compared, from 1; `None`: the last"] = None
     idf: Annotated[bool, "whether rare tokens weigh more"] = False

@@ -33,6 +33,8 @@ DEFAULT_K = {"floor": 0.1, "add-k": 1.0, "method1": 0.1}
 
 @dataclass(frozen=True)
 class Bleu(Component):
+    """BLEU of replies against all their references."""
+
     order: Annotated[int, "longest n-gram, 1 to 9"] = 4
     smoothing: Annotated[Smoothing, "what an order without a match counts"] = "exp"
     k: Annotated[float | None, "the number for `floor` (0.1), `add-k` (1) and `method1` (0.1); `None`: these"] = None
@@ -88,10 +90,12 @@ class Bleu(Component):
 
 
 def tokens_needed(order: int, smoothing: Smoothing) -> int:
+    """Tokens that a reply must have for a score above 0, whatever it says."""
     return order if smoothing in ("none", "floor", "exp") else 0
 
 
 def check_order(order: int) -> None:
+    """Refuse an order that is not from 1 to 9."""
     if not 1 <= order <= 9:
         raise SpecError(f"order must be from 1 to 9, got {order}")
 
@@ -165,5 +169,6 @@ def smoothed(matches: Array, totals: Array, smoothing: Smoothing, k: float) -> A
 
 
 def brevity_penalty(length: NDArray[np.float64], reference: NDArray[np.float64]) -> Array:
+    """1 for replies as long as the references, less for shorter ones."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(length < reference, np.exp(1 - reference / length), 1.0)

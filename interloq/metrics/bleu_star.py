@@ -22,6 +22,8 @@ from interloq.registry import Component, component
 
 @dataclass(frozen=True)
 class BleuStar(Component):
+    """BLEU with the single reference that fits best."""
+
     order: Annotated[int, "longest n-gram, 1 to 9"] = 4
     smoothing: Annotated[Smoothing, "what an order without a match counts, as in `bleu`"] = "method1"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")

@@ -24,6 +24,8 @@ from interloq.registry import Component
 
 @dataclass(frozen=True)
 class Chrf(Component):
+    """chrF, or chrF++ with `word_order=2`."""
+
     char_order: Annotated[int, "longest character n-gram, 1 to 20"] = 6
     word_order: Annotated[int, "longest word n-gram, 0 to 9; 2 is chrF++"] = 0
     beta: Annotated[int, "recall counts this many times as much as precision; a whole number from 1"] = 2

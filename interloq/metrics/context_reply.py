@@ -47,4 +47,5 @@ class ContextReply(Component):
 
 
 def needs_context(sample: Sample) -> str | None:
+    """Why a sample without an utterance to answer gets no score."""
     return None if sample.context and sample.context[-1].text.strip() else NO_CONTEXT

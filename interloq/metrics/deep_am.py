@@ -27,6 +27,8 @@ Mode = Literal["reference_free", "referenced"]
 
 @dataclass(frozen=True)
 class DeepAm(Component):
+    """The cosine of sentence vectors of the reply and what it is compared with."""
+
     model: Annotated[str, "the encoder: a folder, an installed package, or `hub:org/name@revision`"]
     layer: Annotated[int | None, "the layer whose vectors are taken, from 1; 0: the embeddings; `None`: the last"] = (
         None

@@ -31,6 +31,8 @@ EMPTY = "empty reply"
 
 @dataclass(frozen=True)
 class DeepFm(Component):
+    """How likely the reply is under a language model."""
+
     model: Annotated[str, "a causal language model: a folder, an installed package, or `hub:org/name@revision`"]
     mode: Annotated[Mode, "the reply's likelihood, or how close it is to that of the references"] = "reference_free"
     separator: Annotated[str, "stands between utterance and reply; its tokens count as the reply's"] = " "

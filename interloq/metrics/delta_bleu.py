@@ -37,6 +37,8 @@ SMOOTHING: dict[Mode, Smoothing] = {"sentence": "none", "corpus": "exp", "paper"
 
 @dataclass(frozen=True)
 class DeltaBleu(Component):
+    """BLEU with weighted references."""
+
     order: Annotated[int, "longest n-gram, 1 to 9"] = 2
     mode: Annotated[Mode, "the υBLEU code, the ΔBLEU code, or the paper's formula"] = "sentence"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
@@ -82,6 +84,7 @@ class DeltaBleu(Component):
 
 
 def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:
+    """Weighted matches, weighted n-gram totals and lengths of each sample."""
     lengths = numbered.responses.lengths
     rows = np.zeros((len(lengths), 2 * order + 2))
     for block in ngrams.count(numbered, order):

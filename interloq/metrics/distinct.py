@@ -29,6 +29,8 @@ from interloq.registry import Component, component
 
 @dataclass(frozen=True)
 class Distinct(Component):
+    """The share of different n-grams among all n-grams of a set of replies."""
+
     n: Annotated[int, "tokens in an n-gram, 1 to 9; papers report distinct-1 and distinct-2"] = 2
     per: Annotated[Literal["ngram", "token"], "divide by the number of n-grams or of tokens"] = "ngram"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")

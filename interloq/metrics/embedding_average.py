@@ -15,6 +15,8 @@ from interloq.metrics.word_vectors import Bags, Floats, PooledMetric
 
 @dataclass(frozen=True)
 class EmbeddingAverage(PooledMetric):
+    """The cosine of mean word vectors."""
+
     def pooled(self, bags: Bags) -> Floats:
         """Sums, whose cosine is that of the means."""
         from scipy.sparse import csr_array

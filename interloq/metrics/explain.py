@@ -65,6 +65,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
+    """A sample's score, and everything it is made of."""
+
     metric: str
     score: float
     weighted: bool  # False: the metric reads no weights
@@ -83,6 +85,7 @@ class Explanation:
 
 
 def is_explained(metric: object) -> TypeGuard[Bleu | DeltaBleu]:
+    """Whether scores of this metric can be taken apart into n-grams."""
     return isinstance(metric, Bleu) or (isinstance(metric, DeltaBleu) and metric.mode == "sentence")
 
 

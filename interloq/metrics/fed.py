@@ -48,6 +48,8 @@ SCORER = "interloq.models.lm.dialogue_scorer:DialogueScorer"
 
 @dataclass(frozen=True)
 class Fed(Component):
+    """How likely praise and complaints are as the next turn."""
+
     model: LanguageModel
     dimension: Annotated[str, "what is judged, such as `fluent` or `depth`; `_` may stand for a space"] = "overall"
     mode: Annotated[Mode, "the likelihood of the follow-up alone, or of the whole text as in the authors' program"] = (
@@ -117,4 +119,5 @@ def turns(sample: Sample) -> tuple[str, ...]:
 
 
 def context(sample: Sample) -> tuple[str, ...]:
+    """The turns of the context that hold something."""
     return tuple(turn.text for turn in sample.context if turn.text.strip())

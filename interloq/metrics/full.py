@@ -29,6 +29,8 @@ from interloq.signature import fingerprint
 
 @dataclass(frozen=True)
 class Full(Component):
+    """How unlikely complaints are as the next turn."""
+
     model: LanguageModel
     mode: Annotated[
         Literal["likelihood", "perplexity"],

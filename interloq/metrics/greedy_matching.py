@@ -21,6 +21,8 @@ NUMBERS = 2**18  # of the vectors and cosines held at a time
 
 @dataclass(frozen=True)
 class GreedyMatching(WordVectorMetric):
+    """Each word with its nearest word on the other side, in both directions."""
+
     def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:
         units = _units(bags.table.astype(np.float64))
         found = np.zeros(len(replies))

@@ -19,6 +19,8 @@ from interloq.registry import Component, component
 
 @dataclass(frozen=True)
 class Length(Component):
+    """The number of tokens in a reply."""
+
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
     direction: ClassVar[Direction] = "neither"
 

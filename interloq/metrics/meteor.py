@@ -33,6 +33,8 @@ STAGES = ("exact", "stem", "synonym")
 
 @dataclass(frozen=True)
 class Meteor(Component):
+    """Matched words, stems and synonyms, and how scattered they are."""
+
     stages: Annotated[tuple[str, ...], "`exact`, then `stem`, `synonym` or both, in this order"] = ("exact", "stem")
     alpha: Annotated[float, "weight of recall in F, 0 to 1"] = 0.9
     beta: Annotated[float, "how sharply scattered matches are punished, from 0"] = 3.0

@@ -89,4 +89,5 @@ def mean_parts(total: Array, *names: str) -> dict[str, float]:
 
 
 def needs_references(sample: Sample) -> str | None:
+    """Why a sample without references gets no score."""
     return None if sample.references else NO_REFERENCES

@@ -43,6 +43,7 @@ def unrankable(metric: str, lower_is_better: bool | None = None) -> tuple[str, s
 
 
 def is_known(metric: str) -> bool:
+    """Whether a spec or a label names a registered metric."""
     return named_class(metric, kind="metric") is not None
 
 

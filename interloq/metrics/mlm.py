@@ -24,6 +24,8 @@ UNKNOWN = "no known tokens"
 
 @dataclass(frozen=True)
 class Mlm(Component):
+    """How well an encoder guesses each token of the reply from the others."""
+
     model: Annotated[
         str, "an encoder with its head for masked tokens: a folder, an installed package, or `hub:org/name@revision`"
     ]

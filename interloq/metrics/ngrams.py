@@ -71,11 +71,13 @@ def closest_lengths(numbered: Numbered) -> NDArray[np.int64]:
 
 
 def average_lengths(numbered: Numbered) -> NDArray[np.float64]:
+    """The mean length of each sample's references."""
     lengths = numbered.references.lengths.astype(np.float64)
     return _per_sample(np.add, lengths, numbered) / numbered.n_references
 
 
 def largest_weights(numbered: Numbered) -> NDArray[np.float64]:
+    """The largest weight among each sample's references."""
     return _per_sample(np.maximum, numbered.weights, numbered)
 
 

@@ -37,6 +37,8 @@ NO_INFORMATION = "no n-gram of the references tells anything: they hold a single
 
 @dataclass(frozen=True)
 class Nist(Component):
+    """Shared n-grams, rare ones counting more."""
+
     order: Annotated[int, "longest n-gram, 1 to 9"] = 5
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
     _information: Information | None = field(default=None, init=False, repr=False, compare=False)

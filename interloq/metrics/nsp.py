@@ -15,5 +15,7 @@ from interloq.models.loaded import loaded
 
 @dataclass(frozen=True)
 class Nsp(ContextReply):
+    """Whether the reply follows, by BERT's head for next sentences."""
+
     def network(self) -> Any:
         return loaded("metric 'nsp'", "interloq.models.nsp:NextSentence", self.model)

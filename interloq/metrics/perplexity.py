@@ -25,6 +25,8 @@ from interloq.registry import Component
 
 @dataclass(frozen=True)
 class Perplexity(Component):
+    """How surprising the reply is to a language model."""
+
     model: LanguageModel
     context: Annotated[bool, "whether the model sees the context"] = True
     layout: Layout = "eos"

@@ -29,6 +29,8 @@ from interloq.registry import Component
 
 @dataclass(frozen=True)
 class Pmi(Component):
+    """How much likelier the reply is after its context than after none."""
+
     model: LanguageModel
     over: Annotated[Over, "per token, or of the whole reply, which grows with its length"] = "mean"
     turns: Annotated[int, "last turns of the context that are read"] = 4

@@ -20,6 +20,8 @@ from interloq.records import Sample
 
 @dataclass(frozen=True)
 class Relevance(ContextReply):
+    """Whether the reply belongs here, by a trained cross-encoder."""
+
     turns: Annotated[int | None, "last turns of the context that are read; `None`: as many as in training"] = None
 
     def __post_init__(self) -> None:

@@ -27,6 +27,8 @@ from interloq.registry import Component, component
 
 @dataclass(frozen=True)
 class RougeL(Component):
+    """The longest common subsequence of reply and reference."""
+
     beta: Annotated[float, "weight of recall against precision: 1 gives F1, 0 gives precision"] = 1.2
     multiple: Annotated[
         Literal["separate", "best"], "of several references: the largest P and the largest R, or the largest F"

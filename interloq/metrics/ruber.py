@@ -30,6 +30,8 @@ CHUNK = 4096  # samples that a part scores at a time: bounds memory, never chang
 
 @dataclass(frozen=True)
 class Ruber(Component):
+    """A blend of a metric with references and one without."""
+
     referenced: Annotated[Metric, "a metric with references; `ruber_referenced` in the paper"] = field(
         metadata={"kind": "metric"}
     )
@@ -123,6 +125,7 @@ def _scores(metric: Metric, samples: Sequence[Sample]) -> Array:
 
 
 def fitted_to(part: Any, samples: Sequence[Sample]) -> Any:
+    """A part of a metric, fitted to these samples where it has constants of its own."""
     return part.fit(samples) if isinstance(part, FittedMetric) else part
 
 
@@ -131,10 +134,12 @@ def _bounds(low: float, high: float) -> str:
 
 
 def source_of(part: Any) -> str:
+    """What a part was fitted on, for a signature."""
     return f",{part.fitted()}" if isinstance(part, FittedMetric) else ""
 
 
 def foundation(part: Any) -> str:
+    """The tokenizer and the model of a part, for a signature."""
     tokenizer = getattr(part, "tokenizer", None)
     known = [tokenizer.signature()] if tokenizer is not None else []
     return ",".join([*known, part.built_with()] if hasattr(part, "built_with") else known)

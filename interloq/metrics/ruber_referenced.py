@@ -15,5 +15,7 @@ from interloq.metrics.word_vectors import Bags, Floats, PooledMetric, extremes
 
 @dataclass(frozen=True)
 class RuberReferenced(PooledMetric):
+    """The cosine of max- and min-pooled word vectors."""
+
     def pooled(self, bags: Bags) -> Floats:
         return np.concatenate(extremes(bags), axis=1)

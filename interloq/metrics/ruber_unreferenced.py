@@ -16,6 +16,8 @@ from interloq.models.loaded import loaded
 
 @dataclass(frozen=True)
 class RuberUnreferenced(ContextReply):
+    """Whether the reply goes with the utterance, learned from logs."""
+
     def network(self) -> Any:
         return loaded(
             "metric 'ruber_unreferenced'", "interloq.scorers.ruber.model:RuberScorer.load", self.model, extra="rater"

@@ -27,6 +27,7 @@ class Traits:
 
 
 def traits(metric: Any) -> tuple[Traits, ...]:
+    """What a metric, or each metric it is made of, does with its input."""
     return tuple(_traits(part) for part in _parts(metric))
 
 

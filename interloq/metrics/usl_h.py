@@ -27,6 +27,8 @@ SLACK = 1e-6  # that a score may lie outside of [0, 1]
 
 @dataclass(frozen=True)
 class UslH(Component):
+    """A hierarchy of three metrics: understandable, sensible, likable."""
+
     valid: Annotated[Metric, "U, understandable: `valid` in the paper, or any metric from 0 to 1"] = field(
         metadata={"kind": "metric"}
     )

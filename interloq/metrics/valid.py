@@ -18,6 +18,8 @@ from interloq.records import Sample
 
 @dataclass(frozen=True)
 class Valid(ContextReply):
+    """Whether the reply is a well-formed utterance."""
+
     def network(self) -> Any:
         return loaded("metric 'valid'", "interloq.scorers.relevance.model:ValidScorer.load", self.model)
 

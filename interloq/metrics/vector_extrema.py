@@ -15,6 +15,8 @@ from interloq.metrics.word_vectors import Bags, Floats, PooledMetric, extremes
 
 @dataclass(frozen=True)
 class VectorExtrema(PooledMetric):
+    """The cosine of the most extreme values of word vectors."""
+
     def pooled(self, bags: Bags) -> Floats:
         high, low = extremes(bags)
         return np.where(np.abs(low) > high, low, high)

@@ -38,6 +38,8 @@ class Failed(Exception):  # noqa: N818 - not for callers: it ends in a trouble
 
 @dataclass
 class Line:
+    """The connection to one chat server."""
+
     url: str
     secret: str = field(repr=False)
     local: bool

@@ -259,6 +259,7 @@ def _positions(model: Any) -> int:
 
 
 def pooled(states: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.Tensor:
+    """One vector per text from the vectors of its tokens."""
     if pooling == "first":
         return states[:, 0]
     if pooling == "max":

@@ -22,6 +22,8 @@ FAILURE = (ArithmeticError, AttributeError, LookupError, NameError, RuntimeError
 
 @dataclass(frozen=True, slots=True)
 class Habits:
+    """What a trial found out about an encoder."""
+
     cut: bool  # the layers above the wanted one are gone
     takes_padding: bool
 

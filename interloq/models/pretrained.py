@@ -161,6 +161,7 @@ def _made(kind: Any, folder: Path, options: dict[str, Any], cure: str) -> tuple[
 
 
 def check_weights(network: torch.nn.Module, folder: Path) -> None:
+    """Refuse a network whose weights hold NaN or infinity."""
     for name, tensor in network.state_dict().items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
             raise InputError(f"weights {name!r} hold NaN or infinity", cure="fetch the model again", where=str(folder))
@@ -190,6 +191,7 @@ def tokenizer_fingerprint(folder: Path, *more: str) -> str:
 
 
 def pick_precision(name: Precision, device: torch.device) -> torch.dtype:
+    """The type of numbers that is meant; `auto` depends on the device."""
     chosen = ("bfloat16" if device.type == "cuda" else "float32") if name == "auto" else name
     found: torch.dtype = getattr(torch, chosen)
     return found

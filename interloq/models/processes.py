@@ -20,6 +20,8 @@ PATIENCE = timedelta(days=2)  # that the others wait while the first reads a log
 
 @dataclass(frozen=True)
 class Processes:
+    """This process among those that train together."""
+
     device: torch.device
     rank: int = 0
     count: int = 1
@@ -83,6 +85,7 @@ class Processes:
 
 
 def pick_device(name: str) -> torch.device:
+    """The device that is meant; `auto` is a GPU where there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name == "cuda" and not torch.cuda.is_available():

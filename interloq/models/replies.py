@@ -11,6 +11,8 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
+    """What a bot said, or why it said nothing."""
+
     text: str
     trouble: str = ""  # "", or what went wrong: "crashed: …", "timed out", "empty", "too long" …
 

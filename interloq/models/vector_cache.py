@@ -27,6 +27,8 @@ WAIT = 60.0  # seconds for another process that writes
 
 @dataclass(frozen=True)
 class VectorCache:
+    """Token vectors in a file, by model, layer and text."""
+
     path: Path
 
     @classmethod

@@ -103,6 +103,8 @@ class RatedReferences(Component):
 
 @dataclass(frozen=True, eq=False)
 class Rated:
+    """Samples with rated references, and the metric that was fitted to them."""
+
     signature: str
     by_sample: dict[Sample, Sample]
     metric: Metric | None = None

@@ -36,6 +36,7 @@ def cached(samples: Sequence[Sample], stage: Stage, *, signature: str) -> list[S
 
 
 def cache_folder() -> Path | None:
+    """Where intermediate samples are kept; None where nothing is."""
     given = os.environ.get("INTERLOQ_CACHE", "")
     if given == "off":
         return None

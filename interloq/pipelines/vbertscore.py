@@ -16,6 +16,8 @@ from interloq.pipelines.rated import RatedReferences
 
 @dataclass(frozen=True)
 class Vbertscore(RatedReferences):
+    """BERTScore with references found in logs and rated by a network."""
+
     model: Annotated[str, "the encoder that compares tokens, as in `bertscore`"] = field(kw_only=True)
     layer: Annotated[int | None, "the layer whose vectors are compared, from 1; `None`: the last"] = None
     idf: Annotated[bool, "whether tokens that are rare among all references, retrieved ones included, weigh more"] = (

@@ -16,6 +16,8 @@ from interloq.registry import component
 
 @dataclass(frozen=True)
 class Vbleu(RatedReferences):
+    """ΔBLEU with references found in logs and rated by a network."""
+
     order: Annotated[int, "longest n-gram, 1 to 9"] = 2
     mode: Annotated[Mode, "the υBLEU code, the ΔBLEU code, or the paper's formula, as in `delta_bleu`"] = "sentence"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")

@@ -66,6 +66,7 @@ def checked(reply: Any, *, longest: int = LONGEST) -> Reply:
 
 
 def crashed(error: BaseException) -> Reply:
+    """The reply of a bot that raised an error."""
     said = one_line(str(error))
     return Reply("", f"crashed: {type(error).__name__}" + (f": {said}" if said else ""))
 

@@ -14,6 +14,8 @@ from interloq.signature import signature
 
 @dataclass(frozen=True)
 class Echo(Component):
+    """Repeats the last turn."""
+
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:  # noqa: ARG002
         return [Reply(turns[-1].text) if turns else Reply("", NOTHING_TO_ANSWER) for turns in dialogues]
 

@@ -28,6 +28,8 @@ _END = re.compile(r"[.!?。！？…\n]+")
 
 @dataclass(frozen=True)
 class Eliza(Component):
+    """Answers by rules, after ELIZA."""
+
     language: Annotated[
         Literal["auto", "en", "ja", "zh"], "of the rules; `'auto'`: by the letters of the last turn"
     ] = "auto"

@@ -36,6 +36,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Endpoint(Component):
+    """Asks a chat server."""
+
     url: Annotated[str, "up to `/v1`, or up to `/chat/completions`"]
     model: Annotated[str, "the model's name on the server"]
     key: Annotated[str, "the environment variable that holds the key; `''`: none"] = DEFAULT_KEY

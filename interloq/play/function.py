@@ -28,6 +28,8 @@ CURE = "name it as module:function, with a module that can be imported from here
 
 @dataclass(frozen=True)
 class Function(Component):
+    """Calls a Python function."""
+
     path: Annotated[str, "`module:function`, from a module that can be imported here"]
     batch: Annotated[int, "dialogues per call; 0: the function takes one dialogue, not a list"] = 0
 

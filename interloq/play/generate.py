@@ -43,6 +43,8 @@ _SPREAD, _MIX = -7046029254386353131, (-4658895280553007687, -772359229311070568
 
 @dataclass(frozen=True)
 class Sampling:
+    """How tokens are drawn."""
+
     temperature: float
     top_p: float
     max_tokens: int

@@ -27,6 +27,8 @@ END = "eos"
 
 @dataclass(frozen=True)
 class HuggingFace(Component):
+    """Generates with a language model that runs here."""
+
     model: Annotated[str, "a folder, an installed package, or `hub:org/name@revision`; only safetensors are loaded"]
     temperature: Annotated[float, "of sampling; 0: always the likeliest token"] = 1.0
     top_p: Annotated[float, "sample from the likeliest tokens whose probabilities add up to this"] = 0.9

@@ -24,6 +24,8 @@ GIVEN = 2  # utterances that are given
 
 @dataclass(frozen=True, slots=True)
 class Opening:
+    """Turns that a dialogue starts with."""
+
     id: str
     turns: tuple[str, ...]
 

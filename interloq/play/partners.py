@@ -31,6 +31,8 @@ NEW = "make a new set with `interloq play partners`; its scores cannot be compar
 
 @dataclass(frozen=True, slots=True)
 class Partner:
+    """One bot of a partner set."""
+
     name: str
     spec: str
     signature: str
@@ -38,6 +40,8 @@ class Partner:
 
 @dataclass(frozen=True, slots=True)
 class PartnerSet:
+    """The fixed partners, openings and lengths that systems are judged by."""
+
     partners: tuple[Partner, ...]
     openings: str  # their fingerprint
     exchanges: int
@@ -63,6 +67,7 @@ def partner_set(
 
 
 def save_partners(path: str | Path, found: PartnerSet) -> None:
+    """Write a partner set to a file."""
     value = {
         "kind": KIND,
         "schema": SCHEMA,
@@ -104,6 +109,7 @@ def partner_bots(found: PartnerSet, path: str | Path = "", *, trust: Trust = Non
 
 
 def check_openings(found: PartnerSet, openings: Sequence[Opening], path: str | Path = "") -> None:
+    """Refuse openings that are not those of the partner set."""
     seen = openings_fingerprint(openings)
     if seen != found.openings:
         raise InputError(

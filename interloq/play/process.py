@@ -31,6 +31,8 @@ EACH = 8  # dialogues of a batch for each worker
 
 @dataclass(frozen=True)
 class Process(Component):
+    """Talks to a program over JSON lines."""
+
     command: Annotated[tuple[str, ...], "program and arguments; no shell reads them"]
     timeout: Annotated[float, "seconds for one reply; for the first one, including the start"] = 60.0
     workers: Annotated[int, "copies of the program that run at a time"] = 1

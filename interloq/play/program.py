@@ -35,6 +35,8 @@ class Ended(Exception):  # noqa: N818 - not for callers: it ends in a trouble
 
 
 class Program:
+    """A running program, started again after a crash."""
+
     def __init__(self, command: Sequence[str], *, timeout: float, restarts: int) -> None:
         self.command, self.timeout, self.restarts = list(command), timeout, restarts
         self.crashes = self.number = 0

@@ -18,6 +18,8 @@ Message = dict[str, str]
 
 @dataclass(frozen=True)
 class Prompts:
+    """Turns dialogues into the tokens that a model reads."""
+
     tokenizer: Any
     template: str  # "" for turn after turn
     system: str

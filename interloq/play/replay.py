@@ -38,6 +38,8 @@ class Transcript:
 
 @dataclass(frozen=True)
 class Replay(Component):
+    """Says the recorded lines of a system."""
+
     dialogues: Annotated[str, "a file of recorded dialogues"]
     system: Annotated[str, "whose lines are said; empty: the file holds one system"] = ""
 

@@ -29,6 +29,8 @@ NOTHING_FOUND = "nothing found"
 
 @dataclass(frozen=True)
 class Retrieval(Component):
+    """Says what was answered to the most similar utterance of a log."""
+
     index: Annotated[str, "a folder or a server's address (`interloq index build`)"]
     k: Annotated[int, "the seed picks among this many best replies"] = 1
 

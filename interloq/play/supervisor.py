@@ -25,6 +25,7 @@ CANNOT_START = 126
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Run a command, and end it and its children when the parent ends."""
     parent, command = int(arguments[0]), list(arguments[1:])
     ended, wake = os.pipe()
     os.set_blocking(wake, False)

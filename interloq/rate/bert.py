@@ -14,5 +14,7 @@ from interloq.rate.network_rater import NetworkRater
 
 @dataclass(frozen=True)
 class Bert(NetworkRater):
+    """The rater that a fine-tuned transformer is."""
+
     def network(self) -> Any:
         return loaded("rater 'bert'", "interloq.rate.bert_model:BertRaterModel.load", self.model)

@@ -26,6 +26,8 @@ FIRST, SECOND = [0, 1, 3], [2, 3, 1]  # places of U1, R1, R2 and of U2, R2, R1 i
 
 @dataclass(frozen=True, slots=True)
 class Batch:
+    """Rows of tokens, and their labels."""
+
     rows: Rows  # first triplets, then second ones
     labels: torch.Tensor
 

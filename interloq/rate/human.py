@@ -32,6 +32,8 @@ UNKNOWN, GOLD = 0.0, 1.0  # weights without a vote
 
 @dataclass(frozen=True)
 class Human(Component):
+    """Weights from the ratings of people."""
+
     ratings: Annotated[
         str, "JSONL of ratings; `item` is `<sample id>/<place of the reference, from 0>`, `system` the sample's"
     ]

@@ -27,12 +27,16 @@ CALIBRATION = "calibration.json"
 
 
 class Prepared(Protocol):
+    """Examples that are ready for the network."""
+
     @property
     def labels(self) -> torch.Tensor:
         """Of the examples' first triplets, then of their second ones."""
 
 
 class RatingTask(Task, Protocol):
+    """What a network learns from pairs of pairs."""
+
     def prepare(self, part: Part, examples: NDArray[np.int64]) -> Prepared: ...
 
     def logits(self, prepared: Any) -> torch.Tensor:

@@ -22,6 +22,8 @@ from interloq.rate.settings import Batching, Shape
 
 
 class RaterNetwork(torch.nn.Module):  # type: ignore[misc]
+    """The Bi-GRU and the layers that judge its vectors."""
+
     def __init__(self, vocabulary: int, shape: Shape) -> None:
         super().__init__()
         self.vocabulary, self.shape = vocabulary, shape
@@ -47,6 +49,8 @@ class RaterNetwork(torch.nn.Module):  # type: ignore[misc]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
+    """Texts end to end, the triplets that name them, and labels."""
+
     tokens: torch.Tensor
     lengths: torch.Tensor
     triplets: torch.Tensor  # those of U1, then those of U2

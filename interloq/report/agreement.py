@@ -15,6 +15,7 @@ LABELS = {"pearson": "Pearson r", "spearman": "Spearman ρ", "kendall": "Kendall
 
 
 def agreement(table: MetaTable, names: Mapping[str, Name], judges: str) -> Agreement:
+    """The section on agreement with people."""
     shared = scale([0, *_values(table)])
     return Agreement(
         summary=_summary(table.counted, judges),

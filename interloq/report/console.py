@@ -35,6 +35,7 @@ def tell(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
+    """A value as JSON on standard output, with control characters spelled out."""
     import orjson
 
     text = orjson.dumps(to_json(value), option=orjson.OPT_INDENT_2).decode()
@@ -102,14 +103,17 @@ def say_signatures(*signatures: str) -> None:
 
 
 def number(value: float | None, digits: int = 3) -> str:
+    """A number with fixed digits, or the mark for a missing one."""
     return MISSING if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
 def interval(ci: tuple[float, float] | None, digits: int = 3) -> str:
+    """An interval in brackets; nothing where there is none."""
     return "" if ci is None else f"[{number(ci[0], digits)}, {number(ci[1], digits)}]"
 
 
 def p_value(p: float | None) -> str:
+    """A p-value as papers print it."""
     if p is None or math.isnan(p):
         return MISSING
     return "<.001" if p < 0.001 else f"{p:.3f}".lstrip("0") if p < 1 else "1"

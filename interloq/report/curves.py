@@ -27,6 +27,8 @@ SMALLEST, LARGEST = 2.5, 9.0  # radius of a bin's dot
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
+    """The losses of one epoch."""
+
     number: int
     train: float
     dev: float
@@ -35,6 +37,8 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
+    """Predictions of about the same confidence, and how many were right."""
+
     low: float
     high: float
     count: int
@@ -44,6 +48,8 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
+    """How honest a model's probabilities are."""
+
     bins: tuple[Bin, ...]  # those that are not empty
     error: float
     temperature: float | None
@@ -74,6 +80,7 @@ def read_model(folder: Path, name: str) -> Trained:
 
 
 def model_files(folder: Path) -> list[Path]:
+    """The files of a model folder that the report reads."""
     return [folder / name for name in (CURVE, TIMES, CALIBRATION) if (folder / name).is_file()]
 
 
@@ -135,6 +142,7 @@ def _calibration(value: Mapping[str, Any]) -> Calibration:
 
 
 def model(trained: Trained) -> Model:
+    """The section on one trained model."""
     found = trained.calibration
     return Model(trained.name, trained.signature, _curve(trained.epochs), _reliability(found) if found else None)
 

@@ -32,6 +32,7 @@ _AT_TURN = re.compile(r"(.*) at turn ([0-9]{1,9})", re.DOTALL)
 
 
 def rank_table(ranking: Ranking, name: Name, marks: Mapping[str, Mark]) -> RankTable:
+    """The table of one ranking."""
     shared = scale(value for s in ranking.standings for value in (s.score, *(s.ci or ())))
     better = "lower is better" if ranking.lower_is_better else "higher is better"
     how = "mean over dialogues of the mean over replies" if ranking.method == "mean" else "strength (Bradley–Terry)"

@@ -32,6 +32,7 @@ def notices(
     unranked: Mapping[str, str],
     notes: Sequence[Note] | None,
 ) -> tuple[Notice, ...]:
+    """What a reader must know before the numbers."""
     return (
         *_illustrative(samples, aspect),
         *_few(samples),

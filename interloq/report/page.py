@@ -22,6 +22,8 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
+    """A count and what it counts."""
+
     count: str
     label: str
 
@@ -59,12 +61,16 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
+    """A mark on an axis."""
+
     at: str
     label: str
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
+    """One system's score."""
+
     system: str
     mark: Mark | None
     value: str
@@ -78,6 +84,8 @@ class ScoreRow:
 
 @dataclass(frozen=True, slots=True)
 class MetricScores:
+    """The scores of all systems by one metric."""
+
     metric: Name
     rows: tuple[ScoreRow, ...]
     low: str  # the ends of the scale that the bars share
@@ -98,6 +106,8 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class AgreementRow:
+    """One metric's agreement with people."""
+
     metric: Name
     cells: tuple[Coefficient, ...]
     n: str
@@ -106,12 +116,16 @@ class AgreementRow:
 
 @dataclass(frozen=True, slots=True)
 class PeopleRow:
+    """One way in which people agree with people."""
+
     label: str
     cells: tuple[Coefficient, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
+    """Two metrics compared."""
+
     first: Name
     second: Name
     coefficient: str
@@ -142,6 +156,8 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Point:
+    """One sample in a scatter plot."""
+
     index: int  # in the page's texts
     x: str
     y: str
@@ -150,6 +166,8 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class PointGroup:
+    """The samples of one system in a scatter plot."""
+
     mark: Mark
     points: tuple[Point, ...]
 
@@ -168,6 +186,8 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class HeatCell:
+    """One correlation in the heat map."""
+
     text: str
     shade: int  # -10 to 10; 0 where there is no number
     title: str
@@ -175,12 +195,16 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class HeatRow:
+    """One metric's correlations in the heat map."""
+
     metric: Name | None  # None: people
     cells: tuple[HeatCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
+    """Which metrics say the same."""
+
     columns: tuple[str, ...]
     rows: tuple[HeatRow, ...]
 
@@ -195,6 +219,8 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Bubble:
+    """One turn of a context."""
+
     speaker: str
     side: Literal["left", "right"]
     text: Folded
@@ -202,6 +228,8 @@ class Bubble:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceLine:
+    """One reference of a sample."""
+
     text: Folded
     weight: str
     source: str
@@ -209,6 +237,8 @@ class ReferenceLine:
 
 @dataclass(frozen=True, slots=True)
 class RatingLine:
+    """One person's rating of a sample."""
+
     rater: str
     value: str
     role: str
@@ -245,6 +275,8 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class RankRow:
+    """Where one system stands."""
+
     system: str
     mark: Mark | None
     rank: str
@@ -262,6 +294,8 @@ class RankRow:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
+    """Two systems compared."""
+
     better: str
     worse: str
     difference: str
@@ -289,6 +323,8 @@ class RankTable:
 
 @dataclass(frozen=True, slots=True)
 class TurnScore:
+    """What one metric says of a turn."""
+
     metric: str
     value: str
     reason: str  # why there is no value
@@ -297,6 +333,8 @@ class TurnScore:
 
 @dataclass(frozen=True, slots=True)
 class SpokenTurn:
+    """One turn of a dialogue with its scores."""
+
     speaker: str
     side: Literal["left", "right"]
     text: Folded
@@ -330,6 +368,8 @@ class DialogueReading:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
+    """A point of a drawing."""
+
     x: str
     y: str
     title: str
@@ -374,12 +414,16 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Source:
+    """A file that the report was made from."""
+
     name: str
     fingerprint: str
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
+    """Everything that the template shows."""
+
     title: str
     aspect: str
     judges: str  # "people", or what to say instead where no person gave the ratings

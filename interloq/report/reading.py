@@ -16,6 +16,7 @@ RECENT = 3  # turns shown; the earlier ones are folded
 def reading(
     name: Name, found: Disagreements, samples: Mapping[Key, Sample], marks: Mapping[str, Mark], aspect: str
 ) -> Reading:
+    """The samples worth reading for one metric."""
     over, under = (tuple(_card(d, samples[d.key], marks, aspect) for d in side) for side in (found.over, found.under))
     return Reading(name, over, under, f"{found.n:,}")
 

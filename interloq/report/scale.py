@@ -15,6 +15,8 @@ SMALLEST = 1e-300  # below, steps are no numbers: such values are drawn as 0
 
 @dataclass(frozen=True, slots=True)
 class Scale:
+    """An axis with round ends and steps."""
+
     low: float
     high: float
     step: float

@@ -23,6 +23,7 @@ _HIDDEN |= {code: f"\u27e8{name}\u27e9" for code, name in _DIRECTIONS.items()}
 
 
 def number(value: float | None, digits: int = 3) -> str:
+    """A number with a proper minus sign, or the mark for a missing one."""
     if value is None or math.isnan(value):
         return MISSING
     text = f"{value:.{digits}f}" if abs(value) < LONG else f"{value:.4g}"
@@ -35,15 +36,18 @@ def score(value: float | None) -> str:
 
 
 def signed(value: float, digits: int = 3) -> str:
+    """A number with its sign."""
     text = number(value, digits)
     return text if text == MISSING or text.startswith(MINUS) or not float(text) else f"+{text}"
 
 
 def interval(ci: tuple[float, float] | None, digits: int = 3) -> str:
+    """An interval in brackets; nothing where there is none."""
     return "" if ci is None else f"[{number(ci[0], digits)}, {number(ci[1], digits)}]"
 
 
 def p_value(p: float | None) -> str:
+    """A p-value as papers print it."""
     if p is None or math.isnan(p):
         return MISSING
     return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
@@ -55,6 +59,7 @@ def sort_key(value: float | None) -> str:
 
 
 def count(n: int, one: str, many: str = "") -> str:
+    """A count that agrees with its noun."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
@@ -78,6 +83,7 @@ def cut(text: str, length: int) -> str:
 
 
 def folded(text: str) -> Folded:
+    """A long text in two parts: what is shown at once, and the rest."""
     if len(text) <= FOLD * 5 // 4:  # a fold that hides two words helps no one
         return Folded(text)
     space = max(text.rfind(sign, FOLD - 80, FOLD) for sign in " \n")

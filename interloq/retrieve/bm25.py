@@ -18,6 +18,8 @@ from interloq.retrieve.retriever import Target, Words
 
 @dataclass(frozen=True)
 class Bm25(Component):
+    """Retrieval by words."""
+
     target: Annotated[Target, "what is compared with the query: the utterances of pairs, or utterance and response"] = (
         "utterance"
     )

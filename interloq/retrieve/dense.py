@@ -20,6 +20,8 @@ from interloq.retrieve.retriever import Floats, Target
 
 @dataclass(frozen=True)
 class Dense(Component):
+    """Retrieval by the cosine of sentence vectors."""
+
     vectors: Annotated[str, "a folder with word vectors; give this or `encoder`"] = ""
     encoder: Annotated[str, "a sentence encoder: a folder, an installed package, or `hub:org/name@revision`"] = ""
     target: Annotated[Target, "what is compared with the query: the utterances of pairs, or utterance and response"] = (

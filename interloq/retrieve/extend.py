@@ -153,6 +153,7 @@ def query(sample: Sample, *, turns: int = 1) -> Query:
 
 
 def utterance(sample: Sample) -> str:
+    """The last turn of the context, which a reply answers."""
     return sample.context[-1].text.strip() if sample.context else ""
 
 

@@ -112,6 +112,7 @@ def originals(sample: Sample) -> tuple[Reference, ...]:
 
 
 def is_original(reference: Reference) -> bool:
+    """Whether a reference came with the sample."""
     return not reference.source.startswith(ADDED)
 
 

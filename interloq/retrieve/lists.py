@@ -43,15 +43,18 @@ def train(vectors: Floats, n_lists: int) -> Any:
 
 
 def write_trained(path: Path, trained: Any) -> None:
+    """Write trained lists, whole or not at all."""
     with whole_file_by_name(path, RuntimeError) as part:
         _write(trained, part)
 
 
 def write_exact(folder: Path, vectors: Floats) -> None:
+    """Write the vectors of a segment as they are."""
     np.save(folder / EXACT, vectors)
 
 
 def write_lists(folder: Path, trained: Path, vectors: Floats) -> None:
+    """Write the vectors of a segment as codes in inverted lists."""
     index = _read(trained)
     index.add(vectors)
     with writing(folder, RuntimeError):

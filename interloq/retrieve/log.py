@@ -16,6 +16,7 @@ PAIRS, ENDS = "pairs.bin", "ends.npy"
 
 
 def write_log(folder: Path, pairs: Iterable[Pair]) -> None:
+    """Write pairs so that each can be read by its number."""
     ends = [0]
     with (folder / PAIRS).open("wb") as file:
         for pair in pairs:

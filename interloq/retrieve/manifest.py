@@ -40,10 +40,12 @@ class Manifest:
 
 
 def damaged(path: Path, what: str) -> InputError:
+    """The error for an index that is damaged."""
     return InputError(f"the index is damaged: {what}", cure=REBUILD, where=str(path))
 
 
 def read_manifest(folder: Path) -> Manifest:
+    """The manifest of an index folder."""
     path = inside(folder, MANIFEST)
     try:
         if path.stat().st_size > LARGEST:
@@ -67,6 +69,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest of an index folder."""
     write_whole(folder / MANIFEST, orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2))
 
 

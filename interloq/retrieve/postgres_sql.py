@@ -51,10 +51,12 @@ def as_binary(vectors: Floats) -> list[bytes]:
 
 
 def as_text(vectors: Floats) -> list[str]:
+    """Vectors as pgvector reads them."""
     return [str(row) for row in vectors.tolist()]
 
 
 def as_json(values: Mapping[str, Any]) -> str:
+    """Values as one line of JSON."""
     return orjson.dumps(values).decode()
 
 

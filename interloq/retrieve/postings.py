@@ -34,6 +34,8 @@ PARTS = {"terms": np.uint64, "starts": np.int64, "texts": np.uint32, "counts": n
 
 @dataclass(frozen=True, slots=True)
 class Postings:
+    """Which texts hold each term, and how often."""
+
     terms: NDArray[np.uint64]  # sorted
     starts: NDArray[np.int64]  # of each term's postings, and the end of the last
     texts: NDArray[np.uint32]  # unsigned: an index that cannot be negative needs no check in the inner loop
@@ -114,6 +116,7 @@ def rank(folders: Iterable[Path], *, k1: float, b: float) -> Ranking:
 
 
 def impacts(postings: Postings, ranking: Ranking) -> NDArray[np.float32]:
+    """The part of each posting's BM25 score that does not depend on idf."""
     norms = ranking.k1 * (1 - ranking.b + ranking.b * postings.lengths / ranking.mean_length)
     counts = postings.counts.astype(np.float32)
     return np.asarray(counts / (counts + norms.astype(np.float32)[postings.texts]), dtype=np.float32)

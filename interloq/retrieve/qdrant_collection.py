@@ -55,6 +55,8 @@ class Manner:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
+    """One collection on a Qdrant server."""
+
     name: str
     nodes: Nodes
     manner: Manner

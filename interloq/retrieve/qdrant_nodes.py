@@ -62,6 +62,8 @@ class Address:
 
 @dataclass(slots=True)
 class Node:
+    """One node of a Qdrant cluster."""
+
     client: httpx.Client
     rests_until: float = 0.0
 

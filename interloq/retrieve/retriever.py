@@ -106,6 +106,7 @@ class Home(Protocol):
 
 
 def fields(target: Target) -> tuple[Field, ...]:
+    """The texts of a pair that are compared."""
     return ("utterance",) if target == "utterance" else ("utterance", "response")
 
 

@@ -50,6 +50,7 @@ def new_manifest(
 
 
 def read_manifest(values: Mapping[str, Any], where: str) -> Manifest:
+    """The manifest of an index on a server."""
     if values.get("schema") != SCHEMA:
         raise InputError(
             f"the index has schema {values.get('schema')}, this version reads {SCHEMA}",

@@ -25,6 +25,7 @@ SHARED = 24  # queries a list must serve on average; measured: below, faiss is f
 
 
 def worthwhile(queries: int, n_probe: int, n_lists: int) -> bool:
+    """Whether so many queries share enough lists to visit list by list."""
     return queries * n_probe >= SHARED * n_lists
 
 

@@ -12,6 +12,7 @@ from interloq.registry import create, spec
 
 
 def as_tokenizer(given: Tokenizer | str | None) -> Tokenizer | None:
+    """A tokenizer from a tokenizer or its spec."""
     return create(given, kind="tokenizer") if isinstance(given, str) else given
 
 

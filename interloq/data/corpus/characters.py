@@ -142,6 +142,7 @@ def scripts_of(lang: str) -> tuple[str, ...]:
 
 
 def script_ranges(scripts: Iterable[str]) -> tuple[Range, ...]:
+    """The ranges of characters of these scripts."""
     ranges: list[Range] = []
     for name in scripts:
         if name not in SCRIPTS:

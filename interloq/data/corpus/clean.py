@@ -68,6 +68,7 @@ class Columns(NamedTuple):
 
 
 def columns_of(posts: Sequence[RawPost]) -> Columns:
+    """Posts as columns."""
     return (
         Columns(*(list(column) for column in zip(*posts, strict=True))) if posts else Columns(*([] for _ in range(8)))
     )
@@ -154,10 +155,12 @@ def without_urls(text: str) -> str:
 
 
 def without_common_urls(text: str) -> str:
+    """Text with `http://` and `https://` addresses replaced by spaces."""
     return _URL.sub(" ", text)
 
 
 def without_rare_urls(text: str) -> str:
+    """Text with rarer addresses (`www.`, `ftp://`, `t.co/`, …) replaced by spaces."""
     return _RARE_URL.sub(" ", text)
 
 
@@ -167,6 +170,7 @@ def without_users(text: str) -> str:
 
 
 def without_hashtags(text: str) -> str:
+    """Text with hashtags replaced by spaces."""
     return _HASHTAG.sub(" ", text)
 
 

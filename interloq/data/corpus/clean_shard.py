@@ -167,6 +167,7 @@ def _shown(examples: Sequence[tuple[str, str, str]]) -> Iterator[dict[str, str]]
 
 
 def cut(text: str) -> str:
+    """Text of bounded length."""
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 

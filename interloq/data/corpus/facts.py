@@ -21,6 +21,7 @@ def corpus_facts(
     found: dict[str, Any],
     parts: dict[str, Any],
 ) -> dict[str, Any]:
+    """Everything that `corpus.json` says of a build."""
     read = summed(cleaned, "read")
     return {
         "kind": "corpus",
@@ -66,6 +67,7 @@ def _named(dropped: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def summed(cleaned: Sequence[dict[str, Any]], name: str) -> Counter[str]:
+    """The counts of one name, added up over all shards."""
     total: Counter[str] = Counter()
     for count in cleaned:
         total.update(count[name])
@@ -73,6 +75,7 @@ def summed(cleaned: Sequence[dict[str, Any]], name: str) -> Counter[str]:
 
 
 def part_facts(total: Counter[str], users: int) -> dict[str, Any]:
+    """What a part of the corpus holds, in numbers."""
     dialogues, turns = total["dialogues"], total["turns"]
     return {
         **{name: total[name] for name in ("threads", "posts")},

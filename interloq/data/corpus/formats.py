@@ -56,6 +56,7 @@ def read_batches(piece: Piece, reject: Reject) -> Iterator[Columns]:
 
 
 def check_format(name: str) -> str:
+    """The name of a known format; others are refused."""
     if name != "auto" and name not in READERS:
         raise InputError(f"unknown format {name!r}{nearest(name, READERS)}")
     return name

@@ -26,6 +26,8 @@ _COMMON = (
 
 
 class Detector(Protocol):
+    """Tells the language of posts."""
+
     def agree(self, posts: Sequence[tuple[str, str]]) -> list[bool]:
         """Whether each post, its text and its label, is in the language."""
 

@@ -350,6 +350,7 @@ def _broken(tables: Tables) -> dict[str, int]:
 
 
 def users_by_part(tables: Tables) -> dict[int, int]:
+    """How many users each part has."""
     return dict(tables.rows("SELECT part, count(DISTINCT who) FROM ordered GROUP BY part"))
 
 

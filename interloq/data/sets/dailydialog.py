@@ -15,6 +15,7 @@ END = "__eou__"
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
+    """The dialogues of DailyDialog, each with its part."""
     for file in read_files(path, FILES):
         part = next((ours for theirs, ours in PARTS.items() if theirs in file.name), "all")
         for index, line in enumerate(text_lines(file)):

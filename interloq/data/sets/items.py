@@ -87,6 +87,7 @@ def rows(file: DataFile, columns: Sequence[str]) -> Iterator[Item]:
 
 
 def as_item(value: Any, where: str) -> Item:
+    """A JSON object of a published file."""
     if not isinstance(value, dict):
         raise InputError(
             f"expected an object, got {shown(value)}", cure="compare it with the published file", where=where
@@ -95,6 +96,7 @@ def as_item(value: Any, where: str) -> Item:
 
 
 def parsed(data: str, where: str) -> Any:
+    """JSON from text; damaged JSON is refused with its place."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -103,6 +105,7 @@ def parsed(data: str, where: str) -> Any:
 
 
 def as_number(value: Any, name: str, where: str) -> float:
+    """A finite number of a published file."""
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
     raise InputError(

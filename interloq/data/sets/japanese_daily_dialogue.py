@@ -13,6 +13,7 @@ FILES = ("data/topic*.json",)
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
+    """The dialogues of JapaneseDailyDialogue."""
     for file in read_files(path, FILES):
         topic = Path(file.name).stem
         for item in items(file):

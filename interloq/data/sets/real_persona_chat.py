@@ -19,6 +19,7 @@ ROLE = "interlocutor"
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
+    """The dialogues of RealPersonaChat: between people, and with a system."""
     for file in read_files(path, FILES):
         if "GPT-" in file.name:
             yield from (("system", _with_system(item)) for item in items(file))

@@ -326,9 +326,11 @@ def write_network(folder: Path, model: Any, others: dict[str, torch.Tensor]) -> 
 
 
 def copy_tokenizer(source: Path, target: Path) -> None:
+    """Copy the tokenizer's files from one model folder to another."""
     for path in tokenizer_files(source):
         shutil.copyfile(path, target / path.name)
 
 
 def tokenizer_files(folder: Path) -> list[Path]:
+    """The files of a model folder that belong to its tokenizer."""
     return sorted({path for pattern in TOKENIZER for path in matching(folder, pattern) if path.is_file()})

@@ -284,6 +284,7 @@ class LanguageModel(LoadedModel):
 
 
 def check_follow_ups(texts: Sequence[str], rows: Sequence[Sequence[int]], reserve: int) -> None:
+    """Refuse follow-ups that are empty or too long for the model."""
     for text, row in zip(texts, rows, strict=True):
         if not row:
             raise InputError("a follow-up is empty", cure="write a text that could be said next")
@@ -309,6 +310,7 @@ def _exact(logits: torch.Tensor) -> torch.Tensor:
 
 
 def log_likelihood(logits: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+    """The summed log-likelihood of tokens."""
     exact = _exact(logits)
     chosen = exact.gather(1, tokens[:, None]).squeeze(1) - exact.logsumexp(dim=1)
     return chosen.double().sum()

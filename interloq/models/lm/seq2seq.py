@@ -29,6 +29,7 @@ Rows = Sequence[Sequence[int]]
 
 
 def has_encoder(folder: Path) -> bool:
+    """Whether a model folder holds an encoder and a decoder."""
     return bool(read_config(folder).is_encoder_decoder)
 
 

@@ -129,6 +129,7 @@ def write_exchanges(
 
 
 def described(subwords: Subwords, reading: Reading) -> dict[str, str]:
+    """What examples were made with, to recognise them again."""
     return {"reading": full_spec(reading), "subwords": subwords.signature()}
 
 

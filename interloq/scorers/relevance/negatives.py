@@ -36,6 +36,7 @@ class Drawn:
 
 
 def draw(stored: Exchanges, part: Part, epoch: int, settings: Relevance) -> Drawn:
+    """The wrong replies of one epoch."""
     own = stored.range(part)
     drawing = _Drawing(stored, part, epoch, settings)
     texts = np.zeros((own.stop - own.start, len(settings.slots)), dtype=np.int32)

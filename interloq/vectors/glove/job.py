@@ -47,6 +47,8 @@ JOB, CHECKPOINT, STATE = "job.json", "checkpoint", "state.json"
 
 
 class Engine(Protocol):
+    """What fits the vectors: on a processor or with torch."""
+
     device: str
 
     def epoch(self, chunks: Iterator[shuffle.Chunk], rng: np.random.Generator, step: Step) -> float: ...

@@ -40,6 +40,8 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
+    """Shuffled co-occurrences on disk."""
+
     folder: Path
     chunks: int
     entries: int

@@ -24,11 +24,14 @@ Batch = tuple[Any, Any, Any, Any]  # rows, columns, logarithms, weights
 
 
 def check(device: str) -> None:
+    """Refuse a device that torch does not find."""
     if device == "cuda" and not torch.cuda.is_available():
         raise InputError("torch finds no CUDA device", cure="run without --device cuda")
 
 
 class TorchEngine:
+    """Fits GloVe with torch."""
+
     def __init__(self, settings: Glove, parameters: Parameters, chunks: Chunks, *, device: str) -> None:
         self.device = device  # for the signature
         self._where = "cpu" if device == "torch" else device

@@ -79,6 +79,7 @@ def text_lines(piece: Piece, reject: Reject) -> Iterator[tuple[int, str]]:
 
 
 def not_utf8(error: UnicodeDecodeError) -> InputError:
+    """The error for a line that is not UTF-8."""
     return InputError(f"byte {error.start + 1} is not valid UTF-8", cure="save the file as UTF-8")
 
 

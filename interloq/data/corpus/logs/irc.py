@@ -40,6 +40,7 @@ class Said:
 
 
 def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    """The posts of an IRC log, each with the line it answers where that is known."""
     name = stem(piece.name)
     answers = _annotated(piece)
     nicks: set[str] = set()

@@ -14,6 +14,7 @@ DELETED = ("[deleted]", "[removed]")
 
 
 def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    """The posts of a dump of Reddit: comments and submissions."""
     for number, line, value in objects(piece, reject):
         try:
             yield _comment(value) if "body" in value else _submission(value)

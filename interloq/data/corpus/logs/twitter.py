@@ -15,6 +15,7 @@ NOTICES = ("delete", "limit", "scrub_geo", "status_withheld", "user_withheld", "
 
 
 def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
+    """The posts of an answer or a dump of X/Twitter."""
     for number, line, value in objects(piece, reject):
         for part in _parts(value):
             try:
