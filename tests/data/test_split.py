@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interloq.data.corpus.split import Split, border_at, borders, part_of, shown
+from interloq.data.corpus.split import Split, border_at, borders, shown
 from interloq.data.corpus.times import DAY, SECOND
 from interloq.errors import InputError
 
@@ -38,26 +38,10 @@ def test_threads_that_begin_at_once_stay_together() -> None:
     assert border_at(0.5, counting([])) == 0  # type: ignore[arg-type]
 
 
-@given(
-    start=st.integers(0, 100),
-    length=st.integers(0, 100),
-    at=st.tuples(st.integers(0, 100), st.integers(0, 100)).map(sorted),
-)
-def test_no_thread_is_in_two_parts(start: int, length: int, at: list[int]) -> None:
-    part = part_of(start, start + length, at)
-    crossed = any(start < border <= start + length for border in at)
-    assert (part == "") == crossed
-    if part == "train":
-        assert start + length < at[0]
-    if part == "test":
-        assert start >= at[1]
-
-
 def test_dates_and_no_split() -> None:
     at = borders(Split((), "2018-01-01", "2019-01-01"), counting([]))  # type: ignore[arg-type]
     assert shown(at) == {"dev_from": "2018-01-01T00:00:00Z", "test_from": "2019-01-01T00:00:00Z"}
     assert borders(Split(()), counting([])) == ()  # type: ignore[arg-type]
-    assert part_of(1, 2, ()) == "all"
     assert not Split(()).by_time
     assert Split().by_time
 

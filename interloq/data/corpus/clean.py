@@ -16,10 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import compress
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from interloq.data.corpus import characters
-from interloq.data.corpus.documented import documented
 from interloq.errors import InputError
 
 REASONS = {
@@ -78,19 +77,19 @@ def columns_of(posts: Sequence[RawPost]) -> Columns:
 class Cleaning:
     """What is removed from texts, and which posts are dropped."""
 
-    lang: str = documented("", "keep posts in this language, such as ja or en; empty keeps all")
-    detectors: tuple[str, ...] = documented(("label", "fasttext"), "label, fasttext, lingua: all given must agree")
-    scripts: tuple[str, ...] = documented((), "keep texts in these scripts; empty: those of the language")
-    script_share: float = documented(0.6, "least share of a text in these scripts")
-    min_characters: int = documented(5, "drop shorter posts")
-    urls: bool = documented(True, "remove URLs")
-    users: bool = documented(True, "remove @names")
-    emoji: bool = documented(True, "remove emoji")
-    hashtags: Literal["keep", "word", "remove"] = documented("keep", "word: remove the sign only")
-    markdown: bool = documented(False, "texts are Markdown: remove quoted lines and link targets")
-    repeated_letters: int = documented(3, "cut soooooo to this many; 0: leave")
-    repeated_words: int = documented(3, "cut no no no no to this many; 0: leave")
-    quotes: Literal["drop", "keep", "reply"] = documented("drop", "posts that quote; reply: as answers to these")
+    lang: Annotated[str, "keep posts in this language, such as ja or en; empty keeps all"] = ""
+    detectors: Annotated[tuple[str, ...], "label, fasttext, lingua: all given must agree"] = ("label", "fasttext")
+    scripts: Annotated[tuple[str, ...], "keep texts in these scripts; empty: those of the language"] = ()
+    script_share: Annotated[float, "least share of a text in these scripts"] = 0.6
+    min_characters: Annotated[int, "drop shorter posts"] = 5
+    urls: Annotated[bool, "remove URLs"] = True
+    users: Annotated[bool, "remove @names"] = True
+    emoji: Annotated[bool, "remove emoji"] = True
+    hashtags: Annotated[Literal["keep", "word", "remove"], "word: remove the sign only"] = "keep"
+    markdown: Annotated[bool, "texts are Markdown: remove quoted lines and link targets"] = False
+    repeated_letters: Annotated[int, "cut soooooo to this many; 0: leave"] = 3
+    repeated_words: Annotated[int, "cut no no no no to this many; 0: leave"] = 3
+    quotes: Annotated[Literal["drop", "keep", "reply"], "posts that quote; reply: as answers to these"] = "drop"
     need_time: bool = True  # follows from the split
 
     def __post_init__(self) -> None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from interloq.data.corpus.clean import NO_TIME
-from interloq.data.corpus.documented import documented
 from interloq.data.corpus.times import iso
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Turn
@@ -33,13 +32,13 @@ class ThreadPost(NamedTuple):
 class Shape:
     """Which paths through a thread are dialogues, and which replies are pairs."""
 
-    users: int = documented(2, "users of a dialogue, exactly; 0: any number")
-    min_posts: int = documented(3, "drop shorter dialogues")
-    max_posts: int = documented(1000, "a longer dialogue ends there")
-    branches: Literal["all", "longest"] = documented("all", "branches of a thread that become dialogues")
-    others: bool = documented(True, "other users may take part elsewhere in the thread")
-    merge: bool = documented(False, "consecutive posts of one user become one turn")
-    pairs: Literal["first", "all"] = documented("first", "replies to the first post of a thread, or to any post")
+    users: Annotated[int, "users of a dialogue, exactly; 0: any number"] = 2
+    min_posts: Annotated[int, "drop shorter dialogues"] = 3
+    max_posts: Annotated[int, "a longer dialogue ends there"] = 1000
+    branches: Annotated[Literal["all", "longest"], "branches of a thread that become dialogues"] = "all"
+    others: Annotated[bool, "other users may take part elsewhere in the thread"] = True
+    merge: Annotated[bool, "consecutive posts of one user become one turn"] = False
+    pairs: Annotated[Literal["first", "all"], "replies to the first post of a thread, or to any post"] = "first"
 
     def __post_init__(self) -> None:
         if self.users < 0 or self.min_posts < 1 or self.max_posts < self.min_posts:

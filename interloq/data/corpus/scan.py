@@ -42,11 +42,6 @@ class Scan:
         return np.unique(np.searchsorted(self.ends, places)) if len(places) else places
 
 
-def clean_texts(texts: Sequence[str], cleaning: Cleaning) -> list[str]:
-    """`clean_text` of every text."""
-    return judged_texts(texts, cleaning)[0]
-
-
 def judged_texts(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], list[str]]:
     """`clean_text` of every text, and `reason_of_text` of what comes out."""
     plain = [text.isascii() for text in texts]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
 
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.dialogues import Shape
-from interloq.data.corpus.documented import documented
 from interloq.data.corpus.formats import check_format
 from interloq.data.corpus.langid import detector, plain_code, versions
 from interloq.data.corpus.split import Split
@@ -26,10 +25,10 @@ class Settings:
     joining: Joining = field(default_factory=Joining)
     shape: Shape = field(default_factory=Shape)
     split: Split = field(default_factory=Split)
-    format: str = documented("auto", "posts, twitter, reddit, irc, telegram, …; auto: told by the file")
+    format: Annotated[str, "posts, twitter, reddit, irc, telegram, …; auto: told by the file"] = "auto"
     fields: tuple[tuple[str, str], ...] = ()  # field of a post → the log's own name for it
-    examples: int = documented(5, "examples to keep of the posts that each filter drops")
-    compression: Literal["zst", "gz", "none"] = documented("zst", "compression of the outputs")
+    examples: Annotated[int, "examples to keep of the posts that each filter drops"] = 5
+    compression: Annotated[Literal["zst", "gz", "none"], "compression of the outputs"] = "zst"
 
     def signature(self, source: str) -> str:
         """All options by group, the content of the logs, the detectors and the version."""

@@ -15,6 +15,7 @@ import orjson
 from interloq.data.corpus.logs.named_fields import NAMES
 from interloq.data.corpus.settings import Settings
 from interloq.data.files import read_small
+from interloq.describe import help_of
 from interloq.errors import InputError, nearest, shown
 from interloq.registry import expected, fits
 
@@ -111,12 +112,12 @@ def default_toml() -> str:
 
 def _keys_of(settings: Settings, group: str) -> list[Key]:
     of = getattr(settings, group) if group else settings
-    hints = typing.get_type_hints(type(of))
+    hints, helps = (typing.get_type_hints(type(of), include_extras=extras) for extras in (False, True))
     prefix = f"{group}." if group else ""
     return [
-        Key(prefix + f.name, hints[f.name], getattr(of, f.name), f.metadata["help"])
+        Key(prefix + f.name, hints[f.name], getattr(of, f.name), text)
         for f in fields(of)
-        if "help" in f.metadata
+        if (text := help_of(helps[f.name]))
     ]
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from interloq.data.corpus.clean import NO_TIME
-from interloq.data.corpus.documented import documented
 from interloq.data.corpus.times import DAY, SECOND, iso, microseconds
 from interloq.errors import InputError
 
@@ -22,10 +22,10 @@ Histogram = Callable[[int, int | None, int | None], Sequence[tuple[int, int]]]
 class Split:
     """How a corpus is split; neither shares nor dates leaves it whole."""
 
-    shares: tuple[float, ...] = documented((0.8, 0.1, 0.1), "train, dev and test in order of time; empty: no parts")
-    dev_from: str = documented("", "date on which dev begins, instead of shares")
-    test_from: str = documented("", "date on which test begins")
-    unseen: bool = documented(False, "drop posts whose text is in an earlier part")
+    shares: Annotated[tuple[float, ...], "train, dev and test in order of time; empty: no parts"] = (0.8, 0.1, 0.1)
+    dev_from: Annotated[str, "date on which dev begins, instead of shares"] = ""
+    test_from: Annotated[str, "date on which test begins"] = ""
+    unseen: Annotated[bool, "drop posts whose text is in an earlier part"] = False
 
     def __post_init__(self) -> None:
         if self.shares and (len(self.shares) != 3 or min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-9):
@@ -71,14 +71,6 @@ def _reached(steps: Sequence[tuple[int, int]], wanted: float, before: int) -> tu
             return step, before
         before += count
     return None, before
-
-
-def part_of(start: int, finish: int, at: Sequence[int]) -> str:
-    """The part of a thread between two times; empty where it crosses a border. Without borders all is one part."""
-    if not at:
-        return "all"
-    first = sum(start >= border for border in at)
-    return PARTS[first] if first == sum(finish >= border for border in at) else ""
 
 
 def shown(at: Sequence[int]) -> dict[str, str]:

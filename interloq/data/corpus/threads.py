@@ -12,10 +12,9 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from interloq.data.corpus.clean_shard import cut
-from interloq.data.corpus.documented import documented
 from interloq.data.corpus.split import Split, borders
 from interloq.data.corpus.times import DAY, SECOND
 from interloq.data.durable import whole_file_by_name
@@ -44,11 +43,11 @@ STEPS = 16  # tables made, more or less: deep threads take a few more
 class Bots:
     """Which users are taken for programs."""
 
-    per_day: int = documented(300, "a bot has more posts on one day; 0: off")
-    posts: int = documented(20, "or at least this many posts in all …")
-    repeats: float = documented(0.5, "… this share of which repeat another, numbers aside; 0: off")
-    names: bool = documented(False, "users with 'bot' as a part of their name are bots")
-    users: tuple[str, ...] = documented((), "drop these users too")
+    per_day: Annotated[int, "a bot has more posts on one day; 0: off"] = 300
+    posts: Annotated[int, "or at least this many posts in all …"] = 20
+    repeats: Annotated[float, "… this share of which repeat another, numbers aside; 0: off"] = 0.5
+    names: Annotated[bool, "users with 'bot' as a part of their name are bots"] = False
+    users: Annotated[tuple[str, ...], "drop these users too"] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "users", tuple(sorted(self.users)))  # their order changes nothing
@@ -58,10 +57,10 @@ class Bots:
 class Joining:
     """How posts are joined into threads."""
 
-    duplicates: Literal["user", "any", "off"] = documented("user", "drop same-day copies by one user, or by anybody")
-    utc_offset: float = documented(0.0, "hours from UTC: when days begin, 9 for Japan")
-    orphans: bool = documented(False, "a reply to a missing post may begin a thread")
-    max_gap: float = documented(0.0, "hours after which a reply does not count as one; 0: no limit")
+    duplicates: Annotated[Literal["user", "any", "off"], "drop same-day copies by one user, or by anybody"] = "user"
+    utc_offset: Annotated[float, "hours from UTC: when days begin, 9 for Japan"] = 0.0
+    orphans: Annotated[bool, "a reply to a missing post may begin a thread"] = False
+    max_gap: Annotated[float, "hours after which a reply does not count as one; 0: no limit"] = 0.0
 
 
 class Tables:
