@@ -91,6 +91,7 @@ class Sample:
 
     @property
     def key(self) -> Key:
+        """What identifies it: id and system."""
         return self.id, self.system
 
 
@@ -169,6 +170,7 @@ class Score:
 
     @property
     def key(self) -> Key:
+        """What identifies its sample: id and system."""
         return self.id, self.system
 
 
@@ -265,6 +267,7 @@ class Known:
             self._systems.setdefault(id, []).append(system)
 
     def find(self, id: str, system: str = "") -> Key | None:
+        """The sample with this id and system, or the only one with this id where no system is named."""
         if system in self._systems.get(id, []):
             return id, system
         return None if system else self.only(id)

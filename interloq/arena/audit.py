@@ -130,6 +130,7 @@ class Change:
 
     @property
     def moved(self) -> int:
+        """How many ranks all systems moved, added up."""
         return sum(map(abs, self.moves.values()))
 
 

@@ -25,6 +25,7 @@ class Running:
         self._sums: dict[str, tuple[float, int]] = {}
 
     def hear(self, dialogue: Dialogue) -> None:
+        """Take note of a dialogue that has just ended."""
         self._fresh.append(dialogue)
 
     def standings(self) -> list[tuple[str, float]]:

@@ -87,6 +87,7 @@ class Look:
 
     @property
     def settled(self) -> bool:
+        """Whether every two neighbours are apart or alike."""
         return bool(self.gaps) and all(gap.apart or gap.alike for gap in self.gaps)
 
 
@@ -104,10 +105,12 @@ class Settled:
 
     @property
     def order(self) -> tuple[str, ...]:
+        """The systems at the last look, best first."""
         return self.looks[-1].order if self.looks else ()
 
     @property
     def not_apart(self) -> tuple[Gap, ...]:
+        """The neighbours that the last look could not tell apart."""
         return tuple(gap for gap in self.looks[-1].gaps if not gap.apart) if self.looks else ()
 
 

@@ -34,6 +34,7 @@ class TrainingLog:
         self.bad: dict[str, BadLines] = {}
 
     def pairs(self) -> Iterator[Any]:
+        """The pairs of all logs."""
         return chain.from_iterable(self.logs())
 
     def logs(self) -> list[Iterator[Any]]:
@@ -66,6 +67,7 @@ class TrainingLog:
             self.bad.setdefault(path, BadLines())(rejected)
 
     def close(self) -> None:
+        """Say what was set aside and what was left out."""
         for bad in self.bad.values():
             bad.close()
         if left_out := sum(counts.total() for counts in self.dropped.values()):

@@ -42,6 +42,7 @@ class BadLines:
 
     @property
     def count(self) -> int:
+        """Bad lines of all files."""
         return self.files.total()
 
     def __call__(self, rejected: Rejected) -> None:

@@ -59,6 +59,7 @@ class Settling:
         )
 
     def ranking(self) -> str:
+        """The ranking at the last look."""
         return _order(self.last) if self.last else ""
 
     def _look(self, look: Look) -> None:

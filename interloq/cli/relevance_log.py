@@ -35,6 +35,7 @@ class RelevanceLog(TrainingLog):
         self._rows = _neighbours(self.samples)
 
     def exchanges(self) -> Iterator[Exchange]:
+        """The exchanges of all logs."""
         for origin, path in enumerate(self.files):
             dropped = self.dropped[path] = Counter()
             for talk, found in self._talks(path, origin):

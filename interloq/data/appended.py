@@ -49,17 +49,20 @@ class Appended:
             raise InputError("not a file that Interloq began", cure="choose another output", where=str(self.path))
 
     def line(self, place: int) -> bytes:
+        """The line that starts at this place."""
         self._file.seek(place)
         return self._file.readline()
 
     @property
     def closed(self) -> bool:
+        """Whether nothing more can be appended."""
         return self._file.closed
 
     def size(self) -> int:
         return self._file.seek(0, os.SEEK_END)
 
     def cut(self, size: int) -> None:
+        """Drop everything behind this size."""
         with writing(self.path):
             self._file.truncate(size)
 
@@ -79,6 +82,7 @@ class Appended:
         return place
 
     def close(self, *, keep: bool = True) -> None:
+        """Close the file, and remove it unless it is to be kept."""
         if self._file.closed:
             return
         if not keep:

@@ -23,7 +23,8 @@ class DataFrame(Protocol):
     """A table of pandas, polars or the like."""
 
     @property
-    def columns(self) -> Any: ...
+    def columns(self) -> Any:
+        """The names of its columns."""
 
 
 Rows = Iterable[Sample] | Iterable[Mapping[str, Any]] | DataFrame

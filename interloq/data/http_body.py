@@ -30,6 +30,7 @@ class Body:
             raise BodyError(f"the answer is larger than {self.largest >> 20} MiB")
 
     def whole(self) -> bytes:
+        """The body; one whose gzip is cut off is refused."""
         if self._gzip and not self._gzip.eof:
             raise BodyError("the answer's gzip is cut off")
         return bytes(self._data)

@@ -24,6 +24,7 @@ class Summary:
         self.unscored = 0
 
     def watch(self, records: Iterable[Any]) -> Iterator[Any]:
+        """The records themselves, counted as they pass."""
         for record in records:
             self.add(record)
             yield record

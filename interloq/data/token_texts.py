@@ -25,6 +25,7 @@ class Texts:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
+        """Tokens of each text."""
         return np.diff(self.ends)
 
     def padded(self, which: NDArray[np.int64], width: int, fill: int) -> Ints:
@@ -64,6 +65,7 @@ class Numbering:
         return list(self._units.ids)
 
     def texts(self, texts: Iterable[str]) -> Texts:
+        """Texts as numbers of tokens."""
         iterator = iter(texts)
         which, ends = [np.zeros(0, dtype=np.int64)], [0]
         while batch := list(islice(iterator, FEW)):

@@ -22,9 +22,11 @@ class Tokenizer(Protocol):
 
     by_word: ClassVar[bool]
 
-    def tokens(self, text: str) -> list[str]: ...
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of a text."""
 
-    def signature(self) -> str: ...
+    def signature(self) -> str:
+        """Name, fields and versions that fix the tokens."""
 
 
 TokenizerChoice = Annotated[Tokenizer, "how texts are split into tokens"]  # the type of a field

@@ -171,6 +171,7 @@ class Ties:
 
     @classmethod
     def of(cls, x: Array) -> Ties:
+        """The tie groups of a vector."""
         order = np.argsort(x, kind="stable")
         new = np.diff(x[order], prepend=np.nan) != 0
         group = np.empty(len(x), dtype=np.intp)

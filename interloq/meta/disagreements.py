@@ -28,10 +28,12 @@ class Disagreement:
 
     @property
     def percentile(self) -> float:
+        """Where the metric puts the sample, from 0 to 100."""
         return 100 * (self.rank - 0.5) / self.n
 
     @property
     def judgment_percentile(self) -> float:
+        """Where people put the sample, from 0 to 100."""
         return 100 * (self.judgment_rank - 0.5) / self.n
 
     @property

@@ -30,7 +30,8 @@ class Level(Protocol):
     """What the points of a correlation are, and which coefficients are computed over them."""
 
     @property
-    def coefficients(self) -> Coefficients: ...
+    def coefficients(self) -> Coefficients:
+        """Which coefficients are computed, by name."""
 
     def points(self, *columns: Column) -> list[Array] | None:
         """The points themselves; None where a coefficient is an average over several sets of points."""

@@ -81,6 +81,7 @@ class Quantiles:
 
     @classmethod
     def of(cls, samples: Sequence[Sample], *parts: Metric) -> Quantiles:
+        """The quantile of each part's scores of these samples."""
         known = Fit.of(samples, *parts).known
         columns = np.array(list(known.values()), dtype=np.float64).reshape(len(known), len(parts))
         cuts = np.quantile(columns, SHARE, axis=0, method="linear") if len(columns) else [np.nan] * len(parts)

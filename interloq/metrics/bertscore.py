@@ -57,6 +57,7 @@ class BertScore(Component):
 
     @property
     def reads_weights(self) -> bool:
+        """Whether weights of references count."""
         return self.weights != "ignore"
 
     def fit(self, samples: Sequence[Sample]) -> Self:

@@ -69,6 +69,7 @@ class Bleu(Component):
 
     @property
     def is_mean(self) -> bool:
+        """Whether the set's score is the mean of sample scores."""
         return self.level == "sentence"
 
     def value(self, total: Array) -> Array:

@@ -33,6 +33,7 @@ class BleuStar(Component):
         check_order(self.order)
 
     def tokens_needed(self) -> int:
+        """With fewer tokens the score is 0 whatever the reply says."""
         return tokens_needed(self.order, self.smoothing)
 
     def unscorable(self, sample: Sample) -> str | None:

@@ -104,6 +104,7 @@ class Checks:
                 counts[system] += self._shorter(group, needed, self._tokenizers[name])
 
     def watch(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        """The samples themselves, checked as they pass."""
         for sample in samples:
             self.add((sample,))
             yield sample
@@ -120,9 +121,11 @@ class Checks:
         return (*self.of_data(), *about)
 
     def of_data(self) -> tuple[Note, ...]:
+        """Notes that concern every metric."""
         return tuple(self._of_data())
 
     def of_metric(self, i: int) -> tuple[Note, ...]:
+        """Notes that concern one metric."""
         found = (note for part in self._traits[i] for note in self._of_part(part, self._specs[i]))
         return tuple(dict.fromkeys(found))
 

@@ -49,6 +49,7 @@ class DeltaBleu(Component):
         check_order(self.order)
 
     def tokens_needed(self) -> int:
+        """With fewer tokens the score is 0 whatever the reply says."""
         return tokens_needed(self.order, SMOOTHING[self.mode])
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -63,6 +64,7 @@ class DeltaBleu(Component):
 
     @property
     def is_mean(self) -> bool:
+        """Whether the set's score is the mean of sample scores."""
         return self.mode == "sentence"
 
     def value(self, total: Array) -> Array:

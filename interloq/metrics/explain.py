@@ -60,6 +60,7 @@ class Source:
 
     @property
     def is_trusted(self) -> bool:
+        """Whether it can earn a reply anything."""
         return self.weight > 0
 
 

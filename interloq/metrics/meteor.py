@@ -76,6 +76,7 @@ class Meteor(Component):
 
     @property
     def is_mean(self) -> bool:
+        """Whether the set's score is the mean of sample scores."""
         return self.level == "sentence"
 
     def value(self, total: Array) -> Array:

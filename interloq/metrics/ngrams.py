@@ -35,6 +35,7 @@ class Numbered:
 
     @property
     def first_reference(self) -> NDArray[np.int64]:
+        """The place of each sample's first reference."""
         return np.cumsum(self.n_references) - self.n_references
 
 

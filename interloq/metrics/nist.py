@@ -116,6 +116,7 @@ class Information:
 
     @classmethod
     def of(cls, samples: Sequence[Sample], tokenizer: Tokenizer, order: int) -> Information:
+        """The weights of n-grams in these samples' references."""
         numbering = Numbering(tokenizer)
         texts = numbering.texts(r.text for sample in samples for r in sample.references)
         numbers = {token: i for i, token in enumerate(sorted(numbering.vocabulary()))}

@@ -91,11 +91,13 @@ class Fit:
 
     @classmethod
     def of(cls, samples: Sequence[Sample], *parts: Metric) -> Fit:
+        """The range of each part's scores of these samples."""
         columns = [_scores(part, samples) for part in parts]
         ranges = tuple((float(c.min()), float(c.max())) if len(c) else (np.nan, np.nan) for c in columns)
         return cls(ranges, dict(zip(samples, zip(*(c.tolist() for c in columns), strict=True), strict=True)))
 
     def normalised(self, samples: Sequence[Sample], *parts: Metric) -> list[Array]:
+        """Each part's scores from 0 to 1."""
         if samples and np.isnan(self.ranges).any():
             raise InputError("ruber was fitted to no sample that both of its parts can score", cure="fit it to others")
         new = list(dict.fromkeys(sample for sample in samples if sample not in self.known))

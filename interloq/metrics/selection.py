@@ -25,6 +25,7 @@ class Selection:
         self._emptied: Counter[str] = Counter()
 
     def samples(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        """The samples that are left, as they are to be scored."""
         for sample in samples:
             self._systems[sample.system] += 1
             if (sample.system or NO_SYSTEM) in self.without:

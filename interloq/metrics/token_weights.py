@@ -29,6 +29,7 @@ class Idf:
 
     @classmethod
     def of(cls, references: Iterable[str], encoder: Any) -> Idf:
+        """How many references hold each token."""
         often = Counter(text.strip() for text in references)
         counts = np.zeros(encoder.vocabulary, dtype=np.int64)
         distinct = list(often)
@@ -57,6 +58,7 @@ class Idf:
         return [bool(own[t].any() and self.everywhere[t[own[t]]].all()) for t in tokens]
 
     def weights(self) -> Floats:
+        """log((N + 1) / (df + 1)) of each token."""
         return np.asarray(np.log((self.references + 1) / (self.counts + 1)))
 
 

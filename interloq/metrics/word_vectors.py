@@ -122,12 +122,14 @@ class Lexicon:
         return any(map(self._known, parts))
 
     def has_words(self, text: str) -> bool:
+        """Whether a text holds any word, known or not."""
         return len(self._numbering.texts([text]).tokens) > 0
 
     def _holds_known(self, part: str) -> bool:
         return bool((self._numbering.texts([part]).tokens >= 0).any())
 
     def bags(self, texts: Sequence[str], unknown: Unknown) -> Bags:
+        """Texts as bags of known words."""
         numbered = self._numbered(tuple(texts))
         flat, lengths = numbered.tokens, numbered.lengths
         owner, missing = np.repeat(np.arange(len(texts)), lengths), flat < 0

@@ -45,6 +45,7 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
 
     @classmethod
     def pretrained(cls, folder: Path, outputs: int) -> CrossEncoder:
+        """A pretrained network with a new head."""
         return cls(load_network(folder), outputs)
 
     @classmethod
@@ -53,6 +54,7 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
         return cls(empty_network(folder), outputs)
 
     def forward(self, rows: Rows) -> torch.Tensor:
+        """The outputs of each row."""
         device = self.head.weight.device
         ids, mask, kinds = (part.to(device, non_blocking=True) for part in (rows.ids, rows.mask, rows.kinds))
         options: dict[str, Any] = {"token_type_ids": kinds} if self.kinds > 1 else {}

@@ -61,6 +61,7 @@ class MaskedLikelihood:
         return f"{kind}-{weights_fingerprint(self.subwords.folder)}-{self.subwords.signature()}"
 
     def usual(self, mode: Mode) -> tuple[float, float]:
+        """The quartiles recorded with the encoder."""
         return read_bounds(self.subwords.folder, mode)
 
     def known(self, text: str) -> int:

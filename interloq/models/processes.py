@@ -54,13 +54,16 @@ class Processes:
 
     @property
     def said(self) -> str:
+        """The device and number of processes, for people."""
         name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else self.device.type
         return name if self.count == 1 else f"{self.count} × {name}"
 
     def share(self, examples: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The examples of this process."""
         return examples[self.rank :: self.count]
 
     def sum(self, value: float) -> float:
+        """The sum over all processes."""
         if self.count == 1:
             return value
         total = torch.tensor(value, dtype=torch.float64, device=self.device)

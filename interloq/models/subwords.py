@@ -30,6 +30,7 @@ class Subwords:
         self.pad: int = _first(self._tokenizer.pad_token_id, 0)
 
     def texts(self, texts: Sequence[str]) -> Texts:
+        """Texts as numbers of subwords."""
         options = {"add_special_tokens": False, "truncation": True, "max_length": self.longest, "verbose": False}
         rows = self._tokenizer(list(texts), **options)["input_ids"] if len(texts) else []
         rows = [row or [self.unknown] for row in rows]

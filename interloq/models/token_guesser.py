@@ -55,6 +55,7 @@ class TokenGuesser(torch.nn.Module):  # type: ignore[misc]
         model.base_model.register_forward_hook(self._only_places)
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor, kinds: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        """Logits of the tokens at these places."""
         options: dict[str, Any] = {"token_type_ids": kinds} if self.types else {}
         self._places = places
         try:
@@ -75,11 +76,13 @@ class TokenGuesser(torch.nn.Module):  # type: ignore[misc]
         return {name: kept for name, kept in names.items() if name != kept}
 
     def state_dict(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """The weights, each once where several names share them."""
         tied = self.tied()
         state = super().state_dict(*arguments, **options)
         return {name: tensor for name, tensor in state.items() if name not in tied}
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Put weights back under all their names."""
         shared = {name: state_dict[kept] for name, kept in self.tied().items() if kept in state_dict}
         return super().load_state_dict({**state_dict, **shared}, strict=strict, assign=assign)
 

@@ -33,6 +33,7 @@ class VectorCache:
 
     @classmethod
     def asked_for(cls, path: str | Path | None) -> VectorCache | None:
+        """The cache in this file, or the one that the environment names; None without either."""
         name = str(path or os.environ.get(VARIABLE, ""))
         return cls(Path(name)) if name else None
 

@@ -75,6 +75,7 @@ class RatedReferences(Component):
 
     @property
     def is_mean(self) -> bool:
+        """Whether the set's score is the mean of sample scores."""
         return is_mean(self._metric())
 
     def value(self, total: Array) -> Array:

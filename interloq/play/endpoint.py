@@ -94,11 +94,13 @@ class Endpoint(Component):
 
     @property
     def side_effect(self) -> str:
+        """Which server it asks, in words."""
         key = f" with the key in {self.key}" if self.key else ""
         return f"sends dialogues to {self.url}{key}"
 
     @property
     def key_variable(self) -> str:
+        """The environment variable whose value it sends."""
         return self.key
 
     def signature(self) -> str:

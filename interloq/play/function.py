@@ -52,6 +52,7 @@ class Function(Component):
 
     @property
     def side_effect(self) -> str:
+        """What it imports, in words."""
         return f"imports the module {self.path.partition(':')[0]!r} and calls {self.path!r}"
 
     def signature(self) -> str:

@@ -74,6 +74,7 @@ class HuggingFace(Component):
 
     @property
     def side_effect(self) -> str:
+        """What it downloads, in words."""
         return f"downloads {self.model}" if self.model.startswith("hub:") else ""
 
     def signature(self) -> str:

@@ -83,6 +83,7 @@ class Process(Component):
 
     @property
     def side_effect(self) -> str:
+        """What it starts, in words."""
         return f"starts the program: {shlex.join(self.command)}"
 
     def signature(self) -> str:
@@ -94,6 +95,7 @@ class Process(Component):
         return signature(bare, files="-".join(files) or "none")
 
     def close(self) -> None:
+        """End the programs."""
         for program in self._programs:
             program.end()
 

@@ -31,6 +31,7 @@ class Prompts:
     def of(
         cls, tokenizer: Any, *, chat: Literal["auto", True, False], system: str, separator: str, room: int
     ) -> Prompts:
+        """How this model wants to be asked."""
         template = str(tokenizer.chat_template or "") if chat else ""
         if chat is True and not template:
             raise InputError("the model has no chat template", cure="write chat=False")

@@ -46,6 +46,7 @@ class Retrieval(Component):
 
     @property
     def side_effect(self) -> str:
+        """Which server it asks, in words."""
         if "://" not in self.index:
             return ""
         key = f" with the key in {self.key_variable}" if self.key_variable else ""
@@ -53,6 +54,7 @@ class Retrieval(Component):
 
     @property
     def key_variable(self) -> str:
+        """The environment variable whose value it sends."""
         return KEY_VARIABLES.get(self.index.partition("://")[0].lower(), "")
 
     def signature(self) -> str:

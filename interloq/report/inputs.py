@@ -29,6 +29,7 @@ class Inputs:
 
     @property
     def files(self) -> list[str | Path]:
+        """The files that are read."""
         return [*self.scores, self.samples, *self.dialogues]
 
     def names(self) -> tuple[list[str], list[str]]:

@@ -38,6 +38,7 @@ class Name:
 
     @property
     def spec(self) -> str:
+        """The whole spec."""
         return self.head + "".join(self.rest)
 
 

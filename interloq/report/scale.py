@@ -27,10 +27,12 @@ class Scale:
         return f"{start + share * (end - start):.1f}"
 
     def ticks(self) -> list[float]:
+        """The values to mark."""
         first, last = round(self.low / self.step), round(self.high / self.step)
         return [tick for i in range(first, last + 1) if math.isfinite(tick := i * self.step)]
 
     def label(self, value: float) -> str:
+        """A value with as many digits as the step needs."""
         return number(value, max(0, -math.floor(math.log10(self.step) + 1e-9)))
 
 

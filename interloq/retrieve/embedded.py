@@ -242,6 +242,7 @@ class Embedded:
         return lists.scores(self._vectors(field), queries, ids)
 
     def pairs(self, ids: Sequence[int]) -> list[Pair]:
+        """The pairs with these numbers."""
         found = []
         for id in ids:
             segment = bisect_right(self._firsts, id) - 1

@@ -36,9 +36,11 @@ class Searchable(Protocol):
     """What pairs are looked for in: an `Index`, or anything that finds pairs."""
 
     @property
-    def retriever(self) -> Encoder: ...
+    def retriever(self) -> Encoder:
+        """How texts are compared."""
 
-    def search(self, queries: Sequence[Query], k: int = 15) -> list[list[Hit]]: ...
+    def search(self, queries: Sequence[Query], k: int = 15) -> list[list[Hit]]:
+        """The k best pairs for each query, best first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,7 @@ class Exclusion:
         return own + self.name
 
     def kept(self, pairs: Iterable[Pair]) -> Iterable[Pair]:
+        """The pairs that are not excluded; the others are counted."""
         self.dropped.clear()
         return guarded(pairs, self.samples, dropped=self.dropped) if self.samples else pairs
 

@@ -310,6 +310,7 @@ class Postgres:
         }
 
     def pairs(self, ids: Sequence[int]) -> list[Pair]:
+        """The pairs with these numbers."""
         with self._transaction() as connection:
             rows = connection.execute(self._sql("SELECT id, pair FROM {table} WHERE id = ANY(%s)"), [list(ids)])
             found = {id: Pair(**values) for id, values in rows}

@@ -44,6 +44,7 @@ class Postings:
 
     @classmethod
     def of(cls, words: Words) -> Postings:
+        """The postings of these texts."""
         owner = np.repeat(np.arange(len(words), dtype=np.uint32), np.diff(words.ends))
         order = np.argsort(words.terms, kind="stable")
         terms, starts = np.unique(words.terms[order], return_index=True)
@@ -51,6 +52,7 @@ class Postings:
         return cls(terms, np.append(starts, len(order)), owner[order], counts, words.lengths)
 
     def save(self, folder: Path) -> None:
+        """Write them to a folder, one file per part."""
         for part in PARTS:
             np.save(folder / f"{part}.npy", getattr(self, part))
 
@@ -89,6 +91,7 @@ class Ranking:
         return f"impacts-{fingerprint(repr((self.k1, self.b, self.mean_length)))}.npy"
 
     def idf(self, df: NDArray[Any]) -> NDArray[np.float64]:
+        """How rare terms are, from the number of texts that hold them."""
         return np.asarray(np.log1p((self.n - df + 0.5) / (df + 0.5)))
 
 

@@ -234,6 +234,7 @@ class Qdrant:
         return np.array(rows, dtype=np.float32).reshape(ids.shape)
 
     def pairs(self, ids: Sequence[int]) -> list[Pair]:
+        """The pairs with these numbers."""
         found = self._points.payloads(ids)
         lost = [id for id in ids if id not in found]
         if lost:

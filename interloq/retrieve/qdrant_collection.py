@@ -62,11 +62,13 @@ class Collection:
     manner: Manner
 
     def ask(self, method: str, path: str = "", body: Any = None) -> Any:
+        """Send a request that concerns this collection."""
         return self.nodes.ask(method, f"/collections/{self.name}{path}", body)
 
     # ---- making ------------------------------------------------------------------------------------------------------
 
     def exists(self) -> bool:
+        """Whether the server has it."""
         return bool(self.ask("GET", "/exists")["exists"])
 
     def make(self, keys: Sequence[Field], dimensions: int, made: Made, *, shards: int) -> None:
@@ -184,9 +186,11 @@ class Collection:
             return [answer["points"] for part in answers for answer in part]
 
     def payloads(self, ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
+        """What is stored with these points."""
         return {point["id"]: point["payload"] for point in self._retrieve(ids, {"with_payload": True})}
 
     def vectors(self, ids: Sequence[int], field: Field) -> Floats:
+        """The vectors of these points."""
         points = self._retrieve(ids, {"with_payload": False, "with_vector": [field]})
         return np.array([point["vector"][field] for point in points], dtype=np.float32)
 

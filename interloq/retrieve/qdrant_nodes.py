@@ -43,6 +43,7 @@ class Address:
 
     @classmethod
     def read(cls, text: str) -> Address:
+        """An address from `qdrant://host:port/collection`."""
         parts = urlsplit(text)
         collection = parts.path.strip("/")
         if "@" in parts.netloc:  # the text may hold a password: it is not repeated

@@ -63,13 +63,16 @@ class Retriever(Protocol):
     """How texts are compared."""
 
     @property
-    def target(self) -> Target: ...
+    def target(self) -> Target:
+        """Which texts of a pair are compared."""
 
     @property
-    def alpha(self) -> float: ...
+    def alpha(self) -> float:
+        """The share of the response's similarity where both texts are compared."""
 
     @property
-    def epsilon(self) -> float: ...
+    def epsilon(self) -> float:
+        """What stands for the response's similarity in the rest."""
 
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Unit vectors (a zero row for a text that has none) or counted words."""
@@ -94,7 +97,8 @@ class Home(Protocol):
     def scores(self, field: Field, queries: Encoded, ids: Ids) -> Floats:
         """The score of given pairs for each query."""
 
-    def pairs(self, ids: Sequence[int]) -> list[Pair]: ...
+    def pairs(self, ids: Sequence[int]) -> list[Pair]:
+        """The pairs with these ids."""
 
     def sources(self) -> dict[str, int]:
         """How many pairs of each source are in."""

@@ -23,6 +23,7 @@ class Numbering:
         self._words = _Words(tokenizer, number)
 
     def texts(self, texts: Iterable[str]) -> Texts:
+        """Texts as numbers of words."""
         numbers: list[int] = []
         ends = [0]
         words = self._words

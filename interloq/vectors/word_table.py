@@ -36,6 +36,7 @@ class WordTable(Sequence[str]):
 
     @classmethod
     def of(cls, words: Iterable[str]) -> WordTable:
+        """The table of these words."""
         encoded = [_encoded(word) for word in words]
         ends = np.concatenate([[0], np.cumsum([len(word) for word in encoded], dtype=np.int64)])
         hashes = np.array([_hash(word) for word in encoded], dtype=np.uint64)
@@ -44,6 +45,7 @@ class WordTable(Sequence[str]):
 
     @classmethod
     def load(cls, folder: Path) -> WordTable:
+        """That of a folder."""
         letters = np.memmap(folder / LETTERS, dtype=np.uint8, mode="r")
         kinds = {ENDS: np.int64, HASHES: np.uint64, ORDER: np.int32}
         arrays = [mapped(folder / name, kind, hint="copy the vectors again") for name, kind in kinds.items()]
@@ -51,6 +53,7 @@ class WordTable(Sequence[str]):
         return cls(letters, *arrays)
 
     def save(self, folder: Path) -> None:
+        """Write it to a folder."""
         self.letters.tofile(folder / LETTERS)
         for name, array in ((ENDS, self.ends), (HASHES, self.hashes), (ORDER, self.order)):
             np.save(folder / name, array, allow_pickle=False)

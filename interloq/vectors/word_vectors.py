@@ -133,6 +133,7 @@ class WordVectors:
 
     @property
     def dimensions(self) -> int:
+        """Numbers in a vector."""
         return int(self.matrix.shape[1])
 
     @property
@@ -147,6 +148,7 @@ class WordVectors:
         return len(self.words)
 
     def vector(self, word: str) -> Floats:
+        """The vector of one word; an unknown word is refused."""
         place = self.words.find(word)
         if place < 0:
             raise InputError(f"no vector for {word!r}", cure="check its spelling and its case")

@@ -104,6 +104,7 @@ class Cleaning:
         characters.script_ranges(self.target_scripts())
 
     def target_scripts(self) -> tuple[str, ...]:
+        """The scripts that texts must be written in; none: any."""
         return self.scripts or (characters.scripts_of(self.lang) if self.lang else ())
 
 

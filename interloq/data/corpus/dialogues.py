@@ -60,6 +60,7 @@ class Thread:
                 self.replies.setdefault(post.parent, []).append(post)
 
     def answers(self, post: ThreadPost) -> list[ThreadPost]:
+        """The posts that answer this one."""
         return self.replies.get(post.place, [])
 
 

@@ -34,6 +34,7 @@ class Key:
 
     @property
     def choices(self) -> tuple[str, ...]:
+        """The values that it may have; none: any of its type."""
         return typing.get_args(self.hint) if typing.get_origin(self.hint) is Literal else ()
 
     @property

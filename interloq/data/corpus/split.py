@@ -37,6 +37,7 @@ class Split:
 
     @property
     def by_time(self) -> bool:
+        """Whether parts are split by time."""
         return bool(self.shares or self.dev_from)
 
 

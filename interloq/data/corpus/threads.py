@@ -74,6 +74,7 @@ class Tables:
         self.connection.read_parquet([str(path) for path in matching(posts, "*.parquet")]).create_view("posts")
 
     def close(self) -> None:
+        """Close the database."""
         self.connection.close()
         shutil.rmtree(self.folder / "spill", ignore_errors=True)
 
@@ -88,14 +89,17 @@ class Tables:
         self.progress(min(0.95, self.made / STEPS))
 
     def know(self, name: str, as_name: str = "") -> None:
+        """Make a Parquet file known as a table."""
         table = self.connection.read_parquet(str(self.folder / f"{name}.parquet"))
         table.create_view(as_name or name, replace=True)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """The rows that a query finds."""
         found: list[tuple[Any, ...]] = self.connection.execute(query).fetchall()
         return found
 
     def number(self, query: str) -> int:
+        """The one number that a query finds."""
         return int(self.rows(query)[0][0] or 0)
 
     def set(self, **values: Any) -> None:

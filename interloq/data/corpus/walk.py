@@ -32,6 +32,7 @@ class Stretch:
     end: int
 
     def path(self, folder: Path, kind: str) -> Path:
+        """Where its records of a kind are written."""
         return folder / f"{self.part}-{self.number:06}.{kind}"
 
 

@@ -29,12 +29,15 @@ class Item:
         return str(self._get(name, str, "text")).strip()
 
     def sequence(self, name: str) -> list[Any]:
+        """A field that holds a list."""
         return list(self._get(name, list, "a list"))
 
     def inner(self, name: str) -> Item:
+        """A field that holds an object."""
         return Item(self._get(name, dict, "an object"), self.where)
 
     def number(self, name: str) -> float:
+        """A field that holds a number."""
         return as_number(self.value.get(name), name, self.where)
 
     def cell(self, name: str) -> float:
@@ -45,6 +48,7 @@ class Item:
             raise self.error(f"{name!r} must be a number, got {self.text(name)!r:.60}") from None
 
     def error(self, what: str, cure: str = "compare it with the published file") -> InputError:
+        """An error with the place of this item."""
         return InputError(what, cure=cure, where=self.where)
 
     def _get(self, name: str, kind: type, said: str) -> Any:

@@ -33,6 +33,7 @@ class DialogueScorer:
     def reply_scores(
         self, dialogues: Sequence[Turns], replies: Sequence[str], *, layout: Layout = "eos"
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Summed log-likelihoods of replies after their dialogues, and their tokens."""
         sums, counts = self.model.reply_scores(dialogues, replies, layout=layout)
         return sums, counts
 

@@ -37,6 +37,7 @@ class Block:
 
     @classmethod
     def of(cls, follow_ups: Sequence[Tokens]) -> Block:
+        """The tree of these follow-ups."""
         parents, tokens = [-1], [0]
         children: dict[tuple[int, int], int] = {}
         edges: dict[tuple[int, int], int] = {}

@@ -47,6 +47,7 @@ class Cooccurrence:
 
     @classmethod
     def load(cls, folder: Path) -> Cooccurrence | None:
+        """That of a folder; None where it holds none."""
         path = folder / FACTS
         with reading_saved(path):
             return cls(folder, **read_json(path)) if path.exists() else None

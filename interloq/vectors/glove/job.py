@@ -51,9 +51,11 @@ class Engine(Protocol):
 
     device: str
 
-    def epoch(self, chunks: Iterator[shuffle.Chunk], rng: np.random.Generator, step: Step) -> float: ...
+    def epoch(self, chunks: Iterator[shuffle.Chunk], rng: np.random.Generator, step: Step) -> float:
+        """One pass over all chunks; the mean loss."""
 
-    def parameters(self) -> Parameters: ...
+    def parameters(self) -> Parameters:
+        """The vectors as they stand."""
 
 
 def train(

@@ -49,6 +49,7 @@ class NumbaEngine:
         return float(losses.sum())
 
     def parameters(self) -> Parameters:
+        """The vectors as they stand."""
         return self._parameters
 
 

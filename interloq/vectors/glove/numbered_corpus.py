@@ -42,6 +42,7 @@ class Corpus:
 
     @classmethod
     def load(cls, folder: Path) -> Corpus | None:
+        """That of a folder; None where it holds none."""
         path = folder / FACTS
         with reading_saved(path):
             return cls(folder, **read_json(path, limit=VOCABULARY)) if path.exists() else None

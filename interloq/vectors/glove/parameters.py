@@ -22,6 +22,7 @@ class Parameters:
 
     @classmethod
     def start(cls, words: int, dimensions: int, *, seed: int) -> Parameters:
+        """Random vectors to start from."""
         rng = np.random.default_rng([seed, 0])
         vectors = rng.random((2, words, dimensions), dtype=np.float32)
         biases = rng.random((2, words), dtype=np.float32)
@@ -32,12 +33,15 @@ class Parameters:
 
     @classmethod
     def load(cls, folder: Path) -> Parameters:
+        """Those of a folder."""
         return cls(*(np.load(folder / f"{name}.npy", allow_pickle=False) for name in cls.__slots__))
 
     def save(self, folder: Path) -> None:
+        """Write them to a folder."""
         folder.mkdir(exist_ok=True)
         for name, array in zip(self.__slots__, self.arrays(), strict=True):
             np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Vectors and biases, with their summed squares."""
         return self.vectors, self.squares, self.biases, self.bias_squares

@@ -49,11 +49,13 @@ class Chunks:
 
     @classmethod
     def load(cls, folder: Path) -> Chunks | None:
+        """Those of a folder; None where it holds none."""
         path = folder / FACTS
         with reading_saved(path):
             return cls(folder, **read_json(path)) if path.exists() else None
 
     def chunk(self, number: int) -> Chunk:
+        """One chunk."""
         with np.load(_path(self.folder, number), allow_pickle=False) as arrays:
             return Chunk(arrays["rows"], arrays["columns"], arrays["values"], arrays["ends"])
 

@@ -83,6 +83,7 @@ class TorchEngine:
         return loss
 
     def parameters(self) -> Parameters:
+        """The vectors as they stand."""
         return Parameters(*(np.ascontiguousarray(tensor.cpu().numpy()) for tensor in self._tensors))
 
 
