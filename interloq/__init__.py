@@ -6,7 +6,7 @@ from interloq.errors import InputError, InterloqError, MissingDependencyError, R
 from interloq.metrics.evaluate import evaluate, evaluate_all
 from interloq.records import Dialogue, Rating, Reference, Result, Sample, Score, Turn
 from interloq.registry import create, spec
-from interloq.signature import signature
+from interloq.signature import Signature, signature
 from interloq.version import __version__
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Result",
     "Sample",
     "Score",
+    "Signature",
     "SpecError",
     "Turn",
     "__version__",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from interloq.errors import InputError
+from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
 
 Key = tuple[str, str]  # what identifies a sample: its id and its system
@@ -201,7 +202,7 @@ class Result(Tabular):
     ci: tuple[float, float] | None
     n: int
     unscored: int
-    signature: str
+    signature: Signature
     by_sample: Mapping[Key, float]  # (id, system) → score, NaN where there is none
     reasons: Mapping[Key, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()

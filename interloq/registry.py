@@ -16,12 +16,14 @@ import types
 import typing
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, Literal, Union
+from pathlib import PurePath
+from typing import Any, ClassVar, Literal, Union
 
 from interloq.errors import SpecError, nearest
 from interloq.needs import METRICS
 from interloq.spec_text import Written, read_spec, split_label
 
+Places = Literal["whole", "last", "blank"]  # how a spec names files and folders: as given, by last name, not at all
 KINDS: dict[str, dict[str, str]] = {
     "bot": {
         "echo": "interloq.play.echo:Echo",
@@ -91,6 +93,13 @@ KINDS: dict[str, dict[str, str]] = {
 class Component:
     """Base of every component: checks its own fields, so Python and specs meet the same errors."""
 
+    places: ClassVar[tuple[str, ...]] = ()  # fields that name a file, folder or server, whose content is what counts
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """Packages whose version can change its numbers, besides those that `built_with` names."""
+        return ()
+
     def __post_init__(self) -> None:
         for field, hint in _fields(type(self)):
             value = getattr(self, field.name)
@@ -140,12 +149,17 @@ def registered_name(name: str, *, kind: str) -> str | None:
 
 def spec(component: Any) -> str:
     """The shortest spec that creates this component again: fields at their defaults are left out."""
-    return _written(component, all_fields=False)
+    return _Writer(False, "whole").written(component)
 
 
-def full_spec(component: Any) -> str:
+def title(component: Any) -> str:
+    """What score files and tables call a component: its spec, with files and folders under their last name alone."""
+    return _Writer(False, "last").written(component)
+
+
+def full_spec(component: Any, *, places: Places = "whole") -> str:
     """The spec with every field spelled out, for signatures."""
-    return _written(component, all_fields=True)
+    return _Writer(True, places).written(component)
 
 
 def name_of(component: Any) -> str:
@@ -153,22 +167,41 @@ def name_of(component: Any) -> str:
     return _find(type(component))[1]
 
 
-def _written(component: Any, *, all_fields: bool) -> str:
-    name = name_of(component)
-    parts = []
-    for field, _ in _fields(type(component)):
-        value = getattr(component, field.name)
-        if all_fields or value != _default(field):
-            parts.append(f"{field.name}={_literal(value, all_fields)}")
-    return f"{name}({','.join(parts)})" if parts else name
+def parts_of(component: Any) -> list[Any]:
+    """The components that a component's fields hold."""
+    if not dataclasses.is_dataclass(component):
+        return []
+    values = (getattr(component, field.name) for field in dataclasses.fields(component) if field.init)
+    return [value for value in values if isinstance(value, Component)]
 
 
-def _literal(value: Any, all_fields: bool) -> str:
-    if not isinstance(value, Component):
-        return repr(value)
-    text = _written(value, all_fields=all_fields)
-    # '13a' and 'ja-mecab' are no identifiers, so these stand in quotes
-    return text if text.split("(")[0].isidentifier() and _find(type(value))[0] != "tokenizer" else repr(text)
+@dataclasses.dataclass(frozen=True)
+class _Writer:
+    all_fields: bool
+    places: Places
+
+    def written(self, component: Any) -> str:
+        name, places = name_of(component), getattr(component, "places", ())
+        parts = []
+        for field, _ in _fields(type(component)):
+            value = getattr(component, field.name)
+            if field.name in places and self.places != "whole":
+                value = _last(value) if self.places == "last" else ""
+            if self.all_fields or value != _default(field):
+                parts.append(f"{field.name}={self._literal(value)}")
+        return f"{name}({','.join(parts)})" if parts else name
+
+    def _literal(self, value: Any) -> str:
+        if not isinstance(value, Component):
+            return repr(value)
+        text = self.written(value)
+        # '13a' and 'ja-mecab' are no identifiers, so these stand in quotes
+        return text if text.split("(")[0].isidentifier() and _find(type(value))[0] != "tokenizer" else repr(text)
+
+
+def _last(place: Any) -> Any:
+    """The last name of a path; a server's address and a model of the hub are no paths."""
+    return place if not isinstance(place, str) or ":" in place else PurePath(place).name or place
 
 
 @cache

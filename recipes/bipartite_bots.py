@@ -15,7 +15,7 @@ from interloq import Turn
 from interloq.models.replies import Reply
 from interloq.play.bot import Bot, generator
 from interloq.registry import Component, create
-from interloq.signature import fingerprint, signature
+from interloq.signature import Signature, fingerprint, signature
 
 HOT, MIXED, RETRIEVAL, CHAT, CHAT_HOT, TUNED = "lm hot", "lm mixed up", "retrieval", "chat", "chat hot", "tuned"
 JUDGE, OTHER = "judge", "other"
@@ -81,8 +81,8 @@ class MixedUp(Component):
             for reply, turns, seed in zip(found, dialogues, seeds, strict=True)
         ]
 
-    def signature(self) -> str:
-        return signature(replace(self, good=""), of=fingerprint(self._bot.signature()), dropped=DROPPED)
+    def signature(self) -> Signature:
+        return signature(replace(self, good=""), of=fingerprint(str(self._bot.signature())), dropped=DROPPED)
 
     @cached_property
     def _bot(self) -> Bot:

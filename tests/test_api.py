@@ -10,7 +10,7 @@ from interloq.cli import score
 
 
 def test_public_names() -> None:
-    records = ["Dialogue", "Rating", "Reference", "Result", "Sample", "Score", "Turn"]
+    records = ["Dialogue", "Rating", "Reference", "Result", "Sample", "Score", "Signature", "Turn"]
     errors = ["InputError", "InterloqError", "MissingDependencyError", "RejectedWarning", "SpecError"]
     verbs = ["create", "evaluate", "evaluate_all", "from_columns", "load", "read", "signature", "spec", "write"]
     assert sorted(interloq.__all__) == sorted([*records, *errors, *verbs, "__version__"])

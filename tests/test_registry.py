@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from interloq import SpecError, create, registry, spec
 from interloq.errors import InterloqError
 from interloq.metrics.bleu import Bleu
-from interloq.registry import Component, component, full_spec
+from interloq.metrics.chosen import choose
+from interloq.registry import Component, component, full_spec, title
 from interloq.spec_text import split_label, split_specs
 
 
@@ -39,6 +40,18 @@ def test_fields_at_their_defaults_are_left_out_but_signed() -> None:
     metric = create("delta_bleu(order=2,tokenizer='13a')")
     assert spec(metric) == "delta_bleu"
     assert full_spec(metric) == "delta_bleu(order=2,mode='sentence',tokenizer='13a(lowercase=False)')"
+
+
+def test_titles_and_signatures_do_not_depend_on_where_a_model_lies() -> None:
+    metric = create("ruber(referenced=bertscore(model='models/june/encoder/'),unreferenced=relevance(model='scorer'))")
+    assert title(metric) == "ruber(referenced=bertscore(model='encoder'),unreferenced=relevance(model='scorer'))"
+    assert full_spec(metric, places="blank").startswith("ruber(referenced=bertscore(model='',layer=None,")
+    for kept in ("hub:org/name@1", "postgresql://host/logs", "."):
+        assert title(create(f"bertscore(model={kept!r})")) == f"bertscore(model={kept!r})"
+    with pytest.raises(SpecError, match=r"are both called bertscore\(model='enc'\); give each a label of its own"):
+        choose(["bertscore(model='a/enc')", "bertscore(model='b/enc')"])
+    named, _ = choose(["A=bertscore(model='a/enc')", "B=bertscore(model='b/enc')"])
+    assert [one.name for one in named] == ["A=bertscore(model='enc')", "B=bertscore(model='enc')"]
 
 
 def test_spellings_of_the_same_component_are_equal() -> None:

@@ -12,6 +12,7 @@ from interloq.meta.dialogue_scores import dialogue_scores
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.rank import rank
 from interloq.records import Dialogue, Note, Score, Turn
+from interloq.signature import Signature
 from interloq.tabular import Tabular
 
 SAMPLES = [
@@ -41,7 +42,8 @@ def test_a_result_is_told_in_a_few_lines() -> None:
 
 def test_what_is_missing_is_marked_and_markup_is_escaped() -> None:
     note = Note("n", "<script>alert(1)</script>", 1, 1)
-    result = Result("m<i>", float("nan"), None, 0, 1, "s", {("1", "<b>"): float("nan")}, {("1", "<b>"): "why"}, (note,))
+    scores, reasons = {("1", "<b>"): float("nan")}, {("1", "<b>"): "why"}
+    result = Result("m<i>", float("nan"), None, 0, 1, Signature("s"), scores, reasons, (note,))
     html = result._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html

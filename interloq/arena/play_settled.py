@@ -17,8 +17,8 @@ from interloq.play.run import Hear, Plan, playing
 from interloq.play.schedule import Match
 from interloq.play.talk import Tally
 from interloq.records import Dialogue, Score
-from interloq.registry import spec
-from interloq.signature import signature
+from interloq.registry import title
+from interloq.signature import Signature, signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Played:
     settled: Settled
     scores: tuple[Score, ...]  # of every utterance that was judged
     metric: str
-    signature: str  # of the metric, with the partner set's hash
+    signature: Signature  # of the metric, with the partner set's hash
 
 
 def play_until_settled(
@@ -62,7 +62,7 @@ def play_until_settled(
         what = f"no target said anything in the dialogues after round {settled.rounds}"
         raise InputError(what, cure="see the dialogues' troubles for why", where=str(output))
     signed = signature(metric, partners=plan.run.get("partners", ""))
-    return Played(settled, tuple(scores), spec(metric), signed)
+    return Played(settled, tuple(scores), title(metric), signed)
 
 
 def _scored(

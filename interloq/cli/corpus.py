@@ -11,6 +11,7 @@ from interloq.cli.output import BadLines, add_common, left_out
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import phases
 from interloq.report.console import print_json, print_table, say, say_signatures, tell
+from interloq.signature import Signature
 
 EXAMPLES = """\
   interloq corpus build posts.jsonl.gz -o corpus --lang ja
@@ -127,7 +128,7 @@ def _print(facts: dict[str, Any], args: argparse.Namespace) -> None:
         say(f"{name.replace('_', ' begins ').replace('from', 'at')} {time_}")
     if getattr(args, "examples", False) is True:
         _print_examples(posts["dropped"])
-    say_signatures(facts["signature"])
+    say_signatures(Signature(facts["signature"]))
 
 
 def _thread_rows(facts: dict[str, Any]) -> list[list[str]]:

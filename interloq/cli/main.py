@@ -38,6 +38,7 @@ VERBS = {
     "score": "score replies with metrics",
     "describe": "say what a metric, rater, retriever, tokenizer or bot is and what can be set",
     "explain": "show why a reply got its score",
+    "signature": "say what stands behind the numbers of a score file, or compare two",
     "play": "let systems talk to each other or to a fixed set of partners",
     "rank": "rank systems from the scores of their dialogues",
     "meta": "say how far metrics agree with people",

@@ -11,6 +11,7 @@ from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import told
 from interloq.rate.rater import BATCH
 from interloq.report.console import MISSING, number, print_json, print_table, say, say_signatures
+from interloq.signature import Signature
 
 EXAMPLES = """\
   interloq rate extended.jsonl --rater "gru(model='rater')" -o rated.jsonl
@@ -78,7 +79,7 @@ def print_rated(output: str, facts: dict[str, Any]) -> None:
         if counts.get(name):
             say(f"{counts[name]:,} {what}")
     if replaced["signature"]:
-        say(f"replaced: the weights of {replaced['signature']}")
+        say(f"replaced: the weights of {Signature.from_json(replaced['signature'])}")
     elif replaced["weights"]:
         say(f"replaced: {replaced['weights']:,} weights other than 1 that stood in the file")
     say_signatures(facts["signature"])

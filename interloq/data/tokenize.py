@@ -133,6 +133,7 @@ class JapaneseMecab(Sacrebleu):
 class SentencePiece(Component):
     """Pieces of a SentencePiece model: one that you have, or one made by `interloq train tokenizer`."""
 
+    places = ("model",)
     model: Annotated[str, "a SentencePiece model file"]
     lowercase: Annotated[bool, "lower-case texts first"] = False
     by_word: ClassVar[bool] = False

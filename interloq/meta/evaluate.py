@@ -30,8 +30,7 @@ from interloq.metrics.evaluate import percentile_interval
 from interloq.metrics.metric import Array
 from interloq.metrics.selection import Selection
 from interloq.records import Sample, Score
-from interloq.signature import fingerprint
-from interloq.version import __version__
+from interloq.signature import Signature, fingerprint
 
 
 def meta_evaluate(
@@ -84,7 +83,7 @@ def meta_evaluate(
         human=agreement(judgments, points, n_bootstrap=n_bootstrap, seed=seed),
         comparisons=tuple(_adjust_comparisons(list(chain(*comparisons)), points.coefficients, adjust)),
         counted=judgments.counted,
-        signature=_signature(facts),
+        signature=Signature.of("meta", {**facts, "scipy": scipy.__version__}),
         notes=tuple(notes),
     )
 
@@ -227,8 +226,3 @@ def _human_notes(judgments: Judgments) -> list[str]:
 
 def _fingerprint(columns: Mapping[str, Array]) -> str:
     return fingerprint(*(part for name, column in columns.items() for part in (name, column.tobytes())))
-
-
-def _signature(facts: Mapping[str, object]) -> str:
-    parts = [f"{name}:{value}" for name, value in facts.items() if value != ""]
-    return "|".join(["meta", *parts, f"scipy:{scipy.__version__}", f"version:{__version__}"])

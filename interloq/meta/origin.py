@@ -6,11 +6,12 @@ stands in the signatures of scores.
 
 from __future__ import annotations
 
-import re
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from interloq.errors import InputError
+from interloq.signature import LIBRARIES, VERSION, Signature
 
 FACTS = {
     "partners": "partner sets",
@@ -18,8 +19,8 @@ FACTS = {
     "openings": "openings",
     "exchanges": "numbers of exchanges",
 }
-NOT_THE_JUDGE = ("references", "samples", "resamples", "seed", "partners", "version")  # facts of a signature
-_IN_SIGNATURE = re.compile(r"(?:^|\|)partners:([^|]+)")
+# parts of a signature; another release of a library moves the last digits, not the judgment
+NOT_THE_JUDGE = ("references", "samples", "resamples", "seed", "partners", VERSION, *LIBRARIES)
 
 
 def common_origin(headers: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
@@ -43,10 +44,8 @@ def common_origin(headers: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def origin(header: Mapping[str, Any]) -> dict[str, str]:
-    """What one header says, in fields of its own or in its signature."""
-    facts = {name: str(header[name]) for name in FACTS if header.get(name) not in (None, "")}
-    signed = _IN_SIGNATURE.search(str(header.get("signature", "")))
-    return {"partners": signed[1], **facts} if signed else facts
+    """What one header says."""
+    return {name: str(header[name]) for name in FACTS if header.get(name) not in (None, "")}
 
 
 def _check_silent(told: Mapping[str, Mapping[str, str]], headers: Mapping[str, Mapping[str, Any]]) -> None:
@@ -77,25 +76,34 @@ def _check_bots(headers: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _check_judges(headers: Mapping[str, Mapping[str, Any]]) -> None:
     """One metric, one judge: the same spec may stand for other weights, or for other constants fitted."""
-    seen: dict[str, tuple[str, list[str]]] = {}
+    seen: dict[str, tuple[str, Signature]] = {}
     for path, header in headers.items():
-        for metric, judge in _judges(header):
+        for metric, judge in _judges(header, path):
             first, known = seen.setdefault(metric, (path, judge))
-            if known != judge:
-                one, other = (
-                    "|".join(part for part in parts if part not in others) or "without it"
-                    for parts, others in ((known, judge), (judge, known))
-                )
-                raise InputError(
-                    f"{first} and {path} were scored by two kinds of {metric}: {one} and {other}",
-                    cure="score the samples of both with the same model and settings",
-                )
+            if known.without(*NOT_THE_JUDGE) != judge.without(*NOT_THE_JUDGE):
+                raise _refused(metric, (first, path), (known, judge))
 
 
-def _judges(header: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Each metric of a file of scores, and the parts of its signature that say who judged."""
+def _refused(metric: str, paths: tuple[str, str], judges: tuple[Signature, Signature]) -> InputError:
+    old = [path for path, judge in zip(paths, judges, strict=True) if judge.is_text]
+    if old:
+        return InputError(
+            f"{old[0]} holds a signature without parts, as earlier versions wrote it: it cannot be compared",
+            cure=f"score its samples again: interloq score SAMPLES -m {shlex.quote(metric)} -o {shlex.quote(old[0])}",
+        )
+    differences = [found for found in judges[0].differences(judges[1]) if found[0] not in NOT_THE_JUDGE]
+    one, other = (
+        "|".join(f"{name}:{values[i]}" for name, *values in differences if values[i]) or "without it" for i in (0, 1)
+    )
+    return InputError(
+        f"{paths[0]} and {paths[1]} were scored by two kinds of {metric}: {one} and {other}",
+        cure="score the samples of both with the same model and settings",
+    )
+
+
+def _judges(header: Mapping[str, Any], path: str) -> Iterator[tuple[str, Signature]]:
+    """Each metric of a file of scores, and its signature."""
     results = header.get("results", [header])
     for result in results if isinstance(results, list) else ():
         if isinstance(result, dict) and "metric" in result:
-            parts = str(result.get("signature", "")).split("|")
-            yield str(result["metric"]), [part for part in parts if part.partition(":")[0] not in NOT_THE_JUDGE]
+            yield str(result["metric"]), Signature.from_json(result.get("signature", ""), where=path)

@@ -32,8 +32,7 @@ from interloq.meta.significance import adjusted, enough, permutation_p, swaps
 from interloq.meta.table import COEFFICIENTS, Estimate
 from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array
-from interloq.signature import fingerprint
-from interloq.version import __version__
+from interloq.signature import Signature, fingerprint
 
 EXACT = 1 << 16  # ways to exchange, up to which all are tried
 
@@ -323,7 +322,7 @@ def _human(systems: Sequence[str], places: tuple[Array, Array], human: Mapping[s
     return {name: replace(e, ci=percentile_interval(drawn[name])) for name, e in estimates.items()}
 
 
-def _signature(rows: Sequence[DialogueScore], settings: _Settings, partner_set: str) -> str:
+def _signature(rows: Sequence[DialogueScore], settings: _Settings, partner_set: str) -> Signature:
     told = sorted(f"{row.dialogue}\0{row.system}\0{row.value!r}" for row in rows)
     facts: dict[str, object] = {"metric": metric_of(rows), "method": settings.method, "by": settings.by}
     facts["paired-by"] = pairing_of(rows)
@@ -333,5 +332,4 @@ def _signature(rows: Sequence[DialogueScore], settings: _Settings, partner_set: 
         facts["better"] = "lower"
     facts |= {"scores": fingerprint(*told), "partners": partner_set, "resamples": settings.n_bootstrap}
     facts |= {"permutations": settings.n_permutations, "seed": settings.seed}
-    parts = [f"{name}:{value}" for name, value in facts.items() if value != ""]
-    return "|".join(["rank", *parts, f"version:{__version__}"])
+    return Signature.of("rank", facts)

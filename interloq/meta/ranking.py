@@ -8,6 +8,7 @@ from typing import Literal
 
 from interloq.meta.dialogue_scores import Pairing
 from interloq.meta.table import Estimate
+from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
 
 Method = Literal["mean", "bradley-terry"]
@@ -58,7 +59,7 @@ class Ranking(Tabular):
     differences: tuple[Difference, ...]  # every two ranked systems, the better first
     human: Mapping[str, Estimate]  # coefficient → with the ranking by people; empty where none was given
     notes: tuple[str, ...]
-    signature: str
+    signature: Signature
 
     def _title(self) -> str:
         """What the systems are ranked by."""

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Literal
 
 from interloq.metrics.metric_names import labels
+from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
@@ -96,7 +97,7 @@ class MetaTable(Tabular):
     human: HumanRow | None
     comparisons: tuple[Comparison, ...]
     counted: Counted
-    signature: str
+    signature: Signature
     notes: tuple[str, ...] = field(default=())
 
     def _title(self) -> str:

@@ -19,6 +19,7 @@ from interloq.models.loaded import loaded
 class BertRuber(ContextReply):
     """BERT-RUBER's unreferenced scorer."""
 
+    places = ("model", "encoder")
     encoder: Annotated[str | None, "where the encoder is now; `None`: where it was in training"] = None
 
     def network(self) -> Any:

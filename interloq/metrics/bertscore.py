@@ -32,7 +32,7 @@ from interloq.metrics.metric import Array, mean_parts, mean_value, needs_referen
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
-from interloq.signature import fingerprint
+from interloq.signature import NETWORK, fingerprint
 
 Weights = Literal["ignore", "outside", "inside"]
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -46,6 +46,8 @@ COLUMNS: dict[Part, int] = {"p": 0, "r": 1, "f": 2}
 class BertScore(Component):
     """BERTScore, with or without idf, rescaling and weights of references."""
 
+    places = ("model", "rescale")
+    libraries = NETWORK
     model: Annotated[str, "the encoder: a folder, an installed package, or `hub:org/name@revision`"]
     layer: Annotated[int | None, "the layer whose vectors are compared, from 1; `None`: the last"] = None
     idf: Annotated[bool, "whether rare tokens weigh more"] = False

@@ -22,7 +22,7 @@ from typing import Any
 from interloq.data.tokenize import Tokenizer
 from interloq.metrics.traits import Traits, traits
 from interloq.records import NO_SYSTEM, Note, Sample
-from interloq.registry import full_spec, spec
+from interloq.registry import full_spec, title
 from interloq.retrieve.leaks import is_own, reads_like
 
 _KANA = "\u3040-\u30ff"
@@ -86,7 +86,7 @@ class Checks:
 
     def __init__(self, metrics: Sequence[Any] = ()) -> None:
         self.facts = Facts()
-        self._specs, self._traits = [spec(metric) for metric in metrics], [traits(metric) for metric in metrics]
+        self._specs, self._traits = [title(metric) for metric in metrics], [traits(metric) for metric in metrics]
         self._short: dict[tuple[str, int], Counter[str]] = {}
         self._tokenizers: dict[str, Tokenizer] = {}
         for part in (part for parts in self._traits for part in parts):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interloq.errors import SpecError
-from interloq.registry import create, named_class, spec
+from interloq.registry import create, named_class, spec, title
 from interloq.spec_text import split_label, split_specs
 
 
@@ -25,7 +25,7 @@ class Chosen:
     @property
     def name(self) -> str:
         """What score files call it."""
-        return f"{self.label}={spec(self.metric)}" if self.label else spec(self.metric)
+        return f"{self.label}={title(self.metric)}" if self.label else title(self.metric)
 
 
 def choose(texts: Iterable[str]) -> tuple[list[Chosen], list[str]]:
@@ -36,8 +36,9 @@ def choose(texts: Iterable[str]) -> tuple[list[Chosen], list[str]]:
         chosen = _chosen(text)
         first = found.setdefault(chosen.label or chosen.name, chosen)
         if first.metric != chosen.metric:
-            what = f"{spec(first.metric)} and {spec(chosen.metric)} are both labelled {chosen.label!r}"
-            raise SpecError(f"{what}; give each a label of its own")
+            what = f"{spec(first.metric)} and {spec(chosen.metric)} are both"
+            called = f"labelled {chosen.label!r}" if chosen.label else f"called {chosen.name}"
+            raise SpecError(f"{what} {called}; give each a label of its own: -m LABEL=SPEC")
         if first is not chosen:
             notes.append(f"{text} is the same metric as one before it: scored once")
     return list(found.values()), notes

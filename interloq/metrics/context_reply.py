@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from interloq.metrics.metric import Array, mean_value, score_rows
 from interloq.records import Sample
 from interloq.registry import Component
+from interloq.signature import NETWORK
 
 NO_CONTEXT = "no context"
 
@@ -19,6 +20,8 @@ NO_CONTEXT = "no context"
 class ContextReply(Component):
     """An empty reply is scored 0: it goes with nothing. A set's score is the mean over samples."""
 
+    places: ClassVar[tuple[str, ...]] = ("model",)
+    libraries = NETWORK
     model: Annotated[str, "a folder with the trained network"]
 
     def network(self) -> Any:

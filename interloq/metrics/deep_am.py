@@ -21,6 +21,7 @@ from interloq.metrics.metric import Array, mean_value, needs_references, score_r
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
+from interloq.signature import NETWORK
 
 Mode = Literal["reference_free", "referenced"]
 
@@ -29,6 +30,8 @@ Mode = Literal["reference_free", "referenced"]
 class DeepAm(Component):
     """The cosine of sentence vectors of the reply and what it is compared with."""
 
+    places = ("model",)
+    libraries = NETWORK
     model: Annotated[str, "the encoder: a folder, an installed package, or `hub:org/name@revision`"]
     layer: Annotated[int | None, "the layer whose vectors are taken, from 1; 0: the embeddings; `None`: the last"] = (
         None

@@ -25,6 +25,7 @@ from interloq.metrics.metric import Array, mean_value, needs_references, score_r
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
+from interloq.signature import NETWORK
 
 EMPTY = "empty reply"
 
@@ -33,6 +34,8 @@ EMPTY = "empty reply"
 class DeepFm(Component):
     """How likely the reply is under a language model."""
 
+    places = ("model",)
+    libraries = NETWORK
     model: Annotated[str, "a causal language model: a folder, an installed package, or `hub:org/name@revision`"]
     mode: Annotated[Mode, "the reply's likelihood, or how close it is to that of the references"] = "reference_free"
     separator: Annotated[str, "stands between utterance and reply; its tokens count as the reply's"] = " "

@@ -14,10 +14,11 @@ from interloq.data.columns import Rows, as_samples
 from interloq.errors import InputError
 from interloq.metrics.checks import Checks
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, details
+from interloq.metrics.sample_fingerprint import SampleFingerprint
 from interloq.metrics.transposed import LayoutCheck
 from interloq.records import NO_SYSTEM, BySample, Key, Result, Sample, shown_key
-from interloq.registry import create, name_of, spec
-from interloq.signature import SampleFingerprint, signature
+from interloq.registry import create, name_of, title
+from interloq.signature import Signature, signature
 
 CHUNK = 4096  # samples scored at a time: bounds memory, never changes a number
 TAIL = 2.5  # percent outside the 95 % interval on either side
@@ -146,7 +147,7 @@ class _Scoring:
         own = zip(ids, systems, strict=True)
         reasons = {key: self.reasons[i][key] for key in own if key in self.reasons[i]}
         return Result(
-            metric=spec(metric),
+            metric=title(metric),
             value=value,
             ci=ci,
             n=int(scored.sum()),
@@ -164,7 +165,7 @@ class _Scoring:
         own = "" if system == NO_SYSTEM and NO_SYSTEM not in self.system_of else system
         return np.array([name == own for name in self.system_of], dtype=bool)
 
-    def _signature(self, metric: Any, n_bootstrap: int, seed: int) -> str:
+    def _signature(self, metric: Any, n_bootstrap: int, seed: int) -> Signature:
         facts: dict[str, object] = {"references": self.fingerprint.references(), "samples": self.fingerprint}
         if isinstance(metric, FittedMetric):
             facts["fitted"] = metric.fitted()

@@ -16,7 +16,7 @@ from interloq.metrics.bleu import Bleu
 from interloq.metrics.delta_bleu import DeltaBleu
 from interloq.metrics.ngrams import ngrams
 from interloq.records import Sample
-from interloq.registry import spec
+from interloq.registry import title
 
 Grams = Counter[tuple[Any, ...]]
 
@@ -102,7 +102,7 @@ def explain(metric: Bleu | DeltaBleu, sample: Sample) -> Explanation:
     parts = metric.details(row)
     average = isinstance(metric, Bleu) and metric.brevity == "average"
     return Explanation(
-        metric=spec(metric),
+        metric=title(metric),
         score=float(metric.value(row)),
         weighted=weighted,
         largest_weight=max(weights),

@@ -13,7 +13,7 @@ from interloq.errors import InputError
 from interloq.metrics.evaluate import evaluate
 from interloq.metrics.explain import Explanation, explain, is_explained
 from interloq.records import NO_SYSTEM, Known, Sample
-from interloq.registry import create, spec
+from interloq.registry import create, title
 from interloq.spec_text import split_label
 
 METRIC = "delta_bleu(order=2)"
@@ -88,7 +88,7 @@ def explain_file(
         (sample,) = made.rated([sample])
     score, reason = _score(inner, sample, [sample]) if listed is None else _score(made, sample, listed)
     explained = explain(inner, sample) if is_explained(inner) and not reason else None
-    return Explained(sample, label or spec(made), score, reason, explained, is_explained(inner))
+    return Explained(sample, label or title(made), score, reason, explained, is_explained(inner))
 
 
 def _inner(metric: Any) -> Any:

@@ -29,7 +29,7 @@ from interloq.metrics.metric import Array, mean_value, score_rows
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
-from interloq.signature import fingerprint
+from interloq.signature import NETWORK, fingerprint
 
 Mode = Literal["conditional", "whole"]
 Sets = Literal["both", "negative_only", "positive_only"]
@@ -50,6 +50,8 @@ SCORER = "interloq.models.lm.dialogue_scorer:DialogueScorer"
 class Fed(Component):
     """How likely praise and complaints are as the next turn."""
 
+    places = ("model", "follow_ups")
+    libraries = NETWORK
     model: LanguageModel
     dimension: Annotated[str, "what is judged, such as `fluent` or `depth`; `_` may stand for a space"] = "overall"
     mode: Annotated[Mode, "the likelihood of the follow-up alone, or of the whole text as in the authors' program"] = (

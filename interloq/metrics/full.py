@@ -24,13 +24,15 @@ from interloq.metrics.metric import Array, mean_value, score_rows
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
-from interloq.signature import fingerprint
+from interloq.signature import NETWORK, fingerprint
 
 
 @dataclass(frozen=True)
 class Full(Component):
     """How unlikely complaints are as the next turn."""
 
+    places = ("model", "follow_ups")
+    libraries = NETWORK
     model: LanguageModel
     mode: Annotated[
         Literal["likelihood", "perplexity"],

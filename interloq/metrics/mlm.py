@@ -18,6 +18,7 @@ from interloq.metrics.metric import Array, Direction, mean_value, score_rows
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
+from interloq.signature import NETWORK
 
 UNKNOWN = "no known tokens"
 
@@ -26,6 +27,8 @@ UNKNOWN = "no known tokens"
 class Mlm(Component):
     """How well an encoder guesses each token of the reply from the others."""
 
+    places = ("model",)
+    libraries = NETWORK
     model: Annotated[
         str, "an encoder with its head for masked tokens: a folder, an installed package, or `hub:org/name@revision`"
     ]

@@ -21,12 +21,15 @@ from interloq.metrics.metric import Array, Direction
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
+from interloq.signature import NETWORK
 
 
 @dataclass(frozen=True)
 class Perplexity(Component):
     """How surprising the reply is to a language model."""
 
+    places = ("model",)
+    libraries = NETWORK
     model: LanguageModel
     context: Annotated[bool, "whether the model sees the context"] = True
     layout: Layout = "eos"

@@ -25,12 +25,15 @@ from interloq.metrics.metric import Array, mean_value, score_rows
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
+from interloq.signature import NETWORK
 
 
 @dataclass(frozen=True)
 class Pmi(Component):
     """How much likelier the reply is after its context than after none."""
 
+    places = ("model",)
+    libraries = NETWORK
     model: LanguageModel
     over: Annotated[Over, "per token, or of the whole reply, which grows with its length"] = "mean"
     turns: Annotated[int, "last turns of the context that are read"] = 4

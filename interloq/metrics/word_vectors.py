@@ -48,6 +48,7 @@ class Bags:
 class WordVectorMetric(Component):
     """Base of the metrics that compare word vectors of reply and reference."""
 
+    places = ("vectors",)
     vectors: Annotated[str, "a folder made by `interloq train vectors`"]
     unknown: Annotated[
         Unknown, "a word without a vector is skipped (Liu et al.), or takes the mean of all vectors (nlg-eval)"

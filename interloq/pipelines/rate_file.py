@@ -16,7 +16,7 @@ from interloq.rate.spool import Spool, rate_into, spooled
 from interloq.rate.summary import summary
 from interloq.records import Sample
 from interloq.registry import create
-from interloq.signature import file_fingerprint
+from interloq.signature import LIBRARIES, Signature, file_fingerprint
 
 
 def rate_file(
@@ -39,7 +39,8 @@ def rate_file(
     """
     made: Rater = create(rater, kind="rater") if isinstance(rater, str) else rater
     before = {} if str(samples) == "-" else header(samples)
-    job = _job(samples, made.signature(), columns or {})
+    signature = made.signature()
+    job = _job(samples, signature, columns or {})
     replaced = _Replaced()
     with tempfile.TemporaryDirectory() as folder:
         part = Path(folder, "rated.jsonl") if "-" in (str(samples), str(output)) else Path(f"{output}.part")
@@ -47,7 +48,7 @@ def rate_file(
             with progress("rating", lines_ahead(samples, progress)) as step:
                 given = replaced.watch(read(samples, strict=strict, on_reject=on_reject, columns=columns))
                 rate_into(spool, given, made, batch=batch, progress=step)
-            facts = {"signature": job["rater"], "counts": _counts(spool, made)}
+            facts = {"signature": signature, "counts": _counts(spool, made)}
             spool.copy_to(output, **header_after(before, "rated", facts))
     return {**facts, "resumed": spool.done, "replaced": replaced.facts(before)}
 
@@ -60,11 +61,12 @@ def _counts(spool: Spool, rater: Rater) -> dict[str, Any]:
         raise
 
 
-def _job(samples: str | Path, signature: str, columns: Mapping[str, str]) -> dict[str, str]:
+def _job(samples: str | Path, signature: Signature, columns: Mapping[str, str]) -> dict[str, str]:
     """What names the job in its part: a run resumes only what is the same job."""
     source = "-" if str(samples) == "-" else file_fingerprint(Path(samples))
     named = {"map": ",".join(f"{field}={name}" for field, name in columns.items())} if columns else {}
-    return {"rater": signature, "samples": source} | named
+    rater = str(signature.without(*LIBRARIES))  # other releases of these may resume; earlier versions named none
+    return {"rater": rater, "samples": source} | named
 
 
 class _Replaced:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from interloq.metrics.metric import Array, FittedMetric, Metric, details, is_mean
 from interloq.pipelines.stages import cached
@@ -17,13 +17,15 @@ from interloq.rate.summary import summary
 from interloq.records import Sample
 from interloq.registry import Component
 from interloq.retrieve.extend import extend, extend_signature, searched_in
-from interloq.retrieve.index import open_index
+from interloq.retrieve.index import Index, open_index
+from interloq.signature import LIBRARIES, VERSION, Signature
 
 
 @dataclass(frozen=True)
 class RatedReferences(Component):
     """Base of the metrics that score with references from an index, weighed by a rater."""
 
+    places: ClassVar[tuple[str, ...]] = ("index",)
     index: Annotated[str, "where references are searched: a folder or a server's address (`interloq index build`)"]
     rater: Annotated[
         Rater, "who weighs the references, such as `gru(model='rater')` or `human(ratings='ratings.jsonl')`"
@@ -53,12 +55,15 @@ class RatedReferences(Component):
         return fitted
 
     def fitted(self) -> str:
-        """The index as it was searched, the rater, and what the metric was fitted on."""
-        if self._rated is None:
-            return ""
-        metric = self._rated.metric
-        source = metric.fitted() if isinstance(metric, FittedMetric) else ""
-        return f"{self._rated.signature}|{source}" if source else self._rated.signature
+        """What the metric was fitted on."""
+        metric = self._rated.metric if self._rated else None
+        return metric.fitted() if isinstance(metric, FittedMetric) else ""
+
+    def built_with(self) -> str:
+        """The index as it was searched, and the rater."""
+        signatures = self._rated.signatures if self._rated else self._sign(open_index(self.index))
+        searched, rater = (found.without(VERSION, *LIBRARIES) for found in signatures)  # the metric's own names these
+        return f"index[{searched}],rater[{rater}]"
 
     def rated(self, samples: Sequence[Sample]) -> list[Sample]:
         """The samples with references from the index and the rater's weights."""
@@ -90,12 +95,17 @@ class RatedReferences(Component):
 
     def _run(self, samples: Sequence[Sample]) -> Rated:
         index = open_index(self.index)
-        options: dict[str, Any] = {"k": self.k, "parrot": self.parrot, "turns": self.turns}
-        searched = extend_signature(index.retriever, searched_in(index), options)
-        extended = cached(samples, lambda some: list(extend(some, index, **options)), signature=searched)
-        signature = self.rater.signature()
-        rated = cached(extended, self._rate, signature=signature)
-        return Rated(f"{searched}|{signature}", dict(zip(samples, rated, strict=True)))
+        signatures = searched, rater = self._sign(index)
+        extended = cached(samples, lambda some: list(extend(some, index, **self._options())), signature=str(searched))
+        rated = cached(extended, self._rate, signature=str(rater))
+        return Rated(signatures, dict(zip(samples, rated, strict=True)))
+
+    def _sign(self, index: Index) -> tuple[Signature, Signature]:
+        """Of the search and of the rater."""
+        return extend_signature(index.retriever, searched_in(index), self._options()), self.rater.signature()
+
+    def _options(self) -> dict[str, Any]:
+        return {"k": self.k, "parrot": self.parrot, "turns": self.turns}
 
     def _rate(self, samples: Sequence[Sample]) -> list[Sample]:
         parts = (samples[i : i + BATCH] for i in range(0, len(samples), BATCH))
@@ -107,5 +117,6 @@ class Rated:
     """Samples with rated references, and the metric that was fitted to them."""
 
     signature: str
+    signatures: tuple[Signature, Signature]  # of the search and of the rater
     by_sample: dict[Sample, Sample]
     metric: Metric | None = None

@@ -70,9 +70,8 @@ def score_file(
             progress=step,
         )
     origin = _origin(samples)
-    signed = {name: origin[name] for name in ("partners",) if name in origin} | selection.facts()
     results = [
-        {system: replace(_signed(r, signed), metric=one.name) for system, r in by_system.items()}
+        {system: replace(_signed(r, selection.facts()), metric=one.name) for system, r in by_system.items()}
         for one, by_system in zip(chosen, found, strict=True)
     ]
     notes = dict.fromkeys(note for by_system in results for note in by_system[""].notes)
@@ -90,11 +89,9 @@ def _origin(path: str | Path) -> dict[str, Any]:
         return {}
 
 
-def _signed(result: Result, facts: Mapping[str, Any]) -> Result:
-    """Scores name the partner set that dialogues were played against, and what was left out: others are not alike."""
-    before, _, version = result.signature.rpartition("|version:")
-    named = "".join(f"|{name}:{value}" for name, value in facts.items())
-    return replace(result, signature=f"{before}{named}|version:{version}")
+def _signed(result: Result, facts: Mapping[str, str]) -> Result:
+    """With what was left out of the samples, as asked."""
+    return replace(result, signature=result.signature.with_parts(facts))
 
 
 def _summary(system: str, result: Result) -> dict[str, Any]:

@@ -12,12 +12,15 @@ from typing import Annotated, Literal
 from interloq.metrics.baseline import Part
 from interloq.metrics.bertscore import BertScore
 from interloq.pipelines.rated import RatedReferences
+from interloq.signature import NETWORK
 
 
 @dataclass(frozen=True)
 class Vbertscore(RatedReferences):
     """BERTScore with references found in logs and rated by a network."""
 
+    places = ("index", "model", "rescale")
+    libraries = NETWORK
     model: Annotated[str, "the encoder that compares tokens, as in `bertscore`"] = field(kw_only=True)
     layer: Annotated[int | None, "the layer whose vectors are compared, from 1; `None`: the last"] = None
     idf: Annotated[bool, "whether tokens that are rare among all references, retrieved ones included, weigh more"] = (
@@ -36,4 +39,4 @@ class Vbertscore(RatedReferences):
         )
 
     def built_with(self) -> str:
-        return self.metric().built_with()
+        return f"{super().built_with()},{self.metric().built_with()}"

@@ -15,6 +15,7 @@ import numpy as np
 from interloq.errors import MissingDependencyError, SpecError
 from interloq.models.replies import Reply, one_line
 from interloq.records import Turn
+from interloq.signature import Signature
 
 LONGEST = 4_000  # characters of a reply; what is longer is cut
 CRASHES = 24  # in a row, until a batch is no longer searched for the dialogue to blame: enough to find it among 2^20
@@ -36,7 +37,7 @@ class Bot(Protocol):
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         """What the bot says next in each dialogue: from its turns and seed alone, whatever else is in the batch."""
 
-    def signature(self) -> str:
+    def signature(self) -> Signature | str:
         """The spec, and what stands behind it: weights, index, address. Reads all of it, so it fails early."""
 
 

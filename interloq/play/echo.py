@@ -9,7 +9,7 @@ from interloq.models.replies import Reply
 from interloq.play.bot import NOTHING_TO_ANSWER
 from interloq.records import Turn
 from interloq.registry import Component
-from interloq.signature import signature
+from interloq.signature import Signature, signature
 
 
 @dataclass(frozen=True)
@@ -19,5 +19,5 @@ class Echo(Component):
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:  # noqa: ARG002
         return [Reply(turns[-1].text) if turns else Reply("", NOTHING_TO_ANSWER) for turns in dialogues]
 
-    def signature(self) -> str:
+    def signature(self) -> Signature:
         return signature(self)

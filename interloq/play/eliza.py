@@ -18,7 +18,7 @@ from interloq.play.bot import NOTHING_TO_ANSWER, generator
 from interloq.play.eliza_rules import RULES, TURNED
 from interloq.records import Turn
 from interloq.registry import Component
-from interloq.signature import fingerprint, signature
+from interloq.signature import Signature, fingerprint, signature
 
 Language = Literal["en", "ja", "zh"]
 LONGEST = 100  # characters of the speaker's words that are given back
@@ -37,7 +37,7 @@ class Eliza(Component):
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         return [self._reply(turns, seed) for turns, seed in zip(dialogues, seeds, strict=True)]
 
-    def signature(self) -> str:
+    def signature(self) -> Signature:
         return signature(self, rules=fingerprint(repr((RULES, TURNED))))
 
     def _reply(self, turns: Sequence[Turn], seed: int) -> Reply:

@@ -24,7 +24,7 @@ from interloq.models.replies import Reply
 from interloq.play.bot import NOTHING_TO_ANSWER, roles
 from interloq.records import Turn
 from interloq.registry import Component
-from interloq.signature import signature
+from interloq.signature import Signature, signature
 
 HERE = ("localhost", "127.0.0.1", "::1")
 PATH = "/chat/completions"
@@ -103,7 +103,7 @@ class Endpoint(Component):
         """The environment variable whose value it sends."""
         return self.key
 
-    def signature(self) -> str:
+    def signature(self) -> Signature:
         """Nobody can know which weights answer; how they are asked for changes no reply."""
         self._line  # noqa: B018 - fails early
         bare = replace(self, key="", concurrency=1, timeout=60.0, retries=0, rate=0.0)

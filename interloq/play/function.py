@@ -21,7 +21,7 @@ from interloq.models.replies import Reply
 from interloq.play.bot import crashed
 from interloq.records import Turn
 from interloq.registry import Component
-from interloq.signature import file_fingerprint, signature
+from interloq.signature import Signature, file_fingerprint, signature
 
 CURE = "name it as module:function, with a module that can be imported from here"
 
@@ -55,7 +55,7 @@ class Function(Component):
         """What it imports, in words."""
         return f"imports the module {self.path.partition(':')[0]!r} and calls {self.path!r}"
 
-    def signature(self) -> str:
+    def signature(self) -> Signature:
         """Names the file that the function stands in by what it holds; what that one imports is not looked at."""
         return signature(self, source=_source(self._call))
 

@@ -19,7 +19,7 @@ from interloq.models.replies import Reply
 from interloq.play.bot import NOTHING_TO_ANSWER, crashed, generator
 from interloq.records import Turn
 from interloq.registry import Component
-from interloq.signature import fingerprint, signature
+from interloq.signature import Signature, fingerprint, signature
 
 FEW = 32  # networks held at a time
 END = "eos"
@@ -77,7 +77,7 @@ class HuggingFace(Component):
         """What it downloads, in words."""
         return f"downloads {self.model}" if self.model.startswith("hub:") else ""
 
-    def signature(self) -> str:
+    def signature(self) -> Signature:
         """Weights and tokenizer, whatever folder they lie in; not what changes no reply but for rounding."""
         precision: Any = str(self._writer.precision).removeprefix("torch.")
         settings = fingerprint(repr(self._writer.network.generation_config.to_diff_dict()), self._prompts.template)

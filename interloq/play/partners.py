@@ -22,7 +22,7 @@ from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.schedule import check_name
 from interloq.play.trust import Trust, check_trust
 from interloq.registry import create, spec
-from interloq.signature import fingerprint
+from interloq.signature import VERSION, Signature, fingerprint
 from interloq.version import __version__
 
 KIND, SCHEMA = "partners", 1
@@ -119,9 +119,9 @@ def check_openings(found: PartnerSet, openings: Sequence[Opening], path: str | P
         )
 
 
-def lasting(signature: str) -> str:
+def lasting(signature: Signature | str) -> str:
     """A signature without Interloq's version: partners outlive releases, and name their own rules and weights."""
-    return "|".join(part for part in signature.split("|") if not part.startswith("version:"))
+    return str(signature.without(VERSION) if isinstance(signature, Signature) else signature)
 
 
 def _made(partner: Partner, where: str) -> Bot:

@@ -24,7 +24,7 @@ from interloq.models.replies import Reply
 from interloq.play.program import BROKEN, Program
 from interloq.records import Turn
 from interloq.registry import Component
-from interloq.signature import file_fingerprint, signature
+from interloq.signature import Signature, file_fingerprint, signature
 
 EACH = 8  # dialogues of a batch for each worker
 
@@ -86,7 +86,7 @@ class Process(Component):
         """What it starts, in words."""
         return f"starts the program: {shlex.join(self.command)}"
 
-    def signature(self) -> str:
+    def signature(self) -> Signature:
         """The command, and what is in the files that it names."""
         if shutil.which(self.command[0]) is None:
             raise InputError(f"no program {self.command[0]!r}", cure="check its name and that it may be run")

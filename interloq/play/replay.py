@@ -21,7 +21,7 @@ from interloq.models.replies import Reply
 from interloq.play.bot import generator, roles
 from interloq.records import Dialogue, Turn
 from interloq.registry import Component
-from interloq.signature import file_fingerprint, signature
+from interloq.signature import Signature, file_fingerprint, signature
 
 ENDED, UNKNOWN = "transcript ended", "no transcript has this opening"
 Texts = tuple[str, ...]
@@ -46,7 +46,7 @@ class Replay(Component):
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         return [self._reply(turns, seed) for turns, seed in zip(dialogues, seeds, strict=True)]
 
-    def signature(self) -> str:
+    def signature(self) -> Signature:
         self._transcripts  # noqa: B018 - fails early
         return signature(replace(self, dialogues=""), dialogues=file_fingerprint(Path(self.dialogues)))
 

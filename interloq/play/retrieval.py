@@ -21,7 +21,7 @@ from interloq.registry import Component, full_spec
 from interloq.retrieve.home_address import KEY_VARIABLES
 from interloq.retrieve.index import Index, open_index
 from interloq.retrieve.retriever import Hit, Query
-from interloq.signature import fingerprint, signature
+from interloq.signature import Signature, fingerprint, signature
 
 SPARE = 50  # replies looked at beyond k: some were said, some are the same
 NOTHING_FOUND = "nothing found"
@@ -57,7 +57,7 @@ class Retrieval(Component):
         """The environment variable whose value it sends."""
         return KEY_VARIABLES.get(self.index.partition("://")[0].lower(), "")
 
-    def signature(self) -> str:
+    def signature(self) -> Signature:
         """The retriever, and which pairs are searched; where the index lies is left out."""
         opened = self._opened
         retriever = f"{full_spec(opened.retriever)}-{opened.retriever.built_with()}"

@@ -23,7 +23,7 @@ from interloq.play.schedule import SCHEMES, Match, all_play_all, apart, bipartit
 from interloq.play.talk import REPEATS, Tally, sameness, talk
 from interloq.records import Dialogue, Turn
 from interloq.registry import spec
-from interloq.version import __version__
+from interloq.signature import Signature
 
 Hear = Callable[[Dialogue], None]
 
@@ -42,9 +42,9 @@ class Plan:
     def facts(self) -> dict[str, Any]:
         """As they stand in the header."""
         names = ("scheme", "partners", "openings", "exchanges", "seed")
-        said = "|".join(f"{name}:{self.run[name]}" for name in names)
         specs = {name: spec(bot) for name, bot in self.bots.items()}
-        return {"signature": f"play|{said}|version:{__version__}", **self.run, "specs": specs}
+        signature = Signature.of("play", {name: self.run[name] for name in names})
+        return {"signature": signature, **self.run, "specs": specs}
 
 
 def plan(

@@ -24,7 +24,7 @@ from interloq.errors import InputError, SpecError
 from interloq.records import Key, Rating, Reference, Sample, shown_key
 from interloq.registry import Component
 from interloq.retrieve.leaks import is_original
-from interloq.signature import file_fingerprint, signature
+from interloq.signature import Signature, file_fingerprint, signature
 
 MOST = 2**28  # bytes of ratings: more than people give in a lifetime
 UNKNOWN, GOLD = 0.0, 1.0  # weights without a vote
@@ -34,6 +34,7 @@ UNKNOWN, GOLD = 0.0, 1.0  # weights without a vote
 class Human(Component):
     """Weights from the ratings of people."""
 
+    places = ("ratings",)
     ratings: Annotated[
         str, "JSONL of ratings; `item` is `<sample id>/<place of the reference, from 0>`, `system` the sample's"
     ]
@@ -77,7 +78,7 @@ class Human(Component):
         """How many items the file rates; more than are `used` means ratings of something else."""
         return len(self._weights)
 
-    def signature(self) -> str:
+    def signature(self) -> Signature:
         return signature(self, ratings=self._fingerprint)
 
     def _rated(self, reference: Reference, weight: float | None) -> Reference:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from interloq.records import Reference, Sample
 from interloq.registry import Component
 from interloq.retrieve.leaks import is_original
-from interloq.signature import signature
+from interloq.signature import NETWORK, Signature, signature
 
 Mode = Literal["linear", "signed_max"]
 Gold = Literal["one", "rated"]
@@ -34,6 +34,8 @@ Floats = NDArray[np.float64]
 class NetworkRater(Component):
     """A rater by a trained network: `model` is its folder."""
 
+    places = ("model",)
+    libraries = NETWORK
     model: Annotated[str, "a folder made by `interloq train rater`"]
     mode: Annotated[Mode, "the weight: 2P − 1; or P where P > ½, else P − 1, so that none lies between −½ and ½"] = (
         "linear"
@@ -52,8 +54,8 @@ class NetworkRater(Component):
             start = end
         return rated
 
-    def signature(self) -> str:
-        return signature(replace(self, model=""), model=self.network().fingerprint)
+    def signature(self) -> Signature:
+        return signature(self, model=self.network().fingerprint)
 
     def network(self) -> Any:
         """The loaded model, with `chances(triplets, calibrated=…)` and `fingerprint`."""

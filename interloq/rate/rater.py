@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from interloq.records import Sample
+from interloq.signature import Signature
 
 BATCH = 256  # samples that a rater is asked about at a time
 
@@ -16,5 +17,5 @@ class Rater(Protocol):
     def rate(self, samples: Sequence[Sample]) -> list[Sample]:
         """The samples in their order; each depends on nothing but itself."""
 
-    def signature(self) -> str:
+    def signature(self) -> Signature:
         """Everything the weights depend on besides the samples."""

@@ -28,7 +28,7 @@ def agreement(table: MetaTable, names: Mapping[str, Name], judges: str) -> Agree
         high=shared.label(shared.high),
         zero=shared.at(0),
         notes=table.notes,
-        signature=table.signature,
+        signature=str(table.signature),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from interloq.data.jsonl import to_json
 from interloq.records import Note
+from interloq.signature import Signature
 
 MISSING = "n/a"
 PIPED = 10_000  # columns of a table that no terminal shows
@@ -94,11 +95,9 @@ def say_notes(notes: Sequence[Note]) -> None:
         say(f"note: {text}")
 
 
-def say_signatures(*signatures: str) -> None:
+def say_signatures(*signatures: Signature) -> None:
     """The short form: the whole stands in files and in JSON."""
-    from interloq.signature import short
-
-    names = ", ".join(dict.fromkeys(map(short, signatures)))
+    names = ", ".join(dict.fromkeys(signature.short for signature in signatures))
     say(f"signature{'s' if len(set(signatures)) > 1 else ''}: {names} (in full with --json)")
 
 

@@ -44,7 +44,7 @@ def rank_table(ranking: Ranking, name: Name, marks: Mapping[str, Mark]) -> RankT
         high=shared.label(shared.high),
         differences=tuple(_difference(d) for d in ranking.differences),
         notes=(*_reasons(ranking.standings), *ranking.notes),
-        signature=ranking.signature,
+        signature=str(ranking.signature),
     )
 
 

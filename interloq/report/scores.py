@@ -13,6 +13,7 @@ from interloq.records import NO_SYSTEM, Key, Note, Score
 from interloq.report import text
 from interloq.report.page import Bar, Mark, MetricScores, Name, ScoreRow
 from interloq.report.scale import Scale, scale
+from interloq.signature import Signature
 
 ALL = "all samples"
 
@@ -60,7 +61,7 @@ def _system_score(value: Mapping[str, Any]) -> SystemScore:
         ci=None if ci is None else (_number(ci[0]), _number(ci[1])),
         n=int(value["n"]),
         unscored=int(value["unscored"]),
-        signature=str(value["signature"]),
+        signature=str(Signature.from_json(value["signature"])),
     )
 
 

@@ -16,12 +16,14 @@ import numpy as np
 from interloq.errors import MissingDependencyError, SpecError
 from interloq.registry import Component
 from interloq.retrieve.retriever import Floats, Target
+from interloq.signature import NETWORK
 
 
 @dataclass(frozen=True)
 class Dense(Component):
     """Retrieval by the cosine of sentence vectors."""
 
+    places = ("vectors", "encoder")
     vectors: Annotated[str, "a folder with word vectors; give this or `encoder`"] = ""
     encoder: Annotated[str, "a sentence encoder: a folder, an installed package, or `hub:org/name@revision`"] = ""
     target: Annotated[Target, "what is compared with the query: the utterances of pairs, or utterance and response"] = (
@@ -43,6 +45,10 @@ class Dense(Component):
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         rows = rows / np.where(norms > 0, norms, 1)
         return np.asarray(rows[[place[text] for text in texts]], dtype=np.float32)
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        return NETWORK if self.encoder else ()
 
     def built_with(self) -> str:
         return str(self._model().signature())

@@ -18,7 +18,7 @@ from interloq.records import Reference, Sample
 from interloq.retrieve.diversity import diversified
 from interloq.retrieve.leaks import Guard, guard, is_original, normalised, originals, reads_like, without_own
 from interloq.retrieve.retriever import Encoded, Hit, Query
-from interloq.signature import fingerprint, signature
+from interloq.signature import Signature, fingerprint, signature
 
 BATCH = 1_024  # samples at a time
 AT_FIRST = 4  # times as many pairs are looked at as are wanted, so that few queries have to be searched again
@@ -133,9 +133,10 @@ def searched_in(index: Any) -> dict[str, object]:
     return {"pairs": len(index.home), "sources": fingerprint(*sources)}
 
 
-def extend_signature(retriever: Any, searched: Mapping[str, object], options: Mapping[str, object]) -> str:
+def extend_signature(retriever: Any, searched: Mapping[str, object], options: Mapping[str, object]) -> Signature:
     """Everything that references depend on besides the samples; `options` are those of `extend`."""
-    return "extend|" + signature(retriever, **searched, **options)
+    found = signature(retriever, **searched, **options)
+    return Signature("extend", {"retriever": found.name, **found.parts})
 
 
 def _check(*, k: int, turns: int, batch: int, diversity: float, near: float) -> None:

@@ -227,18 +227,15 @@ def test_extend_writes_samples_with_references_and_counts(index: str, capsys: Ca
     (extended,) = facts["extended"]
     assert extended["counts"]["dropped"]["utterance"] == {"pairs": 1, "samples": 1}
     signature = extended["signature"]
-    assert signature.startswith("extend|dense(")
-    assert "|pairs:2400|" in signature
-    assert "|k:15|" in signature
+    assert signature["name"] == "extend"
+    assert signature["parts"]["retriever"].startswith("dense(")
+    assert (signature["parts"]["pairs"], signature["parts"]["k"]) == ("2400", "15")
 
 
 def test_the_header_remembers_every_extension(index: str, capsys: Captured) -> None:
     assert main(["extend", "samples.jsonl", "--index", index, "-k", "2", "-o", "once.jsonl"]) == 0
     assert main(["extend", "once.jsonl", "--index", index, "-k", "3", "-o", "twice.jsonl"]) == 0
-    assert [("|k:2|" in e["signature"], "|k:3|" in e["signature"]) for e in header("twice.jsonl")["extended"]] == [
-        (True, False),
-        (False, True),
-    ]
+    assert [e["signature"]["parts"]["k"] for e in header("twice.jsonl")["extended"]] == ["2", "3"]
     assert {len(sample.references) for sample in load("twice.jsonl")} == {1 + 1 + 2 + 3}
 
 
@@ -246,7 +243,7 @@ def test_extended_samples_can_be_scored(index: str, capsys: Captured) -> None:
     assert main(["extend", "samples.jsonl", "--index", index, "-o", "out.jsonl"]) == 0
     capsys.readouterr()
     results = printed(capsys, "score", "out.jsonl", "-m", "delta_bleu(order=1)", "--bootstrap", "0")["results"]
-    assert "|references:17|" in results[0]["signature"]
+    assert results[0]["signature"]["parts"]["references"] == "17"
 
 
 def test_options_reach_the_function(index: str, capsys: Captured) -> None:

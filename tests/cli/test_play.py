@@ -16,12 +16,14 @@ from typing import Any
 
 import pytest
 
+from interloq import evaluate
 from interloq.cli.main import main
 from interloq.cli.play_view import _View, watching
 from interloq.data.jsonl import header, load
 from interloq.play.journal import journal_path
 from interloq.play.talk import Tally
 from interloq.records import Dialogue
+from interloq.signature import Signature
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "play.md"
 BOT = """
@@ -81,12 +83,13 @@ def test_from_bots_to_samples(folder: Path, capsys: pytest.CaptureFixture[str]) 
     sampled = shown(capsys, "samples", "dialogues.jsonl", "-o", "samples.jsonl")
     assert sampled["samples"] == 16 * 3
     assert header("samples.jsonl")["partners"] == header("dialogues.jsonl")["partners"] == made["hash"]
-    assert made["hash"] in header("dialogues.jsonl")["signature"]
+    assert header("dialogues.jsonl")["signature"]["parts"]["partners"] == made["hash"]
     assert {sample.system for sample in load("samples.jsonl")} == {"eliza", "e"}
     assert not journal_path("dialogues.jsonl").exists()
     assert main(["score", "samples.jsonl", "-m", "length", "-o", "scores.jsonl", "--bootstrap", "0"]) == 0
     assert header("scores.jsonl")["partners"] == made["hash"]
-    assert all(f"|partners:{made['hash']}|version:" in row["signature"] for row in header("scores.jsonl")["results"])
+    found = evaluate("length", load("samples.jsonl"), n_bootstrap=0)
+    assert Signature.from_json(header("scores.jsonl")["results"][0]["signature"]) == found.signature
 
 
 def _pairs() -> list[str]:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from interloq.cli.main import main
 from interloq.data.jsonl import header
 from interloq.rate.human import Human
 from interloq.rate.spool import Spool, rate_into
-from interloq.signature import short
+from interloq.signature import Signature
 
 Captured = pytest.CaptureFixture[str]
 HUMAN = "human(ratings='ratings.jsonl')"
@@ -78,7 +79,7 @@ def test_weights_signature_and_counts(extended: Path, capsys: Captured) -> None:
     head = header("rated.jsonl")
     assert (head["dataset"], head["extended"]) == ("made", [{"signature": "extend|x"}])
     (history,) = head["rated"]
-    assert history == {"signature": Human("ratings.jsonl").signature(), "counts": facts["counts"]}
+    assert history == {"signature": asdict(Human("ratings.jsonl").signature()), "counts": facts["counts"]}
     counts = facts["counts"]
     assert (counts["samples"], counts["references"]) == (50, 149)
     assert (counts["without_gold"], counts["without_references"]) == (1, 0)
@@ -107,7 +108,7 @@ def test_the_summary_for_people(extended: Path, capsys: Captured) -> None:
     assert re.search(r"parrot +50 +49 +-1\.000 +0\.0 %", said)
     assert "1 samples have no gold reply" in said
     assert "26 references nobody rated: weight 0" in said
-    assert f"signature: {short(Human('ratings.jsonl').signature())}" in said
+    assert f"signature: {Human('ratings.jsonl').signature().short}" in said
 
 
 def test_ratings_that_belong_to_no_reference_are_refused(extended: Path, capsys: Captured) -> None:
@@ -141,7 +142,7 @@ def test_samples_rated_before_say_what_is_replaced(extended: Path, capsys: Captu
     assert facts["replaced"] == {"weights": other, "signature": first["signature"]}
     assert [h["signature"] for h in header("again.jsonl.gz")["rated"]] == [first["signature"], facts["signature"]]
     assert main(again) == 0
-    assert f"replaced: the weights of {first['signature']}" in capsys.readouterr().out
+    assert f"replaced: the weights of {Signature.from_json(first['signature'])}" in capsys.readouterr().out
     write("by_hand.jsonl", [Sample("c1/bot", ["x"], "y", [Reference("z", 0.5), "w"])], kind="samples")
     assert main(["rate", "by_hand.jsonl", "--rater", HUMAN, "-o", "out.jsonl"]) == 1  # most ratings are of others
     assert "replaced: 1 weights other than 1" in capsys.readouterr().out
@@ -196,7 +197,7 @@ def test_a_part_of_another_job_is_neither_used_nor_lost(extended: Path, capsys: 
     other = [*RATE[:3], "human(ratings='ratings.jsonl',high=6)", *RATE[4:]]
     assert main(other) == 2
     said = capsys.readouterr().err
-    assert "an unfinished run with human(ratings='ratings.jsonl',low=1,high=5" in said
+    assert "an unfinished run with human(ratings='',low=1,high=5" in said
     assert "--force" in said
     write("extended.jsonl", [*load("extended.jsonl"), Sample("new")], kind="samples")
     assert main(RATE) == 2

@@ -50,8 +50,8 @@ def test_own_replies_are_dropped_and_the_signature_says_so(samples: Path, capsys
     after = printed(capsys, *SCORE, "--drop-own-replies")
     values = {result["system"]: result for result in after["results"]}
     assert (values["human"]["n"], values["human"]["unscored"], values["bot"]["n"]) == (0, 5, 4)
-    assert "|own-replies:dropped|version:" in values[""]["signature"]
-    assert "own-replies" not in before["results"][0]["signature"]
+    assert values[""]["signature"]["parts"]["own-replies"] == "dropped"
+    assert "own-replies" not in before["results"][0]["signature"]["parts"]
     assert [note["name"] for note in after["notes"]] == ["own replies dropped"]
     scores = [json.loads(line) for line in Path("scores.jsonl").read_text().splitlines()[1:]]
     assert {s["reason"] for s in scores if s.get("value") is None} == {"no references"}
@@ -60,7 +60,7 @@ def test_own_replies_are_dropped_and_the_signature_says_so(samples: Path, capsys
 def test_a_system_is_left_out(samples: Path, capsys: Captured) -> None:
     facts = printed(capsys, *SCORE, "--without-system", "human")
     assert [result["system"] for result in facts["results"]] == ["", "bot", "odd"]
-    assert "|without:human|version:" in facts["results"][0]["signature"]
+    assert facts["results"][0]["signature"]["parts"]["without"] == "human"
     assert main([*SCORE, "--without-system", "humans"]) == 2
     assert "no sample is of system 'humans'; did you mean 'human'?" in capsys.readouterr().err
 
@@ -75,7 +75,7 @@ def test_meta_counts_own_replies_and_leaves_a_system_out(samples: Path, capsys: 
     assert (whole["counted"]["samples"], left["counted"]["samples"]) == (15, 10)
     assert "5 of 15 replies (human 5) are left out, as asked" in left["notes"]
     assert not any("scores" in note for note in left["notes"])  # those of human are not taken for strays
-    assert "without:human" in left["signature"]
+    assert left["signature"]["parts"]["without"] == "human"
 
 
 def test_the_report_shows_the_notes_of_the_score_file(samples: Path, capsys: Captured) -> None:

@@ -36,7 +36,7 @@ def test_train_rate_and_report(log: Path, capsys: Captured) -> None:
     assert "rater is trained already" in capsys.readouterr().err
     write("samples.jsonl", [Sample("1", ["tea ?"], "yes tea", ["i like tea"])], kind="samples")
     assert main(["rate", "samples.jsonl", "--rater", "bert(model='rater',gold='rated')", "-o", "rated.jsonl"]) == 0
-    assert BertRaterModel.load("rater").fingerprint in header("rated.jsonl")["rated"][0]["signature"]
+    assert header("rated.jsonl")["rated"][0]["signature"]["parts"]["model"] == BertRaterModel.load("rater").fingerprint
     capsys.readouterr()
     expected = 2 * BertRaterModel.load("rater").chances([("tea ?", "i like tea", "i like tea")])[0] - 1
     (rated,) = load("rated.jsonl")

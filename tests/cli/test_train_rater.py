@@ -103,7 +103,7 @@ def test_train_then_rate(log: Path, capsys: Captured) -> None:
     assert Pieces("rater/pieces.model").size == 50
     write("samples.jsonl", [Sample("1", ["tea ?"], "yes tea", ["i like tea"])], kind="samples")
     assert main(["rate", "samples.jsonl", "--rater", "gru(model='rater',gold='rated')", "-o", "rated.jsonl"]) == 0
-    assert RaterModel.load("rater").fingerprint in header("rated.jsonl")["rated"][0]["signature"]
+    assert header("rated.jsonl")["rated"][0]["signature"]["parts"]["model"] == RaterModel.load("rater").fingerprint
     capsys.readouterr()
     assert main([*TRAIN, *VOCABULARY, "--epochs", "2", "-o", "rater"]) == 0
     assert "rater is trained already" in capsys.readouterr().err

@@ -106,7 +106,7 @@ def test_fitting_keeps_the_spec_and_signs_the_references() -> None:
     assert fitted.fitted().startswith("3-references-")
     assert fitted.fitted() == plain.fit(samples_of(pairs[::-1])).fitted()
     assert fitted.fitted() != plain.fit(samples_of(pairs[:1])).fitted()
-    assert f"|fitted:{fitted.fitted()}|" in evaluate(plain, samples_of(pairs)).signature
+    assert evaluate(plain, samples_of(pairs)).signature.parts["fitted"] == fitted.fitted()
 
 
 def test_weights_come_from_the_whole_set_not_from_one_sample() -> None:

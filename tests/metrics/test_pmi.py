@@ -79,7 +79,7 @@ def test_bad_fields(lm: str) -> None:
 
 def test_the_signature_names_the_weights(lm: str) -> None:
     assert (
-        evaluate(Pmi(lm), CHAT).signature.split("built-with:")[1]
-        == evaluate(Perplexity(lm), CHAT).signature.split("built-with:")[1]
+        evaluate(Pmi(lm), CHAT).signature.parts["built-with"]
+        == evaluate(Perplexity(lm), CHAT).signature.parts["built-with"]
     )
-    assert Path(lm).name not in evaluate(Pmi(lm), CHAT).signature.split("built-with:")[1]
+    assert Path(lm).name not in str(evaluate(Pmi(lm), CHAT).signature)

@@ -65,7 +65,7 @@ def test_valid_reads_the_reply_alone(form: str) -> None:
     assert found == scores(Valid(form), alone)
     assert all(0 < score < 1 for score in found)
     assert found[1] == found[4]
-    assert evaluate(Valid(form), chat()).signature.count("|built-with:valid-") == 1
+    assert evaluate(Valid(form), chat()).signature.parts["built-with"].startswith("valid-")
 
 
 def test_an_empty_reply_is_not_valid(form: str) -> None:
@@ -122,7 +122,7 @@ def test_the_formula(
 
 def test_with_surprise_the_bounds_are_those_of_surprise(bert: str, form: str, follows: str) -> None:
     metric = UslH(Valid(form), Relevance(follows), Mlm(bert, mode="surprise"))
-    signature = evaluate(metric, chat()).signature
+    signature = evaluate(metric, chat()).signature.parts["built-with"]
     assert "bounds[10.0..40.0]" in signature
     assert "valid[valid-" in signature
     assert "next[relevance-" in signature

@@ -349,7 +349,7 @@ def test_the_signature_is_the_weights_and_what_changes_replies(folders: dict[str
     bot = hf(folders["gpt2"])
     moved = tiny_lm(tmp_path / "again", "gpt2", positions=96)
     assert hf(moved, batch=3).signature() == bot.signature()
-    assert "precision='float32'" in bot.signature()
+    assert "precision='float32'" in str(bot.signature())
     others = [hf(folders["chat"]), hf(folders["gpt2"], temperature=0.5), hf(tiny_lm(tmp_path / "b", "gpt2", seed=9))]
     assert len({other.signature() for other in [bot, *others]}) == 4
     assert create(spec(bot), kind="bot") == bot

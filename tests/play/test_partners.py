@@ -15,6 +15,7 @@ from interloq.play.echo import Echo
 from interloq.play.eliza import Eliza
 from interloq.play.openings import Opening
 from interloq.play.partners import check_openings, lasting, load_partners, partner_bots, partner_set, save_partners
+from interloq.signature import Signature
 
 OPENINGS = [Opening("1", ("hello", "hi")), Opening("2", ("good day", "good day to you"))]
 BOTS: dict[str, Bot] = {"eliza": Eliza(), "echo": Echo()}
@@ -46,7 +47,7 @@ def test_the_hash_names_what_counts() -> None:
 
 def test_a_partner_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_partners(tmp_path / "p.json", partner_set(BOTS, OPENINGS, exchanges=5))
-    monkeypatch.setattr(Eliza, "signature", lambda _: "eliza|rules:other|version:9")
+    monkeypatch.setattr(Eliza, "signature", lambda _: Signature("eliza", {"rules": "other", "version": "9"}))
     with pytest.raises(InputError) as caught:
         partner_bots(load_partners(tmp_path / "p.json"), "p.json")
     said = str(caught.value)
@@ -58,10 +59,10 @@ def test_a_partner_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.M
 def test_a_new_version_of_interloq_alone_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     before = partner_set(BOTS, OPENINGS, exchanges=5)
     old = Eliza().signature()
-    monkeypatch.setattr(Eliza, "signature", lambda _: old.replace("version:", "version:9."))
+    monkeypatch.setattr(Eliza, "signature", lambda _: Signature(old.name, {**old.parts, "version": "9"}))
     assert Eliza().signature() != old
     assert partner_set(BOTS, OPENINGS, exchanges=5).hash == before.hash
-    assert lasting("a|weights:1|version:0.1") == "a|weights:1"
+    assert lasting(Signature("a", {"weights": "1", "version": "0.1"})) == lasting("a|weights:1") == "a|weights:1"
 
 
 def test_a_partner_that_is_gone_is_named(tmp_path: Path) -> None:

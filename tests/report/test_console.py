@@ -12,7 +12,7 @@ import pytest
 from interloq import Sample, cli, load, write
 from interloq.cli.main import main
 from interloq.report import console
-from interloq.signature import short
+from interloq.signature import Signature
 
 Captured = pytest.CaptureFixture[str]
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
@@ -91,8 +91,8 @@ def test_signatures_are_short_on_the_screen_and_whole_in_the_file(
 
     write("samples.jsonl", samples, kind="samples")
     assert main(["score", "samples.jsonl", "-m", "bleu", "-o", "scores.jsonl"]) == 0
-    whole = header("scores.jsonl")["results"][0]["signature"]
+    whole = Signature.from_json(header("scores.jsonl")["results"][0]["signature"])
     shown = capsys.readouterr().out
-    assert whole not in shown
-    assert f"signature: {short(whole)} (in full with --json)" in shown
+    assert str(whole) not in shown
+    assert f"signature: {whole.short} (in full with --json)" in shown
     assert len(load("scores.jsonl", kind="scores")) == len(samples)

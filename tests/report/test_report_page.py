@@ -18,6 +18,7 @@ from interloq import Rating, Reference, Sample, Turn
 from interloq.meta.evaluate import meta_evaluate
 from interloq.records import Score
 from interloq.report.text import interval, number
+from interloq.signature import Signature
 
 EVIL = "</script><script>alert(1)</script>\"'&lt;<b onload=x>"
 
@@ -75,7 +76,8 @@ def test_the_score_table_shows_the_results_of_the_header(folder: Path, samples: 
                 str(result["unscored"]),
             ]
     signatures = [foot.one("code").text for foot in table.all("tbody", cls="foot")]
-    assert signatures == [header["results"][0]["signature"], header["results"][-1]["signature"]]
+    written = [Signature.from_json(header["results"][i]["signature"]) for i in (0, -1)]
+    assert signatures == [str(signature) for signature in written]
 
 
 def test_bars_of_one_metric_share_a_scale(folder: Path, samples: list[Sample]) -> None:
@@ -113,7 +115,7 @@ def test_the_agreement_table_shows_what_meta_evaluation_says(folder: Path, sampl
     assert number(table.human.alpha.value) in page.one(id="agreement").text
     comparisons = page.one("details", cls="comparisons").rows()
     assert len(comparisons) == len(table.comparisons) == 3
-    assert page.one(id="agreement").all("code")[-1].text == table.signature
+    assert page.one(id="agreement").all("code")[-1].text == str(table.signature)
 
 
 def test_the_heat_map_is_scipys_spearman(folder: Path, samples: list[Sample]) -> None:

@@ -265,7 +265,7 @@ def _facts(
     return {
         "kind": KIND,
         "schema": SCHEMA,
-        "signature": signed(setup.settings, **own),
+        "signature": str(signed(setup.settings, **own)),
         "objective": setup.goal,
         "base": {"name": setup.base.name, "fingerprint": setup.base.fingerprint},
         "head": "new" if setup.network.new else "of the model",

@@ -108,7 +108,7 @@ def _facts(
     loop = {"training": full_spec(training), "encoder": encoder["signature"], "source": source, "device": devices}
     return {
         "kind": KIND,
-        "signature": signed(settings, **loop),
+        "signature": str(signed(settings, **loop)),
         "config": {"pooling": settings.pooling, "layer": settings.layer, "longest": settings.longest},
         "encoder": encoder,
         "pairs": {"train": len(stored.part("train")), "dev": stored.dev, "blank": stored.blank},

@@ -149,7 +149,7 @@ def _save(
     facts = {
         "kind": settings.kind,
         "job": job,
-        "signature": signed(settings, training=full_spec(training), encoder=weights_fingerprint(origin), job=job),
+        "signature": str(signed(settings, training=full_spec(training), encoder=weights_fingerprint(origin), job=job)),
         "config": {
             "turns": int(stored.contexts.shape[1]),
             "longest": task.subwords.longest,

@@ -115,7 +115,7 @@ def _facts(
     loop = {"training": full_spec(training), "pieces": pieces.signature(), "source": source, "device": devices}
     return {
         "kind": KIND,
-        "signature": signed(settings, **loop),
+        "signature": str(signed(settings, **loop)),
         "config": {"embedding": settings.embedding, "hidden": settings.hidden, "longest": settings.longest},
         "pieces": file_fingerprint(pieces.model),
         "pairs": {"train": len(stored.rows("train")), "dev": stored.dev, "blank": stored.blank},

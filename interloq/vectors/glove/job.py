@@ -235,7 +235,7 @@ def _save(
         words = [*words, UNKNOWN]
         summed = np.concatenate([summed, summed[-RARE:].mean(axis=0, keepdims=True)])
     devices = "+".join(dict.fromkeys(e["device"] for e in curve))
-    described = signed(settings, source=source, device=devices)
+    described = str(signed(settings, source=source, device=devices))
     facts = {"texts": corpus.texts, "tokens": corpus.tokens, "words": len(corpus.words), "loss": curve[-1]["loss"]}
     write_curve(folder, described, curve)
     vectors = WordVectors.of(words, summed, tokenizer=settings.tokenizer, origin=described)

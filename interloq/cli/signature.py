@@ -1,0 +1,67 @@
+"""`interloq signature`: what stands behind the numbers of a score file, or where two files differ."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from interloq.cli.paths import InputPath
+from interloq.report.console import MISSING, print_json, say
+
+if TYPE_CHECKING:
+    from interloq.meta.signatures import Difference
+    from interloq.signature import Signature
+
+EXAMPLES = """\
+  interloq signature scores.jsonl
+  interloq signature june.jsonl july.jsonl
+  interloq signature june.jsonl july.jsonl --json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scores", type=InputPath, metavar="SCORES", help="a file that `interloq score` wrote")
+    parser.add_argument(
+        "other", nargs="?", type=InputPath, metavar="SCORES2", help="another one, to be compared: exit code 1 on change"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def run(args: argparse.Namespace) -> int:
+    from interloq.meta.signatures import differences, read_signatures
+
+    first = read_signatures(args.scores)
+    if not args.other:
+        _explain(first, json=args.json)
+        return 0
+    found = list(differences(first, read_signatures(args.other)))
+    if args.json:
+        print_json({"same": not found, "differences": [asdict(difference) for difference in found]})
+    else:
+        _compare(args.scores, args.other, found)
+    return int(bool(found))
+
+
+def _explain(signatures: dict[str, Signature], *, json: bool) -> None:
+    from interloq.meta.signatures import explained
+
+    if json:
+        print_json({metric: {"short": s.short, **asdict(s)} for metric, s in signatures.items()})
+        return
+    for metric, signature in signatures.items():
+        say(f"{metric}: {signature.short}")
+        for part in explained(signature):
+            say(f"  {part.name}{f' ({part.meaning})' if part.meaning else ''}: {part.value}")
+        say()
+
+
+def _compare(first: str, second: str, found: Sequence[Difference]) -> None:
+    """One below the other: values are too long for columns."""
+    if not found:
+        say(f"{first} and {second} have the same signatures")
+    width = max(len(first), len(second))
+    for difference in found:
+        say(f"{difference.metric}: {difference.part}")
+        for path, value in ((first, difference.first), (second, difference.second)):
+            say(f"  {path:<{width}}  {MISSING if value is None else value}")

@@ -1,0 +1,78 @@
+"""The signatures of a score file, told part by part, and those of two files compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from interloq.data.jsonl import header
+from interloq.errors import InputError
+from interloq.signature import LIBRARIES, VERSION, Signature
+
+WHOLE = "whole signature"  # where a file does not have the metric, or an earlier version wrote the signature as text
+AGAIN = "score the samples again with `interloq score`"
+MEANINGS = {
+    "line": "as an earlier version wrote it; score again to see its parts",
+    "name": "the metric with all its fields; files and folders are blank",
+    "tokenizer": "how texts are split into words",
+    "built-with": "models, vectors, indexes and packages behind the metric, by content",
+    "references": "references per sample",
+    "samples": "fingerprint of ids, replies, references, weights and systems",
+    "fitted": "constants that were fitted to these samples",
+    "resamples": "resamples behind the intervals",
+    "seed": "of the resamples",
+    "own-replies": "what happened to references that are the reply itself",
+    "without": "systems that were left out",
+    "partners": "the partner set that dialogues were played against",
+    **dict.fromkeys(LIBRARIES, "version of the library"),
+    VERSION: "version of Interloq",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    name: str
+    value: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A part that two files do not share; None where one of them has no such part."""
+
+    metric: str
+    part: str
+    first: str | None
+    second: str | None
+
+
+def read_signatures(path: str) -> dict[str, Signature]:
+    """Metric → signature, from the header of a score file."""
+    found = header(path)
+    results = found["results"] if isinstance(found.get("results"), list) else [found]
+    signatures = {
+        str(result["metric"]): Signature.from_json(result["signature"], where=path)
+        for result in results
+        if isinstance(result, dict) and {"metric", "signature"} <= result.keys()
+    }
+    if not signatures:
+        raise InputError("the header holds no signature", cure=AGAIN, where=path)
+    return signatures
+
+
+def differences(first: Mapping[str, Signature], second: Mapping[str, Signature]) -> Iterator[Difference]:
+    """Metric by metric, under their names; of two files with one metric each, these are compared."""
+    if len(first) == len(second) == 1:
+        second = dict(zip(first, second.values(), strict=True))
+    for metric in dict.fromkeys([*first, *second]):
+        one, other = first.get(metric), second.get(metric)
+        if one and other and not one.is_text and not other.is_text:
+            yield from (Difference(metric, *difference) for difference in one.differences(other))
+        elif one != other:
+            yield Difference(metric, WHOLE, one.short if one else None, other.short if other else None)
+
+
+def explained(signature: Signature) -> Iterator[Part]:
+    """Each part with what it means."""
+    parts = {"line": signature.name} if signature.is_text else {"name": signature.name, **signature.parts}
+    return (Part(name, value, MEANINGS.get(name, "")) for name, value in parts.items())
