@@ -52,6 +52,7 @@ class Signature:
         return replace(self, parts={**self.without(VERSION).parts, **_told(parts), **version})
 
     def without(self, *names: str) -> Signature:
+        """With all parts but these."""
         return replace(self, parts={name: value for name, value in self.parts.items() if name not in names})
 
     def differences(self, other: Signature) -> Iterator[tuple[str, str | None, str | None]]:

@@ -31,6 +31,8 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
+    """One part of a signature, with what it means."""
+
     name: str
     value: str
     meaning: str

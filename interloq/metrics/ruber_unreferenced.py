@@ -17,6 +17,7 @@ from interloq.models.loaded import loaded
 @dataclass(frozen=True)
 class RuberUnreferenced(ContextReply):
     """Whether the reply goes with the utterance, learned from logs."""
+
     libraries = ("torch", "sentencepiece")
 
     def network(self) -> Any:

@@ -116,7 +116,6 @@ class RatedReferences(Component):
 class Rated:
     """Samples with rated references, and the metric that was fitted to them."""
 
-    signature: str
     signatures: tuple[Signature, Signature]  # of the search and of the rater
     by_sample: dict[Sample, Sample]
     metric: Metric | None = None

@@ -15,6 +15,7 @@ from interloq.rate.network_rater import NetworkRater
 @dataclass(frozen=True)
 class Gru(NetworkRater):
     """The rater that a Bi-GRU is."""
+
     libraries = ("torch", "sentencepiece")
 
     def network(self) -> Any:
