@@ -38,6 +38,7 @@ from interloq.cli.play_bots import named_bots
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.formats import READERS, read_batches
 from interloq.data.corpus.scan import judged_texts
+from interloq.data.corpus.settings_file import default_toml, read_settings
 from interloq.data.corpus.shards import Logs, read_posts
 from interloq.data.follow_ups import read_follow_ups
 from interloq.data.jsonl import header, read
@@ -198,6 +199,7 @@ def _settings() -> Iterator[Case]:
     yield alone("o.jsonl", [{"turns": ["hi", "hello"]}], read_openings, "openings jsonl")
     yield alone("b.json", '{"a": "echo", "b": "eliza(language=\'en\')"}', _bots, "bots json")
     yield alone("b.toml", 'a = "echo"\nb = """eliza"""\n', _bots, "bots toml")
+    yield alone("c.toml", default_toml().replace("\n# user", "\nuser"), read_settings, "corpus settings")
     yield Case("partner set", _files_of(_partners), lambda folder: load_partners(folder / "p.json"))
     curves = {"learning_curve.json": as_json(CURVE), "calibration.json": as_json(CALIBRATION)}
     yield Case("learning curve", curves, lambda folder: model(read_model(folder, "m")))

@@ -7,6 +7,7 @@ import tomllib
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -55,6 +56,7 @@ class Key:
         return tuple(read) if part else read[0]
 
 
+@cache
 def keys() -> dict[str, Key]:
     """All keys by name, those outside of any group first."""
     settings = Settings()
