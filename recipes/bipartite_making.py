@@ -211,22 +211,21 @@ def train(job: Job) -> None:
 
 def _learn(job: Job, name: str, budget: int) -> None:
     """As `interloq train adapt --objective lm` does it, with the same options for all that start from nothing."""
-    from interloq.learn.adapt.job import train as adapt
+    from interloq.learn.adapt.job import AdaptJob
     from interloq.learn.adapt.settings import ADAPT, SCRATCH, Adaptation
+    from interloq.learn.job import train
 
     pool, kind = job.work / "pool.jsonl", name.partition("-")[0]
     seed, epochs = SEEDS.get(kind, 0), job.sizes.epochs
     training = replace(ADAPT, epochs=1) if kind == TUNED else replace(SCRATCH, epochs=epochs, patience=epochs)
-    adapt(
-        lambda: islice(read(pool, kind="pairs"), budget),
-        job.work / name,
+    adapt = AdaptJob.of(
         job.lm if kind == TUNED else job.work / start(kind),
+        lambda: islice(read(pool, kind="pairs"), budget),
         Adaptation("lm", batch=job.sizes.batch, tokens=128 * job.sizes.batch, longest=64, seed=seed),
         replace(training, seed=seed),
         source=f"{file_fingerprint(pool)}-{budget}",
-        device=job.device,
-        say=lambda line: say(f"{name}: {line}"),
     )
+    train(adapt, job.work / name, device=job.device, say=lambda line: say(f"{name}: {line}"))
 
 
 def trained(job: Job) -> dict[str, dict[str, Any]]:

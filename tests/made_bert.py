@@ -8,12 +8,12 @@ from typing import Any
 
 import transformers
 from made_network import SPECIAL, random_network, save, sizes
-from made_rater import topic_log
+from made_rater import CHOSEN, topic_log
 
+from interloq.learn.job import train
 from interloq.learn.settings import Training
 from interloq.models.subwords import Subwords
-from interloq.rate.bert_model import BertRaterModel, train_bert_rater
-from interloq.rate.examples import Examples
+from interloq.rate.bert_model import BertRaterJob, BertRaterModel
 from interloq.rate.pairs import RaterPairs, write_examples
 from interloq.rate.settings import BERT_TRAINING, Batching
 
@@ -36,12 +36,33 @@ def tiny_bert(folder: Path, **options: Any) -> Path:
 
 def bert_examples(folder: Path, utterances: int = 160, **options: Any) -> tuple[RaterPairs, Subwords]:
     subwords = Subwords(tiny_bert(folder / "encoder", **options), longest=LONGEST)
-    chosen = Examples(dev_share=0.2)
-    return write_examples([topic_log(utterances)], folder / "examples", subwords, chosen, source="made"), subwords
+    return write_examples([topic_log(utterances)], folder / "examples", subwords, CHOSEN, source="made"), subwords
 
 
 def small_bert_rater(folder: Path, *, epochs: int = 1, utterances: int = 40, seed: int = 0) -> BertRaterModel:
     """A rater in `folder`/rater, trained for a moment: as good as any where only form matters."""
-    pairs, subwords = bert_examples(folder, utterances)
-    training: Training = replace(QUICK, epochs=epochs, seed=seed)
-    return train_bert_rater(pairs, subwords, folder / "rater", batching=SMALL_BATCHES, training=training, device="cpu")
+    training = replace(QUICK, epochs=epochs, seed=seed)
+    train(bert_job(folder, utterances, training=training), folder / "rater", device="cpu")
+    return BertRaterModel.load(folder / "rater")
+
+
+def bert_job(
+    folder: Path,
+    utterances: int = 160,
+    *,
+    subwords: Subwords | None = None,
+    batching: Batching = SMALL_BATCHES,
+    training: Training = QUICK,
+    **options: Any,
+) -> BertRaterJob:
+    """With the encoder and examples of `bert_examples` in `folder`, or with another encoder."""
+    _, own = bert_examples(folder, utterances, **options)
+    return BertRaterJob(
+        logs=lambda: [topic_log(utterances)],
+        source="made",
+        kept=folder / "examples" if subwords is None else None,
+        subwords=subwords or own,
+        settings=batching,
+        examples=CHOSEN,
+        training=training,
+    )

@@ -7,10 +7,11 @@ from functools import cache
 from pathlib import Path
 
 from interloq import write
+from interloq.learn.job import train
 from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
-from interloq.rate.model import RaterModel, train_rater
+from interloq.rate.model import GruRaterJob, RaterModel
 from interloq.rate.pairs import RaterPairs, write_examples
 from interloq.rate.settings import Batching, Shape
 from interloq.records import Pair
@@ -19,6 +20,7 @@ TOPICS = ("tea", "rain", "football", "music", "cats", "maths", "bread", "trains"
 FILLERS = ("i", "we", "like", "really", "the", "today", "about", "so", "much", "then")
 TINY = Shape(embedding=16, hidden=16, layers=2, width=32)
 SMALL_BATCHES = Batching(batch=64)
+CHOSEN = Examples(dev_share=0.2)
 QUICK = Training(epochs=12, patience=12, learning_rate=4e-3)
 
 
@@ -49,14 +51,26 @@ def made_examples(folder: Path, utterances: int = 160, replies: int = 4) -> tupl
     pairs = topic_log(utterances, replies)
     train_pieces(pairs, folder / "pieces.model", vocabulary=120)
     pieces = Pieces(folder / "pieces.model")
-    chosen = Examples(dev_share=0.2)
-    return write_examples([pairs], folder / "examples", pieces, chosen, source="made"), pieces
+    return write_examples([pairs], folder / "examples", pieces, CHOSEN, source="made"), pieces
 
 
 def small_rater(folder: Path, *, epochs: int = 1, utterances: int = 40, seed: int = 0) -> RaterModel:
     """A rater in `folder`/rater, trained for a moment: as good as any where only form matters."""
-    pairs, pieces = made_examples(folder, utterances)
     training = Training(epochs=epochs, learning_rate=QUICK.learning_rate, seed=seed)
-    return train_rater(
-        pairs, pieces, folder / "rater", shape=TINY, batching=SMALL_BATCHES, training=training, device="cpu"
+    train(rater_job(folder, utterances, training=training), folder / "rater", device="cpu")
+    return RaterModel.load(folder / "rater")
+
+
+def rater_job(folder: Path, utterances: int = 160, *, shape: Shape = TINY, training: Training = QUICK) -> GruRaterJob:
+    """With the tokenizer and examples of `made_examples` in `folder`."""
+    made_examples(folder, utterances)
+    return GruRaterJob(
+        logs=lambda: [topic_log(utterances)],
+        source="made",
+        kept=folder / "examples",
+        tokenizer=folder / "pieces.model",
+        settings=shape,
+        batching=SMALL_BATCHES,
+        examples=CHOSEN,
+        training=training,
     )

@@ -11,11 +11,10 @@ from typing import Any
 import torch
 from made_network import LETTERS, SPECIAL, random_network, save, sizes, word_pieces
 
-from interloq.learn.calibrate import calibration
+from interloq.learn.job import train
 from interloq.models.subwords import Subwords
-from interloq.retrieve.similar import near
 from interloq.scorers.relevance.examples import Exchange, Exchanges, write_exchanges
-from interloq.scorers.relevance.job import train
+from interloq.scorers.relevance.job import RelevanceJob
 from interloq.scorers.relevance.settings import TRAINING, Reading, Relevance
 
 TOPICS = ("tea", "rain", "football", "music", "cats", "maths", "bread", "trains")
@@ -55,14 +54,27 @@ def tiny_encoder(folder: Path, *, seed: int = 0) -> Path:
 def stored(folder: Path, found: Sequence[Exchange], *, turns: int = 3, dev: int = 30) -> tuple[Exchanges, Subwords]:
     reading = Reading(turns=turns, dev=dev)
     subwords = Subwords(tiny_encoder(folder / "encoder"), longest=reading.longest)
-    made = write_exchanges(found, folder / "examples", subwords, reading, near=near, source="made")
+    made = write_exchanges(found, folder / "examples", subwords, reading, source="made")
     torch.set_num_threads(1)  # for networks this small, threads do little but wait for each other
     return made, subwords
 
 
 def small_scorer(folder: Path, *, epochs: int = 1, n: int = 40, settings: Relevance = SMALL) -> Path:
     """A scorer in `folder`/relevance; after one epoch as good as any where only form matters."""
-    made, subwords = stored(folder, exchanges(talks(n)))
-    training = replace(QUICK, epochs=epochs)
-    train(made, folder / "relevance", str(subwords.folder), settings, training, calibrate=calibration, device="cpu")
+    stored(folder, exchanges(talks(n)))
+    train(scorer_job(folder, settings, epochs=epochs), folder / "relevance", device="cpu")
     return folder / "relevance"
+
+
+def scorer_job(
+    folder: Path, settings: Relevance = SMALL, *, turns: int = 3, dev: int = 30, **loop: Any
+) -> RelevanceJob:
+    """With the encoder and the examples that `stored` put into the folder."""
+    return RelevanceJob(
+        encoder=str(folder / "encoder"),
+        examples=folder / "examples",
+        reading=Reading(turns=turns, dev=dev),
+        settings=settings,
+        training=replace(QUICK, **loop),
+        source="made",
+    )

@@ -30,6 +30,7 @@ from interloq import Rating, Reference, Result, Sample, create, evaluate, load, 
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.data.tokenize import Tokenizer, train_sentencepiece
+from interloq.learn.job import train
 from interloq.learn.settings import Training
 from interloq.metrics import evaluate as evaluating
 from interloq.metrics.context_reply import NO_CONTEXT
@@ -39,7 +40,7 @@ from interloq.needs import METRICS as NEEDS
 from interloq.records import Pair
 from interloq.registry import full_spec
 from interloq.retrieve.index import create_index
-from interloq.scorers.bert_ruber.job import train as train_bert_ruber
+from interloq.scorers.bert_ruber.job import BertRuberJob
 from interloq.scorers.bert_ruber.settings import BertRuberSettings
 from interloq.scorers.relevance.settings import VALID
 from interloq.vectors.word_vectors import WordVectors
@@ -270,9 +271,9 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         Path("masked", BOUNDS).write_text('{"likelihood": [-8, -2]}')
         small_scorer(Path("made")).rename("judge")
         small_scorer(Path("made"), settings=dataclasses.replace(VALID, batch=32, reply=12)).rename("form")
-        train_bert_ruber(
-            lambda: topic_pairs(60), "bert_scorer", "bert", BertRuberSettings(), Training(epochs=1), device="cpu"
-        )
+        quick, settings = Training(epochs=1), BertRuberSettings()
+        job = BertRuberJob(pairs=lambda: topic_pairs(60), encoder="bert", settings=settings, training=quick)
+        train(job, "bert_scorer", device="cpu")
         patch.setenv("INTERLOQ_CACHE", str(Path("cache").resolve()))
         index = create_index("replies", "bm25")
         index.add([Pair(f"p{i}", f"how was it {i % 3} ?", f"it was a good day {i}") for i in range(30)], source="made")

@@ -1,4 +1,4 @@
-"""`interloq train PART …`: everything that learns. A part is a module `train_<part>` like that of a verb."""
+"""`interloq train PART …`: everything that learns. A part is a registered job or a module `train_<part>`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import argparse
 import importlib
 from typing import Any
 
-PARTS = {
-    "adapt": "a pretrained encoder or language model further, on logs",
+from interloq.cli import train_job
+from interloq.learn.trainable import job_names, trainable
+
+MODULES = {
     "baseline": "the level of BERTScore that unrelated texts reach, for rescaling",
-    "bert-ruber": "BERT-RUBER's scorer from pairs",
-    "encoder": "a small encoder from nothing but logs",
-    "rater": "a rater of references from logs with several replies to one utterance",
-    "relevance": "a scorer of replies without references, from dialogues and pairs",
-    "ruber": "RUBER's unreferenced scorer from pairs",
     "tokenizer": "a SentencePiece model from texts",
-    "valid": "a scorer of how well formed replies are, from dialogues and pairs",
     "vectors": "word vectors from texts (GloVe), or from a file of another program",
 }
 EXAMPLES = """\
@@ -33,14 +29,22 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
-    for name, summary in PARTS.items():
-        _module(name).add_arguments(parts.add_parser(name, help=summary, description=f"Train {summary}."))
+    jobs = {name: trainable(name) for name in job_names()}
+    summaries = MODULES | {name: job.summary for name, job in jobs.items()}
+    for name, summary in sorted(summaries.items()):
+        own = parts.add_parser(name, help=summary, description=f"Train {summary}.")
+        if name in jobs:
+            train_job.add_arguments(own, jobs[name])
+        else:
+            _module(name).add_arguments(own)
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.part not in MODULES:
+        return train_job.run(args, trainable(args.part))
     code: int = _module(args.part).run(args)
     return code
 
 
 def _module(part: str) -> Any:
-    return importlib.import_module(f"interloq.cli.train_{part.replace('-', '_')}")
+    return importlib.import_module(f"interloq.cli.train_{part}")

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from interloq.errors import InputError
 
 Array = NDArray[np.float64]
+CALIBRATION = "calibration.json"  # of a trained folder
 ROUNDING = 1e-12  # what is better by less may well be no better
 LARGEST = 100.0  # of temperatures: beyond it every probability is near one half; its inverse is the smallest
 

@@ -36,9 +36,30 @@ class Numbered(Protocol):
     def texts(self, texts: Sequence[str]) -> Texts: ...
 
 
+class SplitPairs:
+    """Rows of two text numbers, utterance and response; the first `dev` of them are for checking."""
+
+    __slots__ = ()
+    pairs: NDArray[np.int32]
+    dev: int
+    blank: int  # pairs left out because one side has no text
+
+    def rows(self, part: Part) -> NDArray[np.int32]:
+        return self.pairs[: self.dev] if part == "dev" else self.pairs[self.dev :]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {"train": len(self.rows("train")), "dev": self.dev, "blank": self.blank}
+
+    @property
+    def summary(self) -> str:
+        blank = f" ({self.blank:,} without text left out)" if self.blank else ""
+        return f"{len(self.rows('train')):,} pairs to train on, {self.dev:,} to check with{blank}"
+
+
 @dataclass(frozen=True, slots=True)
-class PairTokens:
-    """`pairs` are rows of two text numbers, utterance and response; the first `dev` of them are for checking."""
+class PairTokens(SplitPairs):
+    """Pairs with the tokens of their texts."""
 
     tokens: NDArray[np.int32]
     starts: Numbers
@@ -58,9 +79,6 @@ class PairTokens:
             starts, lengths, pairs = map(np.asarray, arrays)  # plain views: single numbers of a memmap come slowly
             tokens = np.asarray(np.memmap(folder / TOKENS, dtype=np.int32, mode="r"))
             return cls(tokens, starts, lengths, pairs, **read_json(folder / FACTS))
-
-    def rows(self, part: Part) -> NDArray[np.int32]:
-        return self.pairs[: self.dev] if part == "dev" else self.pairs[self.dev :]
 
     def texts(self, which: NDArray[np.integer]) -> tuple[NDArray[np.int32], Numbers]:
         """The tokens of the chosen texts end to end, and their lengths."""

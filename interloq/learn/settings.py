@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from interloq.errors import InputError
 from interloq.registry import Component
+
+
+def option(default: Any, what: str, **more: Any) -> Any:
+    """A field that the command line offers as an option. `what` is its help text.
+
+    `more` may be: `metavar`; `path=True`, a file or folder to read; `required=True`; `repeat=True`, a tuple that grows
+    each time the option is given; `shown`, what the help calls the default (by default, its value).
+    """
+    return field(default=default, metadata={"help": what, **more})
 
 
 @dataclass(frozen=True)
 class Training(Component):
     """How a network learns. What it is and what it learns from belong to the task."""
 
-    epochs: int = 15
-    learning_rate: float = 1e-3
+    epochs: int = option(15, "passes over all examples, at most")
+    learning_rate: float = option(1e-3, "highest step of the optimizer")
     optimizer: Literal["adam", "adamw"] = "adam"
-    weight_decay: float = 0.0
-    schedule: Literal["constant", "linear"] = "constant"
-    warmup: float = 0.0  # share of all steps in which the rate rises
-    clip: float = 0.0  # norm that gradients are cut to; 0: not at all
-    accumulate: int = 1  # batches a step
-    patience: int = 3  # epochs without a better dev loss before it stops
-    amp: Literal["auto", "bf16", "off"] = "auto"  # auto: bf16 on a GPU
-    compile: bool = False
-    checkpoint_minutes: float = 10.0
-    seed: int = 0
+    weight_decay: float = option(0.0, "pull of the weights towards 0")
+    schedule: Literal["constant", "linear"] = option("constant", "how the learning rate falls")
+    warmup: float = option(0.0, "share of all steps in which the learning rate rises")
+    clip: float = option(0.0, "norm that gradients are cut to; 0: not at all")
+    accumulate: int = option(1, "batches per step")
+    patience: int = option(3, "epochs without a better dev loss before it stops")
+    amp: Literal["auto", "bf16", "off"] = option("auto", "mixed precision; auto: bf16 on a GPU")
+    compile: bool = option(False, "let torch compile the network first")
+    checkpoint_minutes: float = option(10.0, "minutes between checkpoints")
+    seed: int = option(0, "seed of start values, order and random draws")
 
     def __post_init__(self) -> None:
         super().__post_init__()

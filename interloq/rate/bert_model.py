@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,85 +11,95 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.files import reading_saved, replacing
-from interloq.data.progress import Progress, silent
+from interloq.data.durable import write_whole
+from interloq.data.files import reading_saved
 from interloq.errors import InputError
 from interloq.learn.calibrate import probabilities
+from interloq.learn.job import Curve, Run
 from interloq.learn.settings import Training
-from interloq.learn.store import FACTS, check_counts, check_temperature, load_model, restored, save_model
+from interloq.learn.store import check_counts, check_temperature, load_model, restored
+from interloq.learn.trainable import Log
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CONFIG, CrossEncoder, Rows, joined_rows, row_lengths
 from interloq.models.memory import cut_to_fit
-from interloq.models.pretrained import weights_fingerprint
+from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.models.processes import pick_device
 from interloq.models.subwords import Subwords
 from interloq.rate.bert_task import BertRaterTask
-from interloq.rate.learning import check_same, learn
-from interloq.rate.pairs import RaterPairs
-from interloq.rate.settings import BERT_BATCHING, BERT_TRAINING, Batching
+from interloq.rate.examples import Examples
+from interloq.rate.learning import RaterJob
+from interloq.rate.settings import Batching, Sources
 from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
-from interloq.version import __version__
 
 KIND = "bert_rater"
 OUTPUTS = 2
 TRIPLETS, TOKENS = 1_024, 2**15  # read at a time
 
 
-def train_bert_rater(
-    pairs: RaterPairs,
-    subwords: Subwords,
-    folder: str | Path,
-    *,
-    batching: Batching = BERT_BATCHING,
-    training: Training = BERT_TRAINING,
-    device: str = "auto",
-    progress: Progress = silent,
-    say: Callable[[str], None] = lambda _: None,
-) -> BertRaterModel:
-    """Fine-tune the encoder that the subwords belong to and save to `folder`; a job cut short goes on."""
-    folder, encoder = Path(folder), subwords.folder
-    weights = f"encoder:{weights_fingerprint(encoder)}-{file_fingerprint(encoder / CONFIG)}"
-    made_of = [weights, subwords.signature(), pairs.fingerprint, f"version:{__version__}"]
-    signature = "|".join([full_spec(batching), full_spec(training), *made_of])
-    if (folder / FACTS).exists():
-        model = BertRaterModel.load(folder)
-        check_same(model.facts, signature, folder)
-        say(f"{folder} is trained already")
-        return model
-    torch.manual_seed(training.seed)
-    network = _pretrained(encoder, subwords)
-    task = BertRaterTask(network, pairs, subwords, batching, seed=training.seed)
+@dataclass(frozen=True, kw_only=True)
+class BertRaterJob(RaterJob[BertRaterTask]):
+    """Fine-tunes the encoder that the subwords belong to."""
 
-    def keep(facts: dict[str, Any]) -> None:
-        _save(folder, network, subwords, facts)
+    subwords: Subwords
+    settings: Batching
 
-    learn(task, pairs, training, folder, signature=signature, keep=keep, device=device, progress=progress, say=say)
-    return BertRaterModel.load(folder)
+    kind = KIND
+
+    def made_of(self) -> Sequence[str]:
+        return [self._weights(), self.subwords.signature(), full_spec(self.examples)]
+
+    def _weights(self) -> str:
+        encoder = self.subwords.folder
+        return f"encoder:{weights_fingerprint(encoder)}-{file_fingerprint(encoder / CONFIG)}"
+
+    def numbering(self, run: Run) -> Subwords:  # noqa: ARG002
+        return self.subwords
+
+    def task(self, run: Run) -> BertRaterTask:
+        torch.manual_seed(self.training.seed)
+        network = _pretrained(self.subwords)
+        return BertRaterTask(network, self.pairs(run), self.subwords, self.settings, seed=self.training.seed)
+
+    def signature(self, run: Run) -> list[str]:  # noqa: ARG002
+        specs = [full_spec(self.settings), full_spec(self.training)]
+        return [*specs, self._weights(), self.subwords.signature()]
+
+    def facts(self, task: BertRaterTask, run: Run, curve: Curve) -> dict[str, Any]:
+        subwords = self.subwords
+        return super().facts(task, run, curve) | {
+            "config": file_fingerprint(subwords.folder / CONFIG),
+            "subwords": subwords.signature(),
+            "longest": subwords.longest,
+        }
+
+    def keep(self, folder: Path, run: Run) -> None:  # noqa: ARG002
+        self.subwords.save(folder)
+        write_whole(folder / CONFIG, (self.subwords.folder / CONFIG).read_bytes())
 
 
-def _pretrained(encoder: Path, subwords: Subwords) -> CrossEncoder:
-    network = CrossEncoder.pretrained(encoder, OUTPUTS)
+def from_log(log: Log, given: Sources, training: Training, batching: Batching, examples: Examples) -> BertRaterJob:
+    """The job of `interloq train rater --encoder`."""
+    return BertRaterJob(
+        logs=log.logs,
+        source=log.fingerprint,
+        kept=Path(given.examples) if given.examples else None,
+        subwords=Subwords(model_folder(str(given.encoder)), longest=given.longest),
+        settings=batching,
+        examples=examples,
+        training=training,
+    )
+
+
+def _pretrained(subwords: Subwords) -> CrossEncoder:
+    network = CrossEncoder.pretrained(subwords.folder, OUTPUTS)
     if subwords.size > network.vocabulary:
         raise InputError(
             f"the tokenizer has {subwords.size} tokens, the encoder {network.vocabulary}",
             cure="name an encoder with its own tokenizer",
-            where=str(encoder),
+            where=str(subwords.folder),
         )
     return network
-
-
-def _save(folder: Path, network: CrossEncoder, subwords: Subwords, facts: dict[str, Any]) -> None:
-    """The facts come last, so a folder without them is none."""
-    subwords.save(folder)
-    with replacing(folder / CONFIG) as file:
-        file.write((subwords.folder / CONFIG).read_bytes())
-    own = {
-        "config": file_fingerprint(folder / CONFIG),
-        "subwords": subwords.signature(),
-        "longest": subwords.longest,
-    }
-    save_model(folder, network.state_dict(), {"kind": KIND, **facts, **own})
 
 
 class BertRaterModel:

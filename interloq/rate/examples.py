@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
+from interloq.learn.settings import option
 from interloq.registry import Component
 
 Keys = NDArray[np.uint64]
@@ -40,10 +41,10 @@ class Examples(Component):
     learn instead of the replies. `"matched"` draws from the pairs of positives, as often as they occur there.
     """
 
-    most_replies: int = 10
-    most_positives: int = 45
-    dev_share: float = 0.02
-    negatives: Literal["any", "matched"] = "any"
+    most_replies: int = option(10, "replies of one utterance that are used")
+    most_positives: int = option(45, "pairs of replies of one utterance that are used")
+    dev_share: float = option(0.02, "share of utterances that are kept for checking")
+    negatives: Literal["any", "matched"] = option("any", "draw negatives from any pair, or from those of positives")
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -1,29 +1,27 @@
-"""What the training of every NN-rater shares: the loop, then the learning curve and the calibration of the dev part."""
+"""Training of every NN-rater: examples from logs, epochs, then the calibration of the dev part."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.files import write_json
-from interloq.data.folders import inside
-from interloq.data.progress import Progress
-from interloq.errors import InputError
 from interloq.learn.calibrate import calibration
-from interloq.learn.fit import Part, Task, fit
-from interloq.learn.job import WORK, clear_work
-from interloq.learn.learning_curve import write_curve
-from interloq.learn.settings import Training
-from interloq.models.processes import Processes
-from interloq.rate.pairs import RaterPairs
-from interloq.signature import fingerprint
+from interloq.learn.fit import Part, Task
+from interloq.learn.job import Curve, Job, Run
+from interloq.rate.examples import Examples
+from interloq.rate.pairs import RaterPairs, write_examples
+from interloq.rate.stream import Numbering
+from interloq.records import Pair
+from interloq.version import __version__
 
-CALIBRATION = "calibration.json"
+EXAMPLES = "examples"
 
 
 class Prepared(Protocol):
@@ -37,46 +35,61 @@ class Prepared(Protocol):
 class RatingTask(Task, Protocol):
     """What a network learns from pairs of pairs."""
 
+    pairs: RaterPairs
+
     def prepare(self, part: Part, examples: NDArray[np.int64]) -> Prepared: ...
 
     def logits(self, prepared: Any) -> torch.Tensor:
         """Two of each triplet, in the order of the labels."""
 
 
-def learn(
-    task: RatingTask,
-    pairs: RaterPairs,
-    training: Training,
-    folder: Path,
-    *,
-    signature: str,
-    keep: Callable[[dict[str, Any]], None],
-    device: str,
-    progress: Progress,
-    say: Callable[[str], None],
-) -> None:
-    """Train, then write all but the model itself: `keep` does, given facts for it. What was cut short goes on."""
-    with Processes.joined(device) as processes:
-        job = fingerprint(signature)
-        try:
-            curve = fit(task, training, inside(folder, WORK), job=job, device=device, progress=progress, say=say)
-        except torch.OutOfMemoryError as error:
-            cure = "choose another folder, fewer --tokens, and more batches a step with --accumulate"
-            raise InputError(f"no memory for a batch on {processes.said}", cure=cure) from error
-        if processes.first:
-            found = calibration(*dev_logits(task))
-            write_curve(folder, signature, curve)
-            write_json(folder / CALIBRATION, found)
-            examples = {"source": pairs.fingerprint, "examples": pairs.facts}
-            keep({"signature": signature, "temperature": found["temperature"], **examples})
-            clear_work(folder)
-        processes.wait()
+AnyRating = TypeVar("AnyRating", bound=RatingTask)
 
 
-def check_same(facts: dict[str, Any], signature: str, folder: Path) -> None:
-    """That a rater which is there already is the one asked for."""
-    if facts["signature"] != signature:
-        raise InputError(f"{folder} holds a rater with other settings or data", cure="choose another folder")
+@dataclass(frozen=True, kw_only=True)
+class RaterJob(Job[AnyRating]):
+    """`logs` is called for each pass over the logs. `kept` is a folder for examples that further jobs may use."""
+
+    logs: Callable[[], Sequence[Iterable[Pair]]]
+    examples: Examples
+    kept: Path | None = None
+
+    others = "other settings or other logs"
+    smaller = "choose another folder, fewer --tokens, and more batches per step with --accumulate"
+
+    @abstractmethod
+    def numbering(self, run: Run) -> Numbering:
+        """The tokenizer."""
+
+    @abstractmethod
+    def signature(self, run: Run) -> list[str]:
+        """What the rater's signature says of network, loop and tokenizer."""
+
+    def begun(self, work: Path) -> bool:
+        return RaterPairs.written(work / EXAMPLES) or super().begun(work)
+
+    def is_of(self, facts: dict[str, Any]) -> bool:
+        """Raters once had no job in their facts, only the fingerprint of their logs."""
+        return super().is_of(facts) if "job" in facts else bool(facts["examples"]["source"] == self.source)
+
+    def prepare(self, run: Run) -> None:
+        self.pairs(run)
+
+    def pairs(self, run: Run) -> RaterPairs:
+        """Made by the first call, opened by the others."""
+        numbering, folder = self.numbering(run), self.kept or run.work / EXAMPLES
+        with run.progress("reading pairs", None) as step:
+            return write_examples(self.logs(), folder, numbering, self.examples, source=self.source, progress=step)
+
+    def facts(self, task: AnyRating, run: Run, curve: Curve) -> dict[str, Any]:  # noqa: ARG002
+        pairs = task.pairs
+        return {
+            "kind": self.kind,
+            "signature": "|".join([*self.signature(run), pairs.fingerprint, f"version:{__version__}"]),
+            "calibration": calibration(*dev_logits(task)),
+            "source": pairs.fingerprint,
+            "examples": pairs.facts,
+        }
 
 
 @torch.inference_mode()  # type: ignore[untyped-decorator]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,65 +12,86 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.files import reading_saved, replacing
-from interloq.data.progress import Progress, silent
+from interloq.data.durable import write_whole
+from interloq.data.files import reading_saved
 from interloq.errors import InputError
 from interloq.learn.calibrate import probabilities
-from interloq.learn.pieces import Pieces
+from interloq.learn.job import Curve, Run
+from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
-from interloq.learn.store import FACTS, check_counts, check_temperature, load_model, restored, save_model
+from interloq.learn.store import check_counts, check_temperature, load_model, restored
+from interloq.learn.trainable import Log
 from interloq.models.batches import bucketed
 from interloq.models.processes import pick_device
-from interloq.rate.learning import check_same, learn
+from interloq.rate.examples import Examples
+from interloq.rate.learning import RaterJob
 from interloq.rate.network import RaterNetwork, RaterTask
-from interloq.rate.pairs import RaterPairs
-from interloq.rate.settings import Batching, Shape
+from interloq.rate.settings import Batching, Shape, Sources, Tokenizer
 from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
-from interloq.version import __version__
 
 KIND, PIECES = "rater", "pieces.model"
 TEXTS, TOKENS = 4_096, 2**16  # encoded at a time
 TRIPLETS = 2**15
 
 
-def train_rater(
-    pairs: RaterPairs,
-    pieces: Pieces,
-    folder: str | Path,
-    *,
-    shape: Shape = Shape(),  # noqa: B008
-    batching: Batching = Batching(),  # noqa: B008
-    training: Training = Training(),  # noqa: B008
-    device: str = "auto",
-    progress: Progress = silent,
-    say: Callable[[str], None] = lambda _: None,
-) -> RaterModel:
-    """Train on examples and save to `folder`; a job that was cut short goes on where it was."""
-    folder = Path(folder)
-    signature = "|".join(
-        [*map(full_spec, (shape, batching, training)), pieces.signature(), pairs.fingerprint, f"version:{__version__}"]
+@dataclass(frozen=True, kw_only=True)
+class GruRaterJob(RaterJob[RaterTask]):
+    """Without a `tokenizer` (a SentencePiece model) one of `vocabulary` pieces is trained on the logs."""
+
+    settings: Shape
+    batching: Batching
+    tokenizer: str | Path | None = None
+    vocabulary: int = Tokenizer.vocabulary
+    longest: int = Sources.longest
+
+    kind = KIND
+
+    def made_of(self) -> Sequence[str]:
+        trained = f"pieces(longest={self.longest},vocabulary={self.vocabulary})"
+        tokenizer = Pieces(self.tokenizer, longest=self.longest).signature() if self.tokenizer else trained
+        return [full_spec(self.batching), full_spec(self.examples), tokenizer]
+
+    def numbering(self, run: Run) -> Pieces:
+        path = Path(self.tokenizer) if self.tokenizer else run.work / PIECES
+        if not path.exists() and not self.tokenizer:
+            with run.progress("reading texts for the tokenizer", None) as step:
+                train_pieces(chain.from_iterable(self.logs()), path, vocabulary=self.vocabulary, step=step)
+        return Pieces(path, longest=self.longest)
+
+    def task(self, run: Run) -> RaterTask:
+        torch.manual_seed(self.training.seed)
+        network = RaterNetwork(self.numbering(run).size, self.settings)
+        return RaterTask(network, self.pairs(run), self.batching, seed=self.training.seed)
+
+    def signature(self, run: Run) -> list[str]:
+        specs = map(full_spec, (self.settings, self.batching, self.training))
+        return [*specs, self.numbering(run).signature()]
+
+    def facts(self, task: RaterTask, run: Run, curve: Curve) -> dict[str, Any]:
+        own = {"pieces": file_fingerprint(self.numbering(run).model), "longest": self.longest}
+        return {**super().facts(task, run, curve), "config": task.network.config(), **own}
+
+    def keep(self, folder: Path, run: Run) -> None:
+        write_whole(folder / PIECES, self.numbering(run).model.read_bytes())
+
+
+def from_log(
+    log: Log, given: Sources, training: Training, batching: Batching, examples: Examples, own: Tokenizer, shape: Shape
+) -> GruRaterJob:
+    """The job of `interloq train rater`."""
+    return GruRaterJob(
+        logs=log.logs,
+        source=log.fingerprint,
+        kept=Path(given.examples) if given.examples else None,
+        longest=given.longest,
+        tokenizer=own.tokenizer,
+        vocabulary=own.vocabulary,
+        settings=shape,
+        batching=batching,
+        examples=examples,
+        training=training,
     )
-    if (folder / FACTS).exists():
-        model = RaterModel.load(folder)
-        check_same(model.facts, signature, folder)
-        say(f"{folder} is trained already")
-        return model
-    torch.manual_seed(training.seed)
-    task = RaterTask(RaterNetwork(pieces.size, shape), pairs, batching, seed=training.seed)
-
-    def keep(facts: dict[str, Any]) -> None:
-        _save(folder, task.network, pieces, facts)
-
-    learn(task, pairs, training, folder, signature=signature, keep=keep, device=device, progress=progress, say=say)
-    return RaterModel.load(folder)
-
-
-def _save(folder: Path, network: RaterNetwork, pieces: Pieces, facts: dict[str, Any]) -> None:
-    with replacing(folder / PIECES) as file:
-        file.write(pieces.model.read_bytes())
-    own = {"pieces": file_fingerprint(folder / PIECES), "longest": pieces.longest}
-    save_model(folder, network.state_dict(), {"kind": KIND, **facts, "config": network.config(), **own})
 
 
 class RaterModel:

@@ -49,6 +49,10 @@ class RaterPairs:
     labels: Mapping[Part, NDArray[np.int8]]
     facts: Mapping[str, Any]
 
+    @staticmethod
+    def written(folder: Path) -> bool:
+        return (folder / FACTS).exists()
+
     @classmethod
     def load(cls, folder: str | Path) -> RaterPairs:
         folder = Path(folder)

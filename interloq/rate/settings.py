@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from interloq.errors import InputError
-from interloq.learn.settings import Training
+from interloq.learn.settings import Training, option
+from interloq.learn.trainable import Facts, Trainable
+from interloq.rate.examples import Examples
 from interloq.registry import Component
 
 
@@ -24,22 +26,74 @@ class _Sizes(Component):
 class Shape(_Sizes):
     """Sizes of the network."""
 
-    embedding: int = 512
-    hidden: int = 512  # units of the Bi-GRU in each direction
-    layers: int = 5  # with ReLU, between the texts' vectors and the two logits
-    width: int = 1024
+    embedding: int = option(512, "numbers in a token's vector")
+    hidden: int = option(512, "units of the Bi-GRU in each direction")
+    layers: int = option(5, "ReLU layers between the texts' vectors and the two logits")
+    width: int = option(1024, "units in each of these layers")
 
 
 @dataclass(frozen=True)
 class Batching(_Sizes):
     """How examples are put together: at most `batch` of them, and `tokens` if all were as long as the longest."""
 
-    batch: int = 1_000
-    tokens: int = 2**16
+    batch: int = option(1_000, "examples in a batch")
+    tokens: int = option(2**16, "tokens in a batch, if all texts were as long as its longest")
 
 
 BERT_TRAINING = Training(
     epochs=3, learning_rate=3e-5, optimizer="adamw", weight_decay=0.01, schedule="linear", warmup=0.1, clip=1.0
 )
 BERT_BATCHING = Batching(batch=128, tokens=2**15)
-BERT_LONGEST = 64  # tokens of a text that count: three of them are read together
+BERT_LONGEST = 64  # three texts are read together
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a rater begins with and learns from, besides logs."""
+
+    encoder: str | None = option(
+        None,
+        "fine-tune this transformer instead of training a Bi-GRU: a folder, an installed model package "
+        "or hub:org/name@revision",
+        path=True,
+    )
+    examples: str | None = option(
+        None, "keep the tokenised examples in this folder, for further raters", path=True, metavar="FOLDER"
+    )
+    longest: int = option(128, "tokens of a text that count")
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """Of the Bi-GRU."""
+
+    tokenizer: str | None = option(None, "a SentencePiece model", path=True, shown="one trained on the pairs")
+    vocabulary: int = option(16_000, "pieces of the tokenizer that is trained")
+
+
+def _result(facts: Facts, curve: list[Facts]) -> str:
+    best = min(curve, key=lambda epoch: float(epoch["dev_loss"]))
+    kept = f"best of {len(curve)} epochs: {best['epoch']}, dev loss {best['dev_loss']:.4f}"
+    return f"{kept}\ncalibration of the dev part: temperature {facts['temperature']:.2f}"
+
+
+LOOP = ("weight_decay", "warmup", "schedule", "clip", "accumulate", "amp", "compile")
+SUMMARY = "a rater of references from logs with several replies to one utterance"
+BERT_TRAINABLE = Trainable(
+    SUMMARY,
+    (Sources(longest=BERT_LONGEST), BERT_TRAINING, BERT_BATCHING, Examples()),
+    job="interloq.rate.bert_model:from_log",
+    result=_result,
+    noun="rater",
+    loop=LOOP,
+)
+TRAINABLE = Trainable(
+    SUMMARY,
+    (Sources(), Training(), Batching(), Examples(), Tokenizer(), Shape()),
+    job="interloq.rate.model:from_log",
+    result=_result,
+    noun="rater",
+    extra="rater",
+    loop=LOOP,
+    instead=("encoder", BERT_TRAINABLE),
+)

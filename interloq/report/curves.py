@@ -12,12 +12,12 @@ from typing import Any
 import orjson
 
 from interloq.errors import InputError
+from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.learning_curve import CURVE, TIMES
 from interloq.report import text
 from interloq.report.page import Curve, Dot, Model, Reliability, Tick
 from interloq.report.scale import Scale, scale
 
-CALIBRATION = "calibration.json"
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 588.0, 14.0, 340.0  # the plot's area in a picture of 600 × 400
 SQUARE = (72.0, 398.0)  # of the reliability diagram: as wide as high
 ROOM = 10  # percent of the width that half the words at the kept epoch need

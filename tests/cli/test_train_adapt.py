@@ -87,17 +87,6 @@ def test_encoder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (encoder.layers, encoder.dimensions) == (1, 16)
 
 
-def test_the_order_of_files_does_not_matter(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = write_pairs(folder / "all.jsonl").read_text().splitlines(keepends=True)
-    (folder / "a.jsonl").write_text("".join(lines[:120]))
-    (folder / "b.jsonl").write_text("".join(lines[120:]))
-    first, second = (
-        shown(capsys, "encoder", *files, "-o", name, *TINY)
-        for name, files in (("ab", ["a.jsonl", "b.jsonl"]), ("ba", ["b.jsonl", "a.jsonl"]))
-    )
-    assert first["weights"] == second["weights"]
-
-
 def test_pairs_of_test_items_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_pairs(folder / "pairs.jsonl")
     own = topic_pairs(200)[7]
@@ -110,8 +99,6 @@ def test_pairs_of_test_items_are_left_out(folder: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["none.jsonl", "--model", "bert"], "no file 'none.jsonl'"),
-        (["samples.jsonl", "--model", "bert"], "holds samples"),
         (["pairs.jsonl", "--model", "no-such-model"], "no model folder or installed model package 'no-such-model'"),
         (["pairs.jsonl", "--model", "pickled"], "pickles are not loaded"),
         (["pairs.jsonl", "--model", "bare"], "no model can be loaded: Unrecognized model in bare"),
@@ -125,7 +112,6 @@ def test_what_cannot_be_done_is_said(
 ) -> None:
     write_pairs(folder / "pairs.jsonl", 30)
     write_pairs(folder / "few.jsonl", 2)
-    (folder / "samples.jsonl").write_text('{"id": "1", "response": "tea"}\n')
     tiny_model(folder / "bert")
     for name in ("pickled", "bare"):
         (folder / name).mkdir()

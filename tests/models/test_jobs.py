@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError
-from interloq.learn.job import JOB, WORK, claim, clear_work
+from interloq.learn.claim import JOB, WORK, claim, clear_work
 
 
 def test_a_job_that_has_not_begun_is_nobodys(tmp_path: Path) -> None:

@@ -20,8 +20,9 @@ from safetensors.torch import load_file, save_file
 
 from interloq.data.token_texts import Texts
 from interloq.errors import InputError
-from interloq.learn.adapt.job import train
+from interloq.learn.adapt.job import AdaptJob
 from interloq.learn.adapt.settings import ADAPT, Adaptation
+from interloq.learn.job import train
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, read_bounds, reply_bounds, valued
 
 TEXTS = ["it was a very good day .", "no", "we saw the film there again .", "how was it ?", "no", "day ξ day"]
@@ -189,14 +190,8 @@ def test_bounds_are_quartiles(bert: Path) -> None:
 
 def test_adapting_records_them(bert: Path, tmp_path: Path) -> None:
     """With a dev part of one pair in ten; the replies of the other pairs are those learned from."""
-    train(
-        lambda: topic_pairs(100),
-        tmp_path / "out",
-        bert,
-        Adaptation(batch=32, longest=16),
-        replace(ADAPT, epochs=1),
-        device="cpu",
-    )
+    settings, training = Adaptation(batch=32, longest=16), replace(ADAPT, epochs=1)
+    train(AdaptJob.of(bert, lambda: topic_pairs(100), settings, training), tmp_path / "out", device="cpu")
     facts = json.loads((tmp_path / "out" / BOUNDS).read_text())
     model = scorer(tmp_path / "out")
     low, high = model.usual("likelihood")

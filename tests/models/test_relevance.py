@@ -13,16 +13,16 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from made_relevance import QUICK, SMALL, exchanges, small_scorer, stored, talks, tiny_encoder
+from made_relevance import SMALL, exchanges, scorer_job, small_scorer, stored, talks, tiny_encoder
 
 from interloq.data.token_texts import Texts
 from interloq.errors import InputError
-from interloq.learn.calibrate import calibration
+from interloq.learn.job import train
 from interloq.learn.store import load_model, save_model
 from interloq.models.subwords import Subwords
 from interloq.retrieve.similar import near
 from interloq.scorers.relevance.examples import NONE, Exchange, Exchanges, write_exchanges
-from interloq.scorers.relevance.job import labelled, prepared, train, wins
+from interloq.scorers.relevance.job import labelled, wins
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.scorers.relevance.negatives import GROUP, MARK, draw, spoil, token_kinds
 from interloq.scorers.relevance.settings import EDITS, Reading, Relevance
@@ -62,8 +62,7 @@ def test_the_order_of_exchanges_changes_nothing(made: tuple[Exchanges, Subwords]
     shuffled = random.Random(1).sample(given, len(given))
     reading = Reading(turns=3, dev=10)
     first, second = (
-        write_exchanges(each, tmp_path / name, made[1], reading, near=near)
-        for name, each in (("a", given), ("b", shuffled))
+        write_exchanges(each, tmp_path / name, made[1], reading) for name, each in (("a", given), ("b", shuffled))
     )
     for name in ("tokens", "lengths", "forms", "contexts", "replies", "talks", "similar"):
         assert np.array_equal(getattr(first, name), getattr(second, name)), name
@@ -89,16 +88,13 @@ def test_blank_sides_are_counted_and_left_out(tmp_path: Path) -> None:
 
 
 def test_examples_of_other_settings_are_refused(tmp_path: Path) -> None:
-    _, subwords = stored(tmp_path, exchanges(talks(8)))
-    reading = Reading(turns=3, dev=30)
-    again = prepared(None, tmp_path / "examples", subwords, reading, near=near, source="")
-    assert again.facts["exchanges"] == 24
+    stored(tmp_path, exchanges(talks(8)))
     with pytest.raises(InputError, match="the examples have reading"):
-        prepared(None, tmp_path / "examples", subwords, replace(reading, turns=2), near=near, source="")
+        train(scorer_job(tmp_path, turns=2), tmp_path / "out", device="cpu")
     with pytest.raises(InputError, match="the examples have source made, not other"):
-        prepared(list, tmp_path / "examples", subwords, reading, near=near, source="other")
+        train(replace(scorer_job(tmp_path), source="other"), tmp_path / "out", device="cpu")
     with pytest.raises(InputError, match="name logs"):
-        prepared(None, tmp_path / "nothing", subwords, reading, near=near, source="")
+        train(replace(scorer_job(tmp_path), examples=tmp_path / "nothing"), tmp_path / "out", device="cpu")
 
 
 def test_near_is_bm25_without_frequent_tokens_and_first_ranks() -> None:
@@ -281,10 +277,10 @@ def test_loss_is_the_formula(made: tuple[Exchanges, Subwords], loss: Literal["bi
 
 def test_it_learns_what_belongs_together(tmp_path: Path) -> None:
     """Enough data and steps for any seed: of the first five the worst has .72 of the wins."""
-    made_, subwords = stored(tmp_path, exchanges(talks(600), most=1), turns=1, dev=90)
-    folder, training = tmp_path / "relevance", replace(QUICK, epochs=20, patience=20)
-    settings = replace(SMALL, negatives="random")
-    facts = train(made_, folder, str(subwords.folder), settings, training, calibrate=calibration, device="cpu")
+    stored(tmp_path, exchanges(talks(600), most=1), turns=1, dev=90)
+    folder, settings = tmp_path / "relevance", replace(SMALL, negatives="random")
+    job = scorer_job(tmp_path, settings, turns=1, dev=90, epochs=20, patience=20)
+    facts = train(job, folder, device="cpu")
     assert facts["wins"]["random"] > 0.65  # chance is .5, give or take .05
     scorer = RelevanceScorer.load(folder, device="cpu")
     good, bad = scorer.scores([["we like tea ."]] * 2, ["i really like tea .", "i really like trains ."])
@@ -294,48 +290,10 @@ def test_it_learns_what_belongs_together(tmp_path: Path) -> None:
     assert len(json.loads((folder / "learning_curve.json").read_text())["epochs"]) == 20
 
 
-def test_cut_short_it_goes_on_with_the_same_weights(tmp_path: Path) -> None:
-    made_, subwords = stored(tmp_path, exchanges(talks(20)))
-    training = replace(QUICK, epochs=2)
-
-    def go(name: str, say: object = None) -> dict[str, object]:
-        return train(
-            made_,
-            tmp_path / name,
-            str(subwords.folder),
-            SMALL,
-            training,
-            calibrate=calibration,
-            device="cpu",
-            say=say or (lambda _: None),  # type: ignore[arg-type]
-        )
-
-    class KilledError(Exception):
-        pass
-
-    def kill(line: str) -> None:
-        if line.startswith("epoch 1"):
-            raise KilledError
-
-    with pytest.raises(KilledError):
-        go("cut", kill)
-    assert go("cut")["weights"] == go("whole")["weights"]
-    lines: list[str] = []
-    go("cut", lines.append)
-    assert lines == ["cut is trained already"]
-    training = replace(training, epochs=1)
-    with pytest.raises(InputError, match="other settings or data"):
-        go("cut")
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="holds something else"):
-        go("full")
-
-
 def test_more_tokens_than_the_encoder_reads_are_refused(tmp_path: Path) -> None:
-    made_, subwords = stored(tmp_path, exchanges(talks(8)))
+    stored(tmp_path, exchanges(talks(8)))
     with pytest.raises(InputError, match="reads 64 tokens, and context and reply have up to 147"):
-        train(made_, tmp_path / "out", str(subwords.folder), Relevance(), calibrate=calibration, device="cpu")
+        train(scorer_job(tmp_path, Relevance()), tmp_path / "out", device="cpu")
 
 
 def test_wins_and_labels() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,11 +16,12 @@ from numpy.typing import NDArray
 
 from interloq.errors import InputError
 from interloq.learn.draws import mixed
+from interloq.learn.job import train
 from interloq.learn.pair_tokens import PairTokens, split, write_pair_tokens
 from interloq.learn.pieces import Pieces
 from interloq.learn.settings import Training
 from interloq.records import Pair
-from interloq.scorers.ruber.job import train
+from interloq.scorers.ruber.job import RuberJob
 from interloq.scorers.ruber.model import RuberNetwork, RuberScorer, quadratic
 from interloq.scorers.ruber.settings import TRAINING, Unreferenced
 from interloq.scorers.ruber.task import RuberTask, random_replies, start
@@ -237,7 +237,11 @@ def test_batches_hold_every_pair_once(store: PairTokens) -> None:
 
 
 def trained(folder: Path, pieces: Path, training: Training = FAST, **options: Any) -> dict[str, Any]:
-    return train(lambda: topic_pairs(800), folder, SMALL, training, tokenizer=pieces, device="cpu", **options)
+    return train(job(800, training, pieces), folder, device="cpu", **options)
+
+
+def job(pairs: int, training: Training, tokenizer: Path | None) -> RuberJob:
+    return RuberJob(pairs=lambda: topic_pairs(pairs), settings=SMALL, training=training, tokenizer=tokenizer)
 
 
 def losses(folder: Path) -> list[tuple[float, float]]:
@@ -278,83 +282,19 @@ def test_true_replies_outscore_random_ones(learned: Path) -> None:
     assert true.mean() - random.mean() > 0.3
 
 
-class KilledError(Exception):
-    """Stands for a kill."""
-
-
-def test_a_killed_job_goes_on_with_the_same_losses(learned: Path, pieces: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "cut"
-    said: list[str] = []
-
-    def cut_after_two(line: str) -> None:
-        if line.startswith("epoch 2"):
-            raise KilledError
-
-    with pytest.raises(KilledError):
-        trained(folder, pieces, say=cut_after_two)
-    assert not (folder / "model.json").exists()
-    reads: list[int] = []
-
-    def pairs() -> Iterable[Pair]:
-        reads.append(1)
-        return topic_pairs(800)
-
-    train(pairs, folder, SMALL, FAST, tokenizer=pieces, device="cpu", say=said.append)
-    assert not reads  # the tokens are on disk
-    assert any(line.startswith("going on after") for line in said)
-    assert losses(folder) == losses(learned)
-    names = [json.loads((path / "model.json").read_text())["weights"] for path in (folder, learned)]
-    assert names[0] == names[1]
-
-
-def test_a_finished_job_is_not_done_again(learned: Path, pieces: Path) -> None:
-    said: list[str] = []
-    (learned / "work").mkdir()  # as if a kill had come before it was removed
-    facts = trained(learned, pieces, say=said.append)
-    assert not (learned / "work").exists()
-    assert said == [f"{learned.name} is trained already"]
-    assert facts["wins"] > 0.8
-
-
-@pytest.mark.parametrize("change", ["settings", "training", "source", "tokenizer"])
-def test_another_job_in_the_folder_is_refused(change: str, learned: Path, pieces: Path, tmp_path: Path) -> None:
-    settings = dataclasses.replace(SMALL, margin=0.4) if change == "settings" else SMALL
-    training = dataclasses.replace(FAST, epochs=6) if change == "training" else FAST
-    with pytest.raises(InputError, match="other settings or other pairs"):
-        train(
-            lambda: topic_pairs(800),
-            learned,
-            settings,
-            training,
-            tokenizer=topic_pieces(tmp_path / "other.model", 60) if change == "tokenizer" else pieces,
-            source="else" if change == "source" else "",
-        )
-
-
-def test_how_often_it_saves_makes_no_other_job(learned: Path, pieces: Path) -> None:
-    facts = trained(learned, pieces, dataclasses.replace(FAST, checkpoint_minutes=1))
-    assert facts["wins"] > 0.8
-
-
-def test_a_folder_with_something_else_is_refused(pieces: Path, tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="holds something else"):
-        trained(tmp_path, pieces)
-
-
 def test_a_job_that_failed_at_its_pairs_blocks_nobody(pieces: Path, tmp_path: Path) -> None:
     folder = tmp_path / "ruber"
     with pytest.raises(InputError, match="different utterances"):
-        train(lambda: topic_pairs(1), folder, SMALL, FAST, tokenizer=pieces)
+        train(job(1, FAST, pieces), folder)
     once = dataclasses.replace(FAST, epochs=1)
-    facts = train(lambda: topic_pairs(60), folder, SMALL, once, tokenizer=pieces, device="cpu")
+    facts = train(job(60, once, pieces), folder, device="cpu")
     assert facts["pairs"]["train"] + facts["pairs"]["dev"] == 60
 
 
 def test_a_tokenizer_is_trained_where_none_is_given(tmp_path: Path) -> None:
     said: list[str] = []
     once = dataclasses.replace(FAST, epochs=1)
-    train(lambda: topic_pairs(200), tmp_path / "a", SMALL, once, device="cpu", say=said.append)
+    train(job(200, once, None), tmp_path / "a", device="cpu", say=said.append)
     size = Pieces(tmp_path / "a" / "pieces.model").size
     assert 20 < size < 16_000
     assert said[0] == f"a tokenizer of {size:,} pieces is all that these texts give"

@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from made_relevance import QUICK, exchanges, small_scorer, stored, talks
+from made_relevance import exchanges, scorer_job, small_scorer, stored, talks
 
 from interloq.errors import InputError
-from interloq.learn.calibrate import calibration
+from interloq.learn.job import train
 from interloq.models.subwords import Subwords
 from interloq.scorers.relevance.examples import Exchange, Exchanges
-from interloq.scorers.relevance.job import train
 from interloq.scorers.relevance.model import RelevanceScorer, ValidScorer
 from interloq.scorers.relevance.negatives import SHORTEST, draw
 from interloq.scorers.relevance.settings import EDITS, VALID, Relevance
@@ -84,10 +83,9 @@ def test_a_reply_that_stays_the_same_is_repeated(tmp_path: Path) -> None:
 
 
 def test_it_learns_the_order_of_words(tmp_path: Path) -> None:
-    found, subwords = stored(tmp_path, sentences(300))
-    training = replace(QUICK, epochs=6, patience=6)
+    stored(tmp_path, sentences(300))
     folder = tmp_path / "valid"
-    facts = train(found, folder, str(subwords.folder), SMALL, training, calibrate=calibration, device="cpu")
+    facts = train(scorer_job(tmp_path, SMALL, epochs=6, patience=6), folder, device="cpu")
     assert facts["kind"] == "valid"
     assert facts["wins"]["spoiled"] > 0.9
     scorer = ValidScorer.load(folder, device="cpu")
@@ -121,9 +119,9 @@ def test_settings_without_a_context() -> None:
 
 
 def test_a_log_of_short_replies_is_refused(tmp_path: Path) -> None:
-    found, subwords = stored(tmp_path, [Exchange((f"tea {i}",), "tea .", f"talk {i}") for i in range(20)])
+    stored(tmp_path, [Exchange((f"tea {i}",), "tea .", f"talk {i}") for i in range(20)])
     with pytest.raises(InputError, match="no reply has 4 tokens"):
-        train(found, tmp_path / "out", str(subwords.folder), SMALL, QUICK, calibrate=calibration, device="cpu")
+        train(scorer_job(tmp_path, SMALL), tmp_path / "out", device="cpu")
 
 
 def test_spoiled_replies_may_stand_beside_others(tmp_path: Path) -> None:

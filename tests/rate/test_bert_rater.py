@@ -14,21 +14,22 @@ import numpy as np
 import orjson
 import pytest
 import torch
-from made_bert import QUICK, SMALL_BATCHES, bert_examples, small_bert_rater, tiny_bert
+from made_bert import SMALL_BATCHES, bert_examples, bert_job, small_bert_rater, tiny_bert
 from made_rater import TOPICS, said, small_rater
 from safetensors.torch import load_file
 
 from interloq import Reference, Sample, create, spec
 from interloq.errors import InputError
 from interloq.learn import store
+from interloq.learn.calibrate import CALIBRATION
+from interloq.learn.job import train
 from interloq.learn.learning_curve import read_curve
 from interloq.models.cross_encoder import CrossEncoder, Rows, rows
 from interloq.models.subwords import Subwords
 from interloq.rate.bert import Bert
-from interloq.rate.bert_model import KIND, BertRaterModel, train_bert_rater
+from interloq.rate.bert_model import KIND, BertRaterModel
 from interloq.rate.bert_task import BertRaterTask
 from interloq.rate.gru import Gru
-from interloq.rate.learning import CALIBRATION
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching
 from interloq.signature import file_fingerprint
@@ -64,8 +65,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a rater that has learned its log."""
     folder = tmp_path_factory.mktemp("learned_bert")
     quiet: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    pairs, subwords = bert_examples(folder, **quiet)
-    train_bert_rater(pairs, subwords, folder / "rater", batching=SMALL_BATCHES, training=QUICK, device="cpu")
+    train(bert_job(folder, **quiet), folder / "rater", device="cpu")
     return folder / "rater"
 
 
@@ -156,18 +156,6 @@ def test_the_same_again_has_the_same_weights(tmp_path: Path, small: Path) -> Non
     assert again.facts["weights"] == BertRaterModel.load(small).facts["weights"]
     other = small_bert_rater(tmp_path / "other", seed=1)
     assert other.facts["weights"] != again.facts["weights"]
-
-
-def test_a_trained_folder_is_taken_and_another_job_refused(small: Path) -> None:
-    lines: list[str] = []
-    pairs, subwords = bert_examples(small.parent, 40)
-    training = dataclasses.replace(QUICK, epochs=1)
-    before = (small / "model.safetensors").stat().st_mtime_ns
-    train_bert_rater(pairs, subwords, small, batching=SMALL_BATCHES, training=training, device="cpu", say=lines.append)
-    assert lines == [f"{small} is trained already"]
-    with pytest.raises(InputError, match="holds a rater with other settings or data; choose another folder"):
-        train_bert_rater(pairs, subwords, small, training=training, device="cpu")
-    assert (small / "model.safetensors").stat().st_mtime_ns == before
 
 
 def test_the_folder_needs_no_other(small: Path, tmp_path: Path) -> None:
@@ -306,28 +294,24 @@ def test_raters_of_the_other_kind_are_refused(small: Path, tmp_path: Path) -> No
         Gru(str(small)).rate([SAMPLE])
 
 
-def test_a_rater_is_no_encoder_to_start_from(made: tuple[RaterPairs, Subwords], small: Path, tmp_path: Path) -> None:
+def test_a_rater_is_no_encoder_to_start_from(small: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"the model holds no weights for .*; name an encoder in the layout"):
-        train_bert_rater(made[0], Subwords(small, longest=16), tmp_path / "new", device="cpu")
+        train(bert_job(tmp_path, 40, subwords=Subwords(small, longest=16)), tmp_path / "new", device="cpu")
 
 
-def test_training_without_room_says_what_to_do(
-    made: tuple[RaterPairs, Subwords], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_without_room_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(CrossEncoder, "forward", full)
     with pytest.raises(InputError, match="no memory for a batch on cpu; choose another folder, fewer --tokens"):
-        train_bert_rater(*made, tmp_path / "new", device="cpu")
+        train(bert_job(tmp_path, 40), tmp_path / "new", device="cpu")
 
 
-def test_a_tokenizer_with_more_tokens_than_the_encoder_is_refused(
-    made: tuple[RaterPairs, Subwords], tmp_path: Path
-) -> None:
-    subwords = Subwords(tiny_bert(tmp_path / "encoder", vocab_size=150), longest=16)
+def test_a_tokenizer_with_more_tokens_than_the_encoder_is_refused(tmp_path: Path) -> None:
+    subwords = Subwords(tiny_bert(tmp_path / "small", vocab_size=150), longest=16)
     with pytest.raises(InputError, match=r"the tokenizer has \d+ tokens, the encoder 150"):
-        train_bert_rater(made[0], subwords, tmp_path / "new", device="cpu")
+        train(bert_job(tmp_path, 40, subwords=subwords), tmp_path / "new", device="cpu")
 
 
 # ---- weights ---------------------------------------------------------------------------------------------------------

@@ -14,17 +14,18 @@ import numpy as np
 import orjson
 import pytest
 import torch
-from made_rater import QUICK, SMALL_BATCHES, TINY, TOPICS, made_examples, said, small_rater
+from made_rater import TOPICS, rater_job, said, small_rater
 
 from interloq import Reference, Sample, create, spec
 from interloq.data.token_texts import Texts
 from interloq.errors import InputError
+from interloq.learn.calibrate import CALIBRATION
+from interloq.learn.job import train
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
 from interloq.rate.gru import Gru
-from interloq.rate.learning import CALIBRATION
-from interloq.rate.model import PIECES, RaterModel, train_rater
+from interloq.rate.model import PIECES, RaterModel
 from interloq.rate.network_rater import weights
 from interloq.rate.settings import Shape
 from interloq.records import Pair
@@ -34,8 +35,7 @@ from interloq.records import Pair
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a rater that has learned its log."""
     folder = tmp_path_factory.mktemp("learned")
-    pairs, pieces = made_examples(folder)
-    train_rater(pairs, pieces, folder / "rater", shape=TINY, batching=SMALL_BATCHES, training=QUICK, device="cpu")
+    train(rater_job(folder), folder / "rater", device="cpu")
     return folder / "rater"
 
 
@@ -82,19 +82,6 @@ def test_the_same_again_has_the_same_weights(tmp_path: Path, small: Path) -> Non
     assert again.facts["weights"] == RaterModel.load(small).facts["weights"]
     other = small_rater(tmp_path / "other", seed=1)
     assert other.facts["weights"] != again.facts["weights"]
-
-
-def test_a_trained_folder_is_taken_and_another_job_refused(small: Path) -> None:
-    lines: list[str] = []
-    folder, training = small.parent, Training(epochs=1, learning_rate=QUICK.learning_rate)
-    pairs, pieces = made_examples(folder, 40)
-    options: dict[str, Any] = {"shape": TINY, "batching": SMALL_BATCHES, "device": "cpu"}
-    before = (small / "model.safetensors").stat().st_mtime_ns
-    train_rater(pairs, pieces, small, training=training, say=lines.append, **options)
-    assert lines == [f"{small} is trained already"]
-    with pytest.raises(InputError, match="holds a rater with other settings or data; choose another folder"):
-        train_rater(pairs, pieces, small, training=dataclasses.replace(training, epochs=2), **options)
-    assert (small / "model.safetensors").stat().st_mtime_ns == before
 
 
 def test_the_folder_holds_all_that_is_needed_and_no_pickle(small: Path) -> None:
@@ -309,7 +296,6 @@ def test_a_model_that_was_trained_again_is_loaded_again(copied: Path, learned: P
 
 
 def test_shapes_beside_the_defaults_are_kept(tmp_path: Path) -> None:
-    pairs, pieces = made_examples(tmp_path, 20)
     shape = Shape(embedding=3, hidden=4, layers=1, width=5)
-    made = train_rater(pairs, pieces, tmp_path / "r", shape=shape, training=Training(epochs=1), device="cpu")
-    assert made.network.shape == RaterModel.load(tmp_path / "r").network.shape == shape
+    train(rater_job(tmp_path, 20, shape=shape, training=Training(epochs=1)), tmp_path / "r", device="cpu")
+    assert RaterModel.load(tmp_path / "r").network.shape == shape

@@ -1,16 +1,14 @@
 """Pre-training on logs: a pretrained network learns the language of one's own conversations before its real task.
 
-The work is a chain of stages in `<folder>/work`: pairs as tokens, the loss before, epochs. Run again, it goes on after
-the last stage, or the last checkpoint, that was finished. The result has the layout of Hugging Face; `adapted.json`
-comes last and says that all is there.
+Its stages are pairs as tokens, the loss before any training, and epochs. The result has the layout of Hugging Face.
 """
 
 from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,26 +20,21 @@ from safetensors import SafetensorError
 from interloq.data.durable import remove
 from interloq.data.files import read_json, reading_saved, write_json
 from interloq.data.folders import matching
-from interloq.data.progress import Progress, silent
 from interloq.data.token_texts import Texts
 from interloq.data.write_errors import writing
 from interloq.errors import InputError
-from interloq.learn.adapt.settings import ADAPT, Adaptation
+from interloq.learn.adapt.settings import Adaptation
 from interloq.learn.adapt.task import AdaptTask, dev_loss
-from interloq.learn.fit import fit
-from interloq.learn.job import claim, clear_work
-from interloq.learn.learning_curve import best_epoch, write_curve
+from interloq.learn.job import Curve, Job, Run
+from interloq.learn.learning_curve import write_curve
 from interloq.learn.pair_tokens import PairTokens, write_pair_tokens
 from interloq.learn.settings import Training
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, reply_bounds
 from interloq.models.pretrained import load_tokenizer, model_folder, weights_fingerprint
-from interloq.models.processes import Processes
 from interloq.models.subwords import Subwords
 from interloq.models.token_guesser import Goal, Marks, TokenGuesser, carried, goal_of, load_guesser, marks_of, room
 from interloq.records import Pair
-from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
-from interloq.signature import signature as signed
 
 KIND, SCHEMA = "adapted", 1
 FACTS, WEIGHTS = "adapted.json", "model.safetensors"
@@ -58,7 +51,6 @@ class PairWriter(Protocol):
 
 
 Pairs = Callable[[], Iterable[Pair]] | PairWriter
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,99 +60,6 @@ class Base:
     folder: Path
     name: str
     fingerprint: str
-
-
-def train(
-    pairs: Pairs,
-    folder: str | Path,
-    model: str | Path,
-    settings: Adaptation,
-    training: Training = ADAPT,
-    *,
-    source: str = "",
-    device: str = "auto",
-    progress: Progress = silent,
-    say: Say = lambda _: None,
-) -> dict[str, Any]:
-    """Adapt a pretrained network to the pairs' texts and save it to `folder`. Returns its facts.
-
-    `pairs` is called for each pass over the pairs, or writes the tokens itself. `source` names them: a folder
-    with a job on others is refused.
-    """
-    found = model_folder(model)
-    base = Base(found, Path(str(model)).name, weights_fingerprint(found))
-    others = [file_fingerprint(path) for path in [*found.glob("config.json"), *tokenizer_files(found)]]
-    return learn(
-        pairs,
-        folder,
-        lambda _: base,
-        settings,
-        training,
-        named=fingerprint(base.fingerprint, *others),
-        source=source,
-        device=device,
-        progress=progress,
-        say=say,
-    )
-
-
-def learn(
-    pairs: Pairs,
-    folder: str | Path,
-    start: Callable[[Path], Base],
-    settings: Adaptation,
-    training: Training,
-    *,
-    named: str,
-    source: str,
-    device: str,
-    progress: Progress,
-    say: Say,
-) -> dict[str, Any]:
-    """The same for any start: `start` gets the folder of working files; `named` is all that it depends on."""
-    folder, work = Path(folder).resolve(), Path(folder).resolve() / "work"
-    loop = replace(training, checkpoint_minutes=ADAPT.checkpoint_minutes)  # how often it is saved decides nothing
-    job = fingerprint(full_spec(settings), full_spec(loop), named, source)
-    with Processes.joined(device) as processes:
-        say = say if processes.first else lambda _: None
-        if processes.first and not claim(
-            folder,
-            job,
-            begun=PairTokens.written(folder / "work" / PAIRS),
-            facts=FACTS,
-            others="another model, other settings or other pairs",
-        ):
-            start(work)
-        processes.wait()
-        if (folder / FACTS).exists():
-            say(f"{folder.name} is trained already")
-            return read_facts(folder)
-        setup = Setup.of(start(work), settings)
-        if processes.first:
-            _read(pairs, setup, work, progress, say)
-        processes.wait()
-        before = _before(setup, work, training, processes)
-        processes.wait()
-        task, curve = _fitted(setup, training, work, job, device, progress, say)
-        facts = _facts(setup, task, training, source, before, curve)
-        processes.wait()
-        if processes.first:
-            _save(folder, setup, task, {"job": job, "source": source, **facts}, curve, device)
-        processes.wait()
-    return read_facts(folder)
-
-
-def read_facts(folder: Path) -> dict[str, Any]:
-    """What is known of an adapted network; weights that are not its own are refused."""
-    facts = read_json(folder / FACTS)
-    weights = folder / WEIGHTS
-    if not weights.exists() or file_fingerprint(weights) != facts.get("weights"):
-        raise InputError(
-            f"{WEIGHTS} is missing or belongs to another model than {FACTS}",
-            cure="copy the folder whole, or train it again",
-            where=str(folder),
-        )
-    return facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,134 +86,175 @@ class Setup:
                 cure="copy a model's folder whole; its parts are of different models",
                 where=str(base.folder),
             )
-        longest = min(settings.longest, room(network.model.config, marks))
+        longest = longest_text(settings, network, marks)
         if longest < 1:
             raise InputError("the network has no room for two texts", where=str(base.folder))
         return cls(base, settings, goal, marks, longest, network)
 
-    def task(self, work: Path, network: TokenGuesser, pieces: int = 1) -> AdaptTask:
-        return AdaptTask(network, PairTokens.load(work / PAIRS), self.settings, self.goal, self.marks, pieces=pieces)
+    def task(self, work: Path) -> AdaptTask:
+        return AdaptTask(self.network, PairTokens.load(work / PAIRS), self.settings, self.goal, self.marks)
 
 
-# ---- stages ----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class AdaptJob(Job[AdaptTask]):
+    """`pairs` is called for each pass over the pairs, or writes the tokens itself.
 
+    `start` gives the network to begin with, made in the folder of working files if need be; `named` is all that it
+    depends on.
+    """
 
-def _read(pairs: Pairs, setup: Setup, work: Path, progress: Progress, say: Say) -> None:
-    """The pairs as tokens, once, and what is to be known of them and of the network."""
-    if setup.longest < setup.settings.longest:
-        say(f"texts are cut after {setup.longest} tokens: the network reads no more")
-    if not PairTokens.written(work / PAIRS):
-        subwords = Subwords(setup.base.folder, longest=setup.longest)
-        with progress("reading pairs", None) as step:
-            if callable(pairs):
-                write_pair_tokens(pairs(), work / PAIRS, subwords, dev=setup.settings.dev, step=step)
+    pairs: Pairs
+    settings: Adaptation
+    start: Callable[[Run], Base]
+    named: str
+
+    kind = KIND
+    others = "another model, other settings or other pairs"
+    facts_file = FACTS
+
+    @classmethod
+    def of(
+        cls, model: str | Path, pairs: Pairs, settings: Adaptation, training: Training, source: str = ""
+    ) -> AdaptJob:
+        """Adapt a pretrained network to the pairs' texts."""
+        found = model_folder(model)
+        base = Base(found, Path(str(model)).name, weights_fingerprint(found))
+        others = [file_fingerprint(path) for path in [*found.glob("config.json"), *tokenizer_files(found)]]
+        named = fingerprint(base.fingerprint, *others)
+        return cls(pairs=pairs, start=lambda _: base, named=named, settings=settings, training=training, source=source)
+
+    def made_of(self) -> Sequence[str]:
+        return [self.named]
+
+    def begun(self, work: Path) -> bool:
+        return PairTokens.written(work / PAIRS)
+
+    def prepare(self, run: Run) -> None:
+        """The pairs as tokens, and what is to be known of them and of the network."""
+        setup = Setup.of(self.start(run), self.settings)
+        if setup.longest < self.settings.longest:
+            run.say(f"texts are cut after {setup.longest} tokens: the network reads no more")
+        if not PairTokens.written(run.work / PAIRS):
+            self._write_pairs(setup, run)
+        task = setup.task(run.work)
+        run.say(task.pairs.summary)
+        if setup.network.new:
+            run.say("the model has no head that guesses tokens: a new one starts, the encoder is as it came")
+        if setup.goal == "mlm" and (share := _unknown(task)) > STRANGE:
+            run.say(f"the tokenizer does not know {share:.0%} of the tokens: the model may be of another language")
+
+    def _write_pairs(self, setup: Setup, run: Run) -> None:
+        subwords, dev = Subwords(setup.base.folder, longest=setup.longest), self.settings.dev
+        with run.progress("reading pairs", None) as step:
+            if callable(self.pairs):
+                write_pair_tokens(self.pairs(), run.work / PAIRS, subwords, dev=dev, step=step)
             else:
-                pairs.write(work / PAIRS, subwords, dev=setup.settings.dev)
-    task = setup.task(work, setup.network)
-    stored = task.pairs
-    blank = f" ({stored.blank:,} without text left out)" if stored.blank else ""
-    say(f"{len(stored.rows('train')):,} pairs to train on, {stored.dev:,} to check with{blank}")
-    if setup.network.new:
-        say("the model has no head that guesses tokens: a new one starts, the encoder is as it came")
-    if setup.goal == "mlm" and (share := _unknown(task)) > STRANGE:
-        say(f"the tokenizer does not know {share:.0%} of the tokens: the model may be of another language")
+                self.pairs.write(run.work / PAIRS, subwords, dev=dev)
+
+    def task(self, run: Run) -> AdaptTask:
+        return Setup.of(self.start(run), self.settings).task(run.work)
+
+    def fitted(self, run: Run) -> tuple[AdaptTask, Curve]:
+        """The loop. A batch that a GPU has no room for is cut into more and more pieces: same steps, less memory."""
+        task, base = self.task(run), self.start(run)
+        _write_before(task, self.training, run)
+        run.processes.wait()
+        while True:
+            try:
+                return task, self.fit(task, run)
+            except torch.OutOfMemoryError:
+                pieces = 2 * task.pieces
+            if pieces >= 2 * self.settings.batch:
+                raise InputError("no memory for a batch of one pair", cure="lower --longest, or use a smaller model")
+            run.say(f"no memory for a batch: going on with {pieces} pieces of it at a time")
+            network = load_guesser(base.folder, task.goal, seed=self.settings.seed)  # as it was before any step
+            task = AdaptTask(network, task.pairs, self.settings, task.goal, task.marks, pieces=pieces)
+            torch.cuda.empty_cache()
+
+    def facts(self, task: AdaptTask, run: Run, curve: Curve) -> dict[str, Any]:
+        base, told = self.start(run), self.described(curve, base=self.start(run).fingerprint)
+        best = told.pop("best")
+        return told | {
+            "schema": SCHEMA,
+            "objective": task.goal,
+            "base": {"name": base.name, "fingerprint": base.fingerprint},
+            "head": "new" if task.network.new else "of the model",
+            "longest": longest_text(self.settings, task.network, task.marks),
+            "pairs": task.pairs.counts,
+            "unknown_tokens": _unknown(task),
+            "before": _level(_before(run.work)),
+            "after": {"epoch": best["epoch"], **_level(best["dev_loss"])},
+        }
+
+    def save(self, folder: Path, task: AdaptTask, run: Run, facts: dict[str, Any], curve: Curve) -> None:
+        """All files are whole before any gets its name; the facts, which say that all is there, come last."""
+        part, base, model = run.work / SAVED, self.start(run), task.network.model
+        remove(part)
+        usual = {BOUNDS: _usual(base, task, facts["longest"], run.device)} if task.goal == "mlm" else {}
+        with writing(folder, SafetensorError):
+            write_network(part, model, carried(base.folder, model.base_model_prefix))
+            copy_tokenizer(base.folder, part)
+            write_curve(part, facts["signature"], curve)
+            for name, value in usual.items():
+                write_json(part / name, value)
+            write_json(part / FACTS, {**facts, "weights": file_fingerprint(part / WEIGHTS)})
+            last = (WEIGHTS, FACTS)
+            for name in [*sorted(path.name for path in part.iterdir() if path.name not in last), *last]:
+                (part / name).replace(folder / name)
+
+    def read(self, folder: Path) -> dict[str, Any]:
+        return read_facts(folder)
+
+
+def longest_text(settings: Adaptation, network: TokenGuesser, marks: Marks) -> int:
+    """Tokens of a text that count: no more than the network has room for."""
+    return min(settings.longest, room(network.model.config, marks))
 
 
 def _unknown(task: AdaptTask) -> float:
     return 1 - float(task.known.sum() / task.pairs.lengths.sum())
 
 
-def _before(setup: Setup, work: Path, training: Training, processes: Processes) -> float:
+def _write_before(task: AdaptTask, training: Training, run: Run) -> None:
     """The dev loss of the network as it came."""
-    if (work / BEFORE).exists():
-        with reading_saved(work / BEFORE):
-            return float(read_json(work / BEFORE)["dev_loss"])
-    amp = training.amp == "bf16" or (training.amp == "auto" and processes.device.type == "cuda")
-    loss = dev_loss(setup.task(work, setup.network), processes.device, amp=amp)
+    if (run.work / BEFORE).exists():
+        return
+    device = run.processes.device
+    amp = training.amp == "bf16" or (training.amp == "auto" and device.type == "cuda")
+    loss = dev_loss(task, device, amp=amp)
     if not math.isfinite(loss):
         raise InputError(f"the network's loss is {loss} before any training", cure="use another model")
-    if processes.first:
-        write_json(work / BEFORE, {"dev_loss": loss})
-    return loss
+    if run.processes.first:
+        write_json(run.work / BEFORE, {"dev_loss": loss})
 
 
-def _fitted(
-    setup: Setup, training: Training, work: Path, job: str, device: str, progress: Progress, say: Say
-) -> tuple[AdaptTask, list[dict[str, Any]]]:
-    """The loop. A batch that a GPU has no room for is cut into more and more pieces: same steps, less memory."""
-    network, pieces = setup.network, 1
-    while True:
-        task = setup.task(work, network, pieces)
-        try:
-            return task, fit(task, training, work, job=job, device=device, progress=progress, say=say)
-        except torch.OutOfMemoryError:
-            pieces *= 2
-        if pieces >= 2 * setup.settings.batch:
-            raise InputError("no memory for a batch of one pair", cure="lower --longest, or use a smaller model")
-        say(f"no memory for a batch: going on with {pieces} pieces of it at a time")
-        network = load_guesser(setup.base.folder, setup.goal, seed=setup.settings.seed)  # as it was before any step
-        torch.cuda.empty_cache()
-
-
-def _facts(
-    setup: Setup, task: AdaptTask, training: Training, source: str, before: float, curve: list[dict[str, Any]]
-) -> dict[str, Any]:
-    stored, best = task.pairs, best_epoch(curve)
-    devices = "+".join(dict.fromkeys(epoch["device"] for epoch in curve))
-    own = {"training": full_spec(training), "base": setup.base.fingerprint, "source": source, "device": devices}
-    return {
-        "kind": KIND,
-        "schema": SCHEMA,
-        "signature": str(signed(setup.settings, **own)),
-        "objective": setup.goal,
-        "base": {"name": setup.base.name, "fingerprint": setup.base.fingerprint},
-        "head": "new" if setup.network.new else "of the model",
-        "longest": setup.longest,
-        "pairs": {"train": len(stored.rows("train")), "dev": stored.dev, "blank": stored.blank},
-        "unknown_tokens": _unknown(task),
-        "before": _level(before),
-        "after": {"epoch": best["epoch"], **_level(best["dev_loss"])},
-    }
+def _before(work: Path) -> float:
+    with reading_saved(work / BEFORE):
+        return float(read_json(work / BEFORE)["dev_loss"])
 
 
 def _level(loss: float) -> dict[str, float]:
     return {"dev_loss": loss, "perplexity": math.exp(min(loss, 700.0))}
 
 
-# ---- saving ----------------------------------------------------------------------------------------------------------
-
-
-def _save(
-    folder: Path,
-    setup: Setup,
-    task: AdaptTask,
-    facts: dict[str, Any],
-    curve: list[dict[str, Any]],
-    device: str,
-) -> None:
-    """All files are whole before any gets its name; the weights go before the facts, which say that all is there."""
-    part, network = folder / "work" / SAVED, task.network
-    remove(part)
-    usual = {BOUNDS: _usual(setup, task, device)} if setup.goal == "mlm" else {}
-    with writing(folder, SafetensorError):
-        write_network(part, network.model, carried(setup.base.folder, network.model.base_model_prefix))
-        copy_tokenizer(setup.base.folder, part)
-        write_curve(part, facts["signature"], curve)
-        for name, value in usual.items():
-            write_json(part / name, value)
-        write_json(part / FACTS, {**facts, "weights": file_fingerprint(part / WEIGHTS)})
-        last = (WEIGHTS, FACTS)
-        for name in [*sorted(path.name for path in part.iterdir() if path.name not in last), *last]:
-            (part / name).replace(folder / name)
-    clear_work(folder)
-
-
-def _usual(setup: Setup, task: AdaptTask, device: str) -> dict[str, Any]:
+def _usual(base: Base, task: AdaptTask, longest: int, device: str) -> dict[str, Any]:
     """How likely replies of the log are to the network, for metrics that put likelihoods on a scale."""
     tokens, lengths = task.pairs.texts(np.unique(task.pairs.rows("dev")[:, 1])[:REPLIES])
-    subwords = Subwords(setup.base.folder, longest=setup.longest)
-    scorer = MaskedLikelihood(task.network, subwords, setup.marks, device=device)
+    scorer = MaskedLikelihood(task.network, Subwords(base.folder, longest=longest), task.marks, device=device)
     return reply_bounds(scorer, Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])))
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """What is known of an adapted network; weights that are not its own are refused."""
+    facts = read_json(folder / FACTS)
+    weights = folder / WEIGHTS
+    if not weights.exists() or file_fingerprint(weights) != facts.get("weights"):
+        raise InputError(
+            f"{WEIGHTS} is missing or belongs to another model than {FACTS}",
+            cure="copy the folder whole, or train it again",
+            where=str(folder),
+        )
+    return facts
 
 
 def write_network(folder: Path, model: Any, others: dict[str, torch.Tensor]) -> None:

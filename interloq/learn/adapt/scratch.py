@@ -1,6 +1,6 @@
 """A small BERT from nothing but logs, for languages that no installed model reads.
 
-It has a tokenizer of its own, random weights, and then the very training of `adapt.py`.
+It has its own tokenizer and random weights; then it is trained like any network in `job.py`.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 import transformers
 
 from interloq.data.durable import whole_folder
-from interloq.data.progress import Progress, silent
-from interloq.learn.adapt.job import Base, Say, learn, write_network
-from interloq.learn.adapt.settings import SCRATCH, Adaptation, SmallEncoder
+from interloq.learn.adapt.job import AdaptJob, Base, write_network
+from interloq.learn.adapt.settings import Adaptation, SmallEncoder
 from interloq.learn.adapt.tokenizer import SPECIAL, train_word_pieces
+from interloq.learn.job import Run
 from interloq.learn.settings import Training
+from interloq.learn.trainable import Log
 from interloq.records import Pair
 from interloq.registry import full_spec
 
@@ -26,40 +26,25 @@ POSITIONS = 512
 START = "start"
 
 
-def train_encoder(
-    pairs: Callable[[], Iterable[Pair]],
-    folder: str | Path,
-    shape: SmallEncoder,
-    settings: Adaptation,
-    training: Training = SCRATCH,
-    *,
-    source: str = "",
-    device: str = "auto",
-    progress: Progress = silent,
-    say: Say = lambda _: None,
-) -> dict[str, Any]:
-    """Train a small encoder on the pairs' texts and save it to `folder`. Returns its facts."""
-    named = full_spec(shape)
-    base = Base(Path(), "nothing", named)
+def from_log(log: Log, shape: SmallEncoder, settings: Adaptation, training: Training) -> AdaptJob:
+    """The job that trains a small encoder on a log's texts."""
+    pairs = log.pairs
 
-    def start(work: Path) -> Base:
-        if not (work / START).exists():
-            size = _start(pairs, work / START, shape, settings)
+    def start(run: Run) -> Base:
+        folder = run.work / START
+        if not folder.exists():
+            size = _start(pairs, folder, shape, settings)
             if size < shape.vocabulary:
-                say(f"a tokenizer of {size:,} pieces is all that these texts give")
-        return replace(base, folder=work / START)
+                run.say(f"a tokenizer of {size:,} pieces is all that these texts give")
+        return Base(folder, "nothing", full_spec(shape))
 
-    return learn(
-        pairs,
-        folder,
-        start,
-        replace(settings, objective="mlm"),
-        training,
-        named=named,
-        source=source,
-        device=device,
-        progress=progress,
-        say=say,
+    return AdaptJob(
+        pairs=pairs,
+        start=start,
+        named=full_spec(shape),
+        settings=replace(settings, objective="mlm"),
+        training=training,
+        source=log.fingerprint,
     )
 
 

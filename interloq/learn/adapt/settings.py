@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.learn.settings import Training
+from interloq.learn.settings import Training, option
+from interloq.learn.trainable import Facts, Trainable
 from interloq.registry import Component
 
-Objective = Literal["auto", "mlm", "lm"]
 ADAPT = Training(
     epochs=3,
     learning_rate=5e-5,
@@ -36,12 +36,14 @@ SCRATCH = Training(
 class Adaptation(Component):
     """What a network learns from a log, and how much of it at a time."""
 
-    objective: Objective = "auto"  # mlm where the network is an encoder, lm where it continues texts
-    mask: float = 0.15  # share of the tokens that an encoder has to guess
-    batch: int = 64
-    tokens: int = 8192  # of a batch, if all its pairs were as long as its longest
-    longest: int = 128  # tokens of a text that count
-    dev: int = 2000  # pairs for checking, at most a tenth
+    objective: Literal["auto", "mlm", "lm"] = option(
+        "auto", "guess masked tokens (mlm) or the next one (lm); auto: as the model was made"
+    )
+    mask: float = option(0.15, "share of tokens that an encoder has to guess")
+    batch: int = option(64, "pairs in a batch, at most")
+    tokens: int = option(8192, "tokens in a batch, padding included, at most")
+    longest: int = option(128, "tokens of a text that count")
+    dev: int = option(2000, "pairs kept for checking, at most a tenth")
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -57,10 +59,10 @@ class Adaptation(Component):
 class SmallEncoder(Component):
     """The shape of a BERT that starts from nothing."""
 
-    layers: int = 4
-    dimensions: int = 256
-    heads: int = 4
-    vocabulary: int = 8000
+    layers: int = option(4, "layers of the network")
+    dimensions: int = option(256, "numbers in the vector of a token")
+    heads: int = option(4, "attention heads")
+    vocabulary: int = option(8000, "pieces of its tokenizer, at most")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,3 +78,38 @@ def _above_0(settings: Component, *names: str) -> None:
     for name in names:
         if getattr(settings, name) <= 0:
             raise InputError(f"{name} must be above 0, got {getattr(settings, name)}")
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """What a network begins with and learns from, besides logs."""
+
+    model: str = option("", "a folder, an installed package, or hub:org/name@revision", path=True, required=True)
+    examples: str | None = option(
+        None, "what `train relevance --examples` kept, in place of logs", path=True, metavar="FOLDER"
+    )
+
+
+def _result(facts: Facts, _: list[Facts]) -> str:
+    before, after = facts["before"], facts["after"]
+    losses = f"dev loss {before['dev_loss']:.4f} before, {after['dev_loss']:.4f} after"
+    perplexities = f"perplexity {before['perplexity']:,.1f} before, {after['perplexity']:,.1f} after"
+    return f"{losses} epoch {after['epoch']}; {perplexities}"
+
+
+ADAPT_TRAINABLE = Trainable(
+    "a pretrained encoder or language model further, on logs",
+    (Pretrained(), Adaptation(), ADAPT),
+    job="interloq.scorers.relevance.pairs:adapt_job",
+    result=_result,
+    loop=("warmup", "weight_decay", "clip", "accumulate", "amp"),
+    needs_files=False,
+)
+ENCODER_TRAINABLE = replace(
+    ADAPT_TRAINABLE,
+    summary="a small encoder from nothing but logs",
+    settings=(SmallEncoder(), Adaptation(), SCRATCH),
+    job="interloq.learn.adapt.scratch:from_log",
+    hidden=("objective",),
+    needs_files=True,
+)

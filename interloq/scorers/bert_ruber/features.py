@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from interloq.data.appended import Appended
 from interloq.data.files import read_json, reading_saved, write_json
 from interloq.data.unseen_texts import Distinct
-from interloq.learn.pair_tokens import Part, batches_of, filled, hashes_of, split
+from interloq.learn.pair_tokens import SplitPairs, batches_of, filled, hashes_of, split
 from interloq.models.encoder import Encoder, Pooling
 from interloq.records import Pair
 from interloq.scorers.bert_ruber.model import pooled_vectors
@@ -28,11 +28,11 @@ BATCH = 2048  # pairs whose texts are encoded at a time: what a kill costs
 
 
 @dataclass(frozen=True, slots=True)
-class PairVectors:
-    """`pairs` are rows of two text numbers, utterance and response; the first `dev` of them are for checking."""
+class PairVectors(SplitPairs):
+    """Pairs with the vectors of their texts."""
 
     vectors: NDArray[np.float16]
-    rows: NDArray[np.int64]  # of the vectors, by text number
+    places: NDArray[np.int64]  # of the vectors, by text number
     pairs: NDArray[np.int32]
     dev: int
     blank: int  # pairs left out because a side of them holds no text
@@ -47,15 +47,12 @@ class PairVectors:
             facts = read_json(folder / FACTS)
             dimensions = facts.pop("dimensions")
             vectors = np.asarray(np.memmap(folder / VECTORS, dtype=np.float16, mode="r")).reshape(-1, dimensions)
-            rows, pairs = (np.load(folder / name, allow_pickle=False) for name in (ROWS, PAIRS))
-            return cls(vectors, rows, pairs, **facts)
-
-    def part(self, part: Part) -> NDArray[np.int32]:
-        return self.pairs[: self.dev] if part == "dev" else self.pairs[self.dev :]
+            places, pairs = (np.load(folder / name, allow_pickle=False) for name in (ROWS, PAIRS))
+            return cls(vectors, places, pairs, **facts)
 
     def of(self, texts: NDArray[np.integer]) -> NDArray[np.float32]:
         """The vectors of texts, by their numbers."""
-        return np.asarray(self.vectors[self.rows[texts]], dtype=np.float32)
+        return np.asarray(self.vectors[self.places[texts]], dtype=np.float32)
 
 
 def write_pair_vectors(

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.learn.settings import Training
+from interloq.learn.settings import Training, option
+from interloq.learn.trainable import Trainable, scorer_result
 from interloq.registry import Component
 
 TRAINING = Training(epochs=15, learning_rate=1e-3)
@@ -14,13 +15,13 @@ TRAINING = Training(epochs=15, learning_rate=1e-3)
 
 @dataclass(frozen=True)
 class BertRuberSettings(Component):
-    """What the scorer reads and learns from. `layer` counts from 1; None is the encoder's last."""
+    """What the scorer reads and learns from."""
 
-    pooling: Literal["max", "mean"] = "mean"
-    layer: int | None = None
-    longest: int = 128  # tokens of a text that count
-    batch: int = 128
-    dev: int = 10_000  # pairs for checking, at most a tenth
+    pooling: Literal["max", "mean"] = option("mean", "how tokens make a text's vector")
+    layer: int | None = option(None, "of the encoder, from 1", shown="the last")
+    longest: int = option(128, "tokens of a text that count")
+    batch: int = option(128, "pairs in a batch")
+    dev: int = option(10_000, "pairs kept for checking, at most a tenth")
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -30,3 +31,18 @@ class BertRuberSettings(Component):
                 raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
         if self.seed < 0:
             raise InputError(f"seed must not be below 0, got {self.seed}")
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """The encoder that gives the texts their vectors."""
+
+    encoder: str = option("", "a folder, an installed package or hub:org/name@revision", path=True, required=True)
+
+
+TRAINABLE = Trainable(
+    "BERT-RUBER's scorer from pairs",
+    (Pretrained(), BertRuberSettings(), TRAINING),
+    job="interloq.scorers.bert_ruber.job:from_log",
+    result=scorer_result,
+)

@@ -27,14 +27,14 @@ class BertRuberTask:
         self.network, self.pairs, self.settings = network, pairs, settings
 
     def batches(self, part: Part, epoch: int) -> Sequence[Numbers]:
-        count, size = len(self.pairs.part(part)), self.settings.batch
+        count, size = len(self.pairs.rows(part)), self.settings.batch
         order = np.arange(count)
         if part == "train":
             order = np.random.default_rng([self.settings.seed, epoch]).permutation(count) + epoch * count
         return [order[i : i + size] for i in range(0, count, size)]
 
     def prepare(self, part: Part, examples: Numbers) -> Prepared:
-        rows = self.pairs.part(part)
+        rows = self.pairs.rows(part)
         chosen = rows[examples % len(rows)]
         others = random_replies(rows, examples, self.settings.seed)
         queries, true, random = (torch.from_numpy(self.pairs.of(t)) for t in (chosen[:, 0], chosen[:, 1], others))

@@ -30,8 +30,6 @@ from interloq.signature import fingerprint
 Part = Literal["train", "dev"]
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
-# documents, queries, n → for each query n places of documents like it, -1 where there are no more
-Near = Callable[[Texts, Texts, int], Ints]
 FACTS = "examples.json"
 ARRAYS = ("tokens", "lengths", "forms", "contexts", "replies", "talks", "origins", "similar", "wrong_ends", "wrong")
 BATCH = 10_000  # exchanges tokenised at a time
@@ -108,7 +106,6 @@ def write_exchanges(
     subwords: Subwords,
     reading: Reading,
     *,
-    near: Near,
     source: str = "",
     step: Callable[[int], None] = lambda _: None,
 ) -> Exchanges:
@@ -119,13 +116,18 @@ def write_exchanges(
     arrays["similar"] = np.full((len(arrays["replies"]), KEPT), NONE, dtype=np.int32)
     named = {**described(subwords, reading), "longest": reading.longest, "source": source, "blank": found.blank}
     stored = Exchanges(**arrays, facts={**named, "dev": dev, "exchanges": len(arrays["replies"])})
-    _find_similar(stored, near, reading.seed)
+    _find_similar(stored, reading.seed)
     folder.mkdir(parents=True, exist_ok=True)
     for name in ARRAYS:
         np.save(folder / f"{name}.npy", getattr(stored, name), allow_pickle=False)
     with replacing(folder / FACTS) as file:
         file.write(orjson.dumps(stored.facts))
     return stored
+
+
+def stored_source(folder: Path | None) -> str:
+    """What the exchanges in a folder were made from."""
+    return str(read_json(folder / FACTS)["source"]) if folder and Exchanges.written(folder) else ""
 
 
 def described(subwords: Subwords, reading: Reading) -> dict[str, str]:
@@ -256,8 +258,10 @@ def _batches(exchanges: Iterable[Exchange]) -> Iterator[list[Exchange]]:
 # ---- replies that are like an exchange and belong elsewhere ----------------------------------------------------------
 
 
-def _find_similar(stored: Exchanges, near: Near, seed: int) -> None:
+def _find_similar(stored: Exchanges, seed: int) -> None:
     """For half of them the query is the last turn, for half the true reply; never over the border of a log."""
+    from interloq.retrieve.similar import near  # needs numba, which a machine that is given examples may lack
+
     rng = np.random.default_rng(seed)
     for which in groups(stored):
         documents = _taken(stored.texts, stored.replies[which])

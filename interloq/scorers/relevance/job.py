@@ -1,13 +1,13 @@
-"""Training of the scorers `relevance` and `valid`, from exchanges to a folder.
+"""Training of the scorers `relevance` and `valid`: exchanges as tokens, then epochs, then calibration.
 
-Exchanges are tokenised once, to `<folder>/work` or to a folder of their own; then come the epochs. Run again, it goes
-on after the last stage, or the last checkpoint, that was finished.
+Exchanges are tokenised once, to `<folder>/work` or to a folder of their own that further jobs may use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,47 +16,77 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.data.durable import write_whole
-from interloq.data.files import write_json
-from interloq.data.folders import inside, is_free
-from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
-from interloq.learn.fit import fit
-from interloq.learn.job import WORK, clear_work
-from interloq.learn.learning_curve import best_epoch, write_curve
+from interloq.learn.calibrate import calibration
+from interloq.learn.job import Curve, Job, Run
 from interloq.learn.settings import Training
-from interloq.learn.store import FACTS, read_facts, save_model
 from interloq.models.cross_encoder import CONFIG
 from interloq.models.pretrained import model_folder, weights_fingerprint
-from interloq.models.processes import Processes
 from interloq.models.subwords import Subwords
 from interloq.registry import full_spec
-from interloq.scorers.relevance.examples import Exchange, Exchanges, Near, described, write_exchanges
-from interloq.scorers.relevance.settings import KINDS, TRAINING, Reading, Relevance
+from interloq.retrieve.training_log import TrainingLog
+from interloq.scorers.relevance.examples import Exchange, Exchanges, described, stored_source, write_exchanges
+from interloq.scorers.relevance.log import ExchangeLog
+from interloq.scorers.relevance.settings import KINDS, Reading, Relevance, Sources
 from interloq.scorers.relevance.task import RelevanceTask, start
 from interloq.signature import fingerprint
 from interloq.signature import signature as signed
 
-CALIBRATION = "calibration.json"
+EXAMPLES = "examples"
 Floats = NDArray[np.float64]
-Calibrate = Callable[[Floats, NDArray[np.int64]], dict[str, Any]]
-Say = Callable[[str], None]
 
 
-def prepared(
-    exchanges: Callable[[], Iterable[Exchange]] | None,
-    folder: Path,
-    subwords: Subwords,
-    reading: Reading,
-    *,
-    near: Near,
-    source: str,
-    progress: Progress = silent,
-) -> Exchanges:
-    """Exchanges as tokens: those in the folder, or made now. Without exchanges whatever is in the folder will do."""
-    if Exchanges.written(folder):
-        stored = Exchanges.load(folder)
-        wanted = described(subwords, reading) | ({"source": source} if exchanges else {})
-        for name, value in wanted.items():
+@dataclass(frozen=True, kw_only=True)
+class RelevanceJob(Job[RelevanceTask]):
+    """`exchanges` is called once. Without it, the folder `examples` must hold tokenised ones already."""
+
+    encoder: str
+    exchanges: Callable[[], Iterable[Exchange]] | None = None
+    examples: Path | None = None
+    reading: Reading
+    settings: Relevance
+
+    others = "other settings, another encoder or other data"
+
+    @property
+    def kind(self) -> str:
+        return self.settings.kind
+
+    @cached_property
+    def origin(self) -> Path:
+        return model_folder(self.encoder)
+
+    @cached_property
+    def subwords(self) -> Subwords:
+        return Subwords(self.origin, longest=self.reading.longest)
+
+    def made_of(self) -> Sequence[str]:
+        return [weights_fingerprint(self.origin), *described(self.subwords, self.reading).values()]
+
+    def begun(self, work: Path) -> bool:
+        return Exchanges.written(work / EXAMPLES) or super().begun(work)
+
+    def is_of(self, facts: dict[str, Any]) -> bool:
+        """The name of a job once also held the number of its exchanges."""
+        counted = fingerprint(*self.parts, str(facts["examples"]["exchanges"]))
+        return facts["job"] in (self.name, counted)
+
+    def prepare(self, run: Run) -> None:
+        facts, wrong = self._exchanges(run).facts, len(self.settings.slots)
+        dev, every = facts["dev"], facts["exchanges"]
+        run.say(f"{every - dev:,} exchanges to train on, {dev:,} to check with, {wrong} wrong replies to each")
+
+    def _exchanges(self, run: Run) -> Exchanges:
+        folder = self.examples or run.work / EXAMPLES
+        if Exchanges.written(folder):
+            return self._checked(Exchanges.load(folder), folder)
+        if self.exchanges is None:
+            raise InputError("no examples in the folder", cure="name logs to make them from", where=str(folder))
+        with run.progress("reading exchanges", None) as step:
+            return write_exchanges(self.exchanges(), folder, self.subwords, self.reading, source=self.source, step=step)
+
+    def _checked(self, stored: Exchanges, folder: Path) -> Exchanges:
+        for name, value in {**described(self.subwords, self.reading), "source": self.source}.items():
             if stored.facts[name] != value:
                 raise InputError(
                     f"the examples have {name} {stored.facts[name]}, not {value}",
@@ -64,110 +94,56 @@ def prepared(
                     where=str(folder),
                 )
         return stored
-    if exchanges is None:
-        raise InputError("no examples in the folder", cure="name logs to make them from", where=str(folder))
-    with progress("reading exchanges", None) as step:
-        return write_exchanges(exchanges(), folder, subwords, reading, near=near, source=source, step=step)
+
+    def task(self, run: Run) -> RelevanceTask:
+        network = start(self.origin, self.settings.seed)
+        wanted, positions = self.settings.context + self.settings.reply + 3, network.positions
+        if positions is not None and wanted > positions:
+            raise InputError(
+                f"the encoder reads {positions} tokens, and context and reply have up to {wanted}",
+                cure="lower --context or --reply",
+            )
+        return RelevanceTask(network, self._exchanges(run), self.settings, self.subwords)
+
+    def facts(self, task: RelevanceTask, run: Run, curve: Curve) -> dict[str, Any]:
+        settings, stored, logits = self.settings, task.exchanges, dev_logits(task)
+        made_of = {"training": full_spec(self.training), "encoder": weights_fingerprint(self.origin), "job": run.name}
+        return self.described(curve) | {
+            "signature": str(signed(settings, **made_of)),
+            "config": {
+                "turns": int(stored.contexts.shape[1]),
+                "longest": self.subwords.longest,
+                "context": settings.context,
+                "reply": settings.reply,
+            },
+            "subwords": self.subwords.signature(),
+            "calibration": calibration(*labelled(logits)),
+            "examples": stored.facts,
+            "wins": wins(logits, settings),
+        }
+
+    def keep(self, folder: Path, run: Run) -> None:  # noqa: ARG002
+        self.subwords.save(folder)
+        write_whole(folder / CONFIG, (self.origin / CONFIG).read_bytes())
 
 
-def train(
-    stored: Exchanges,
-    folder: str | Path,
-    encoder: str,
-    settings: Relevance,
-    training: Training = TRAINING,
-    *,
-    calibrate: Calibrate,
-    device: str = "auto",
-    progress: Progress = silent,
-    say: Say = lambda _: None,
-) -> dict[str, Any]:
-    """Train a scorer and save it to `folder`; a job that was cut short goes on where it was. Returns its facts.
-
-    `calibrate` makes what `calibration.json` holds from logits and labels of the dev part, with a temperature.
-    """
-    folder, origin = Path(folder).resolve(), model_folder(encoder)
-    job = _named(stored, origin, settings, training)
-    if facts := _done(folder, job, settings.kind):
-        say(f"{folder.name} is trained already")
-        return facts
-    subwords = Subwords(origin, longest=stored.facts["longest"])
-    task = RelevanceTask(start(origin, settings.seed), stored, settings, subwords)
-    _check(task)
-    dev, every = stored.facts["dev"], stored.facts["exchanges"]
-    say(f"{every - dev:,} exchanges to train on, {dev:,} to check with, {len(settings.slots)} wrong replies to each")
-    with Processes.joined(device) as processes:
-        curve = fit(task, training, inside(folder, WORK), job=job, device=device, progress=progress, say=say)
-        if processes.first:
-            _save(folder, origin, task, training, job, curve, calibrate)
-        processes.wait()
-    return read_facts(folder, kind=settings.kind)
-
-
-def _done(folder: Path, job: str, kind: str) -> dict[str, Any] | None:
-    """The facts of this very job's scorer; a folder that holds anything else is refused."""
-    if (folder / FACTS).exists():
-        facts = read_facts(folder, kind=kind)
-        if facts["job"] != job:
-            raise InputError(f"{folder} holds a scorer with other settings or data", cure="choose another folder")
-        clear_work(folder)  # where a kill came between saving and cleaning up
-        return facts
-    if not inside(folder, WORK).is_dir() and not is_free(folder):
-        raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
-    return None
-
-
-def _named(stored: Exchanges, origin: Path, settings: Relevance, training: Training) -> str:
-    """One name for all that decides the result; how often it is saved does not."""
-    loop = replace(training, checkpoint_minutes=TRAINING.checkpoint_minutes)
-    data = [str(stored.facts[name]) for name in ("reading", "subwords", "source", "exchanges")]
-    return fingerprint(full_spec(settings), full_spec(loop), weights_fingerprint(origin), *data)
-
-
-def _check(task: RelevanceTask) -> None:
-    wanted, positions = task.settings.context + task.settings.reply + 3, task.network.positions
-    if positions is not None and wanted > positions:
-        raise InputError(
-            f"the encoder reads {positions} tokens, and context and reply have up to {wanted}",
-            cure="lower --context or --reply",
-        )
-
-
-def _save(
-    folder: Path,
-    origin: Path,
-    task: RelevanceTask,
-    training: Training,
-    job: str,
-    curve: list[dict[str, Any]],
-    calibrate: Calibrate,
-) -> None:
-    """Tokenizer, shape and curve, then the model, which says that all is there; then the working files go."""
-    logits = dev_logits(task)
-    found = calibrate(*labelled(logits))
-    settings, stored = task.settings, task.exchanges
-    facts = {
-        "kind": settings.kind,
-        "job": job,
-        "signature": str(signed(settings, training=full_spec(training), encoder=weights_fingerprint(origin), job=job)),
-        "config": {
-            "turns": int(stored.contexts.shape[1]),
-            "longest": task.subwords.longest,
-            "context": settings.context,
-            "reply": settings.reply,
-        },
-        "subwords": task.subwords.signature(),
-        "temperature": found["temperature"],
-        "examples": stored.facts,
-        "best": best_epoch(curve),
-        "wins": wins(logits, settings),
-    }
-    task.subwords.save(folder)
-    write_whole(folder / CONFIG, (origin / CONFIG).read_bytes())
-    write_curve(folder, facts["signature"], curve)
-    write_json(folder / CALIBRATION, found)
-    save_model(folder, task.network.state_dict(), facts)
-    clear_work(folder)
+def from_log(
+    log: TrainingLog, given: Sources, reading: Reading, settings: Relevance, training: Training
+) -> RelevanceJob:
+    """The job of `interloq train relevance` and `interloq train valid`."""
+    if not (log.files or given.hard or given.examples):
+        raise InputError("nothing to train on", cure="name files of dialogues or pairs, or --examples FOLDER")
+    examples = Path(given.examples) if given.examples else None
+    exchanges = ExchangeLog(log, given.hard, turns=reading.turns)
+    return RelevanceJob(
+        encoder=given.encoder,
+        exchanges=exchanges.exchanges if exchanges.files else None,
+        examples=examples,
+        reading=reading,
+        settings=settings,
+        training=training,
+        source=exchanges.fingerprint if exchanges.files else stored_source(examples),
+    )
 
 
 @torch.inference_mode()  # type: ignore[untyped-decorator]

@@ -8,7 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from interloq.errors import InputError
+from interloq.learn.adapt.job import AdaptJob
+from interloq.learn.adapt.settings import Adaptation, Pretrained
 from interloq.learn.pair_tokens import TOKENS, PairTokens, save_pairs
+from interloq.learn.settings import Training
+from interloq.learn.trainable import Log
 from interloq.models.subwords import Subwords
 from interloq.scorers.relevance.examples import Exchanges
 from interloq.signature import fingerprint
@@ -41,3 +45,13 @@ def _write(stored: Exchanges, folder: Path, subwords: Subwords, *, dev: int) -> 
     lengths = np.minimum(stored.lengths, subwords.longest).astype(np.int32)
     pairs = np.unique(np.column_stack([stored.contexts[:, -1], stored.replies]), axis=0)
     return save_pairs(folder, stored.texts.ends[:-1], lengths, pairs, dev=dev, blank=stored.facts["blank"])
+
+
+def adapt_job(log: Log, given: Pretrained, settings: Adaptation, training: Training) -> AdaptJob:
+    """`train adapt`, on logs or on examples that a scorer kept."""
+    if bool(given.examples) == bool(log.files or log.without):
+        raise InputError("name logs to train on, or --examples FOLDER, and not both")
+    if given.examples:
+        pairs = ExchangePairs(Exchanges.load(Path(given.examples)))
+        return AdaptJob.of(given.model, pairs, settings, training, pairs.source)
+    return AdaptJob.of(given.model, log.pairs, settings, training, log.fingerprint)

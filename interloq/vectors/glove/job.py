@@ -29,7 +29,7 @@ from interloq.data.files import read_json, reading_saved, write_json
 from interloq.data.progress import Progress, Step, said, silent
 from interloq.data.write_errors import writing
 from interloq.errors import InputError, MissingDependencyError
-from interloq.learn.job import WORK, claim, clear_work
+from interloq.learn.claim import WORK, claim, clear_work
 from interloq.learn.learning_curve import write_curve
 from interloq.registry import full_spec
 from interloq.signature import fingerprint

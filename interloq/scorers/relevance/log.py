@@ -1,43 +1,50 @@
-"""Exchanges for `interloq train relevance`: of dialogues, of pairs, and of contexts with written replies."""
+"""Exchanges from logs: of dialogues, of pairs, and of contexts with written replies."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.logs import TrainingLog
+import orjson
+
+from interloq.data.files import lines
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Sample
 from interloq.retrieve.leaks import Guard, guard, normalised, originals
+from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.examples import Exchange
 from interloq.signature import file_fingerprint, fingerprint
 
 POSITIVE, ADVERSARIAL = "positive_responses", "adversarial_negative_responses"
 
 
-class RelevanceLog(TrainingLog):
-    """Exchanges without what test samples share: no turn of them reads like a turn or a gold reply of a sample.
+class ExchangeLog:
+    """Exchanges of a log and of files with written replies, without what test samples share.
 
-    A dialogue with two turns in a row of a sample is a copy of it and is left out whole.
+    No turn of an exchange reads like a turn or a gold reply of a sample. A dialogue with two turns in a row of a sample
+    is a copy of it and is left out whole.
     """
 
-    def __init__(self, files: list[str], without: list[str], written: list[str], *, turns: int, strict: bool) -> None:
-        super().__init__([*files, *written], without, strict=strict)
-        self.turns, self.written = turns, set(written)
-        if written:
-            prints = sorted(file_fingerprint(Path(path)) for path in written)
-            self.fingerprint = fingerprint(self.fingerprint, *prints)
-        self._guard = _merged(self.samples)
-        self._rows = _neighbours(self.samples)
+    def __init__(self, log: TrainingLog, written: Sequence[str] = (), *, turns: int) -> None:
+        every = TrainingLog([*log.files, *written], log.without, strict=log.strict, on_reject=log.on_reject)
+        every.dropped = log.dropped  # what is left out is counted there
+        self.log, self.turns, self.written, self.files = every, turns, set(written), every.files
+        self._guard = _merged(every.samples)
+        self._rows = _neighbours(every.samples)
+
+    @property
+    def fingerprint(self) -> str:
+        prints = sorted(file_fingerprint(Path(path)) for path in self.written)
+        return fingerprint(self.log.fingerprint, *prints) if prints else self.log.fingerprint
 
     def exchanges(self) -> Iterator[Exchange]:
         """The exchanges of all logs."""
         for origin, path in enumerate(self.files):
-            dropped = self.dropped[path] = Counter()
+            dropped = self.log.dropped[path] = Counter()
             for talk, found in self._talks(path, origin):
                 if self._copied(talk):
                     dropped["copied"] += len(found)
@@ -53,7 +60,7 @@ class RelevanceLog(TrainingLog):
         if path in self.written:
             yield from _written(path, origin)
             return
-        for record in self._records(path):
+        for record in self.log.records(path):
             if isinstance(record, Pair):
                 found = [Exchange((record.utterance,), record.response, record.utterance, origin)]
                 yield [record.utterance, record.response], found
@@ -61,20 +68,11 @@ class RelevanceLog(TrainingLog):
                 turns = [turn.text for turn in record.turns]
                 yield turns, list(_of_dialogue(record, turns, self.turns, origin))
 
-    def _records(self, path: str) -> Iterator[Pair | Dialogue]:
-        from interloq.data.jsonl import read
-        from interloq.data.texts import kind_of
-
-        kind = kind_of(path)
-        if kind not in ("pairs", "dialogues"):
-            raise InputError(f"the file holds {kind}", cure="name files of pairs or of dialogues", where=path)
-        yield from read(path, kind=kind, strict=self.strict, on_reject=lambda bad: self._note(path, bad))
-
     def _copied(self, turns: list[str]) -> bool:
         return bool(self._rows) and not self._rows.isdisjoint(pairwise(map(normalised, turns)))
 
     def _reason(self, exchange: Exchange) -> str:
-        if not self.samples:
+        if not self.log.samples:
             return ""
         reasons = (self._guard.reason(Pair("", turn, exchange.reply)) for turn in exchange.context)
         return next(filter(None, reasons), "")
@@ -97,10 +95,6 @@ def _of_dialogue(dialogue: Dialogue, turns: list[str], most: int, origin: int) -
 
 def _written(path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]]]:
     """Contexts with several good replies and, where they were written, wrong ones, in the layout of DailyDialog++."""
-    import orjson
-
-    from interloq.data.files import lines
-
     for number, line in lines(path):
         if not line.strip():
             continue

@@ -1,0 +1,88 @@
+"""`interloq train NAME` for every registered job."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from interloq.cli.options import add_options, chosen
+from interloq.cli.output import BadLines, add_common
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import progress
+from interloq.errors import MissingDependencyError
+from interloq.learn.trainable import Trainable
+from interloq.report.console import print_json, say, tell
+
+if TYPE_CHECKING:
+    from interloq.retrieve.training_log import TrainingLog
+
+
+def add_arguments(parser: argparse.ArgumentParser, job: Trainable) -> None:
+    parser.add_argument(
+        "files",
+        nargs="+" if job.needs_files else "*",
+        type=InputPath,
+        metavar="FILE",
+        help=f"{job.reads}, also .gz .xz .zst",
+    )
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to resume in"
+    )
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        type=InputPath,
+        metavar="SAMPLES",
+        help="exclude what overlaps these samples",
+    )
+    add_options(parser, job)
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    add_common(parser)
+
+
+def run(args: argparse.Namespace, job: Trainable) -> int:
+    from interloq.retrieve.training_log import TrainingLog
+
+    job, settings = chosen(args, job)
+    bad = BadLines()
+    log = TrainingLog(args.files, args.without, strict=args.strict, on_reject=bad)
+    try:
+        facts = _trained(args, job, settings, log)
+    except KeyboardInterrupt:
+        tell(f"\nthe same command resumes in {args.output}")
+        raise
+    finally:
+        bad.close()
+        if log.left_out:
+            tell(f"interloq: {log.left_out:,} pairs left out that test items share")
+    if os.environ.get("RANK", "0") == "0":  # one of several processes speaks
+        _show(args, job, facts)
+    return 0
+
+
+def _trained(args: argparse.Namespace, job: Trainable, settings: list[Any], log: TrainingLog) -> dict[str, Any]:
+    try:
+        made = job.make(log, settings)
+        from interloq.learn.job import train
+    except ImportError as error:
+        raise MissingDependencyError(f"train {args.part}", error.name or "torch", job.extra) from error
+    return train(
+        made,
+        args.output,
+        device=args.device,
+        progress=lambda label, total: progress(label, total, quiet=args.quiet),
+        say=lambda line: None if args.quiet else tell(line),
+    )
+
+
+def _show(args: argparse.Namespace, job: Trainable, facts: dict[str, Any]) -> None:
+    from interloq.learn.learning_curve import read_curve
+
+    curve = read_curve(args.output)
+    if args.json:
+        print_json({job.noun: args.output, **facts, "epochs": curve})
+        return
+    say(f"{args.output}: {facts['signature']}")
+    say(job.result(facts, curve))

@@ -1,0 +1,83 @@
+"""The logs that networks are trained on: files of pairs or dialogues, without what test samples share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+from interloq.data.corpus.dialogues import pairs_of_dialogue
+from interloq.data.jsonl import Rejected, read
+from interloq.data.texts import kind_of
+from interloq.errors import InputError
+from interloq.records import Dialogue, Pair, Sample
+from interloq.retrieve.leaks import guarded
+from interloq.signature import file_fingerprint, fingerprint
+
+
+class TrainingLog:
+    """The pairs of some files, as often as they are asked for, without those that test samples share."""
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        without: Sequence[str] = (),
+        *,
+        strict: bool = False,
+        on_reject: Callable[[Rejected], None] = lambda _: None,
+    ) -> None:
+        for path in [*files, *without]:
+            if path == "-":
+                raise InputError("a pipe cannot be read twice", cure="name files")
+            if not Path(path).is_file():
+                raise InputError(f"no file {path!r}")
+        self.files: Sequence[str] = sorted(files, key=lambda path: file_fingerprint(Path(path)))
+        self.without, self.strict, self.on_reject = without, strict, on_reject
+        self.dropped: dict[str, Counter[str]] = {}
+        self._named: set[str] = set()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """One name for the files, whatever their order."""
+        groups = (self.files, self.without)
+        return fingerprint(*(",".join(sorted(file_fingerprint(Path(path)) for path in paths)) for paths in groups))
+
+    @cached_property
+    def samples(self) -> list[Sample]:
+        return [sample for path in self.without for sample in read(path, strict=self.strict)]
+
+    @property
+    def left_out(self) -> int:
+        """Pairs that test samples share, in the last pass over each file."""
+        return sum(counts.total() for counts in self.dropped.values())
+
+    def pairs(self) -> Iterator[Pair]:
+        return chain.from_iterable(self.logs())
+
+    def logs(self) -> list[Iterator[Pair]]:
+        """The pairs of each file, in an order that does not depend on that of the files."""
+        return [self._guarded(path) for path in self.files]
+
+    def _guarded(self, path: str) -> Iterator[Pair]:
+        # counted anew by whoever reads: to be asked for pairs and not read must not lose the counts
+        dropped = self.dropped[path] = Counter()
+        found = self._pairs(path)
+        yield from guarded(found, self.samples, dropped=dropped) if self.samples else found
+
+    def _pairs(self, path: str) -> Iterator[Pair]:
+        for record in self.records(path):
+            yield from [record] if isinstance(record, Pair) else pairs_of_dialogue(record)
+
+    def records(self, path: str) -> Iterator[Pair | Dialogue]:
+        kind = kind_of(path)
+        if kind not in ("pairs", "dialogues"):
+            raise InputError(f"the file holds {kind}", cure="name files of pairs or of dialogues", where=path)
+        yield from read(path, kind=kind, strict=self.strict, on_reject=self._reject)
+
+    def _reject(self, rejected: Rejected) -> None:
+        """Bad lines are met in every pass and reported once."""
+        if rejected.where not in self._named:
+            self._named.add(rejected.where)
+            self.on_reject(rejected)

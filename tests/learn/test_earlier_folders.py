@@ -1,0 +1,35 @@
+"""Folders that earlier versions trained are known again by the command that trains them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from made_rater import rater_job, small_rater
+from made_relevance import SMALL, scorer_job, small_scorer
+
+from interloq.learn.job import train
+from interloq.learn.settings import Training
+from interloq.signature import fingerprint
+
+
+def test_raters_named_no_job(tmp_path: Path) -> None:
+    small_rater(tmp_path)
+    facts = json.loads((tmp_path / "rater" / "model.json").read_text())
+    del facts["job"]
+    (tmp_path / "rater" / "model.json").write_text(json.dumps(facts))
+    lines: list[str] = []
+    train(rater_job(tmp_path, 40, training=Training(epochs=1)), tmp_path / "rater", say=lines.append)
+    assert lines == ["rater is trained already"]
+
+
+def test_jobs_of_scorers_named_the_number_of_exchanges(tmp_path: Path) -> None:
+    folder = small_scorer(tmp_path)
+    facts = json.loads((folder / "model.json").read_text())
+    job = scorer_job(tmp_path, SMALL, epochs=1)
+    assert facts["job"] == fingerprint(*job.parts)
+    facts["job"] = fingerprint(*job.parts, str(facts["examples"]["exchanges"]))
+    (folder / "model.json").write_text(json.dumps(facts))
+    lines: list[str] = []
+    train(job, folder, say=lines.append)
+    assert lines == ["relevance is trained already"]

@@ -1,0 +1,169 @@
+"""What holds for everything that `interloq train` trains from logs: every registered job, with tiny settings."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_bert import tiny_bert
+from made_rater import write_log
+
+from interloq.cli.main import main
+from interloq.learn.fit import _Fit
+from interloq.learn.learning_curve import read_curve
+from interloq.learn.trainable import job_names
+
+Way = tuple[str, tuple[str, ...]]  # a job and its options
+Captured = pytest.CaptureFixture[str]
+ENCODER = ["--encoder", "encoder"]
+SCORER = [*ENCODER, "--reply", "12"]
+# the options that make a job tiny; one that stands for several, as `rater`, is trained in every way
+TINY = {
+    "adapt": [["--model", "encoder", "--longest", "16"]],
+    "bert-ruber": [ENCODER],
+    "encoder": [["--layers", "1", "--dimensions", "16", "--heads", "2", "--vocabulary", "150", "--longest", "16"]],
+    "rater": [
+        ["--embedding", "8", "--hidden", "8", "--layers", "1", "--width", "16", "--vocabulary", "50"],
+        [*ENCODER, "--longest", "16"],
+    ],
+    "relevance": [[*SCORER, "--context", "24"]],
+    "ruber": [["--embedding", "8", "--hidden", "8"]],
+    "valid": [SCORER],
+}
+JOBS = [(name, tuple(options)) for name, ways in TINY.items() for options in ways]
+COMMON = ["--epochs", "2", "--learning-rate", ".003", "--batch", "32", "--checkpoint-minutes", "0", "--device", "cpu"]
+
+
+def command(job: Way, folder: str, *changes: str, files: str = "a b") -> list[str]:
+    name, options = job
+    return ["train", name, *(f"{file}.jsonl" for file in files.split()), "-o", folder, *options, *COMMON, *changes]
+
+
+@pytest.fixture(scope="module", params=JOBS, ids=lambda way: "-".join([way[0], *way[1][:1]]))
+def way(request: pytest.FixtureRequest) -> Way:
+    found: Way = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def place(way: Way, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two logs, an encoder, and what an undisturbed training makes of them."""
+    folder = tmp_path_factory.mktemp("jobs")
+    tiny_bert(folder / "encoder")
+    header, *lines = write_log(folder / "all.jsonl", 40).read_text().splitlines(keepends=True)
+    for name, some in (("a", lines[:100]), ("b", lines[100:]), ("other", lines[:90])):
+        (folder / f"{name}.jsonl").write_text("".join([header, *some]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(command(way, "whole")) == 0
+    return folder
+
+
+@pytest.fixture
+def job(way: Way, place: Path, monkeypatch: pytest.MonkeyPatch) -> Way:
+    monkeypatch.chdir(place)
+    return way
+
+
+def losses(folder: str) -> list[tuple[float, float]]:
+    return [(epoch["train_loss"], epoch["dev_loss"]) for epoch in read_curve(folder)]
+
+
+def weights(folder: str) -> str:
+    facts = next(path for name in ("model.json", "adapted.json") if (path := Path(folder, name)).exists())
+    return str(json.loads(facts.read_text())["weights"])
+
+
+def contents(folder: str) -> list[str]:
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def test_every_job_is_tried() -> None:
+    assert sorted(TINY) == list(job_names())
+
+
+def test_it_is_trained_once(job: Way, capsys: Captured) -> None:
+    assert len(losses("whole")) == 2
+    assert "work" not in contents("whole")
+    Path("whole/work").mkdir()  # as if a kill had come before it was removed
+    before = Path("whole/model.safetensors").stat().st_mtime_ns
+    assert main(command(job, "whole", "--checkpoint-minutes", "3")) == 0  # how often it saves makes no other job
+    assert "whole is trained already\n" in capsys.readouterr().err
+    assert Path("whole/model.safetensors").stat().st_mtime_ns == before
+    assert "work" not in contents("whole")
+
+
+@pytest.mark.parametrize("steps", [0, 7])
+def test_killed_it_resumes_with_the_same_losses(
+    job: Way, steps: int, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    folder = f"cut{steps}"
+    with monkeypatch.context() as patch:
+        stop_after(steps, patch)
+        with pytest.raises(KilledError):
+            main(command(job, folder))
+    assert contents(folder) == ["work"]
+    for change in (["--seed", "3"], ["--epochs", "3"]):
+        assert main(command(job, folder, *change)) == 2
+        assert f"{folder} holds a job with " in capsys.readouterr().err
+    assert main(command(job, folder, files="other")) == 2
+    assert "resume it; or choose another folder" in capsys.readouterr().err
+    assert main(command(job, folder)) == 0
+    assert ("going on after" in capsys.readouterr().err) == bool(steps)
+    assert losses(folder) == losses("whole")
+    assert weights(folder) == weights("whole")
+    assert contents(folder) == contents("whole")
+
+
+class KilledError(Exception):
+    """Stands for a kill."""
+
+
+def stop_after(steps: int, patch: pytest.MonkeyPatch) -> None:
+    step, done = _Fit._step, list[Any]()
+
+    def dying(self: _Fit, group: Any) -> Any:
+        done.append(group)
+        if len(done) > steps:
+            raise KilledError
+        return step(self, group)
+
+    patch.setattr(_Fit, "_step", dying)
+
+
+def test_another_job_in_its_folder_is_refused(job: Way, capsys: Captured) -> None:
+    before = Path("whole/model.safetensors").read_bytes()
+    for changes in (["--seed", "3"], ["--epochs", "3"]):
+        assert main(command(job, "whole", *changes)) == 2
+        assert "whole holds a job with other settings" in capsys.readouterr().err.replace("another model, ", "")
+    assert main(command(job, "whole", files="other")) == 2
+    assert "whole holds a job with " in capsys.readouterr().err
+    assert Path("whole/model.safetensors").read_bytes() == before
+
+
+def test_a_folder_with_something_else_is_refused(job: Way, capsys: Captured) -> None:
+    shutil.rmtree("mine", ignore_errors=True)
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("mine")
+    assert main(command(job, "mine")) == 2
+    assert "mine exists and holds something else" in capsys.readouterr().err
+    assert contents("mine") == ["notes.txt"]
+
+
+def test_the_order_of_files_does_not_matter(job: Way) -> None:
+    assert main(command(job, "turned", files="b a")) == 0
+    assert losses("turned") == losses("whole")
+    assert weights("turned") == weights("whole")
+
+
+def test_files_that_are_not_logs_are_refused(job: Way, capsys: Captured) -> None:
+    Path("samples.jsonl").write_text('{"id": "1", "response": "tea"}\n')
+    for files, says in (
+        ("none", "no file 'none.jsonl'"),
+        ("samples", "the file holds samples; name files of pairs or of dialogues"),
+    ):
+        assert main(command(job, "refused", files=files)) == 2
+        assert says in capsys.readouterr().err
