@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from interloq.data.jsonl import Rejected, read_all
 from interloq.data.progress import Progress, counted, silent
+from interloq.meta.coefficients import Coefficients, Correlation
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.significance import Adjust
-from interloq.meta.table import By, MetaTable, SystemScore
+from interloq.meta.table import COEFFICIENTS, By, MetaTable, SystemScore
 from interloq.metrics.selection import Selection
 
 
@@ -21,6 +22,7 @@ def meta_file(
     aspect: str = "overall",
     role: str = "",
     by: By = "none",
+    coefficients: Coefficients | Iterable[str | Correlation] = COEFFICIENTS,
     n_bootstrap: int = 1000,
     seed: int = 0,
     compare: bool = True,
@@ -47,6 +49,7 @@ def meta_file(
             aspect=aspect,
             role=role,
             by=by,
+            coefficients=coefficients,
             n_bootstrap=n_bootstrap,
             seed=seed,
             compare=compare,
