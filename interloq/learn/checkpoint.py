@@ -48,6 +48,7 @@ class Checkpoint:
         return max(self.folder.glob(f"{NAME}-*[0-9]/{STATE}"), default=None)
 
     def save(self, state: State, network: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        """Write a checkpoint, then remove the one before it."""
         before = self.found()
         number = int(before.parent.name.split("-")[-1]) + 1 if before else 0
         target = self.folder / f"{NAME}-{number:06}"
@@ -59,6 +60,7 @@ class Checkpoint:
                 remove(other)
 
     def load(self, network: torch.nn.Module, optimizer: torch.optim.Optimizer, device: torch.device) -> State:
+        """Put the newest checkpoint into network and optimizer, and say where it stood."""
         path = self.found()
         assert path is not None, "asked for after found()"  # noqa: S101
         path = inside(self.folder, path.parent.name, STATE)

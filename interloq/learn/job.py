@@ -101,6 +101,7 @@ class Job(ABC, Generic[AnyTask]):
         """Write what a trained folder holds besides weights, facts and learning curve."""
 
     def save(self, folder: Path, task: AnyTask, run: Run, facts: dict[str, Any], curve: Curve) -> None:
+        """Write the trained network, its facts and its learning curve to the folder."""
         self.keep(folder, run)
         write_curve(folder, facts["signature"], curve)
         save_model(folder, task.network.state_dict(), facts)
@@ -110,6 +111,7 @@ class Job(ABC, Generic[AnyTask]):
         return ""
 
     def read(self, folder: Path) -> dict[str, Any]:
+        """The facts of a trained folder."""
         return read_facts(folder, kind=self.kind)
 
     # ---- what they share ---------------------------------------------------------------------------------------------

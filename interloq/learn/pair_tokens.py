@@ -33,7 +33,8 @@ LEAST = 2  # utterances on either side: one of them alone has no reply of anothe
 class Numbered(Protocol):
     """What gives texts their token numbers: `Pieces`, `Subwords`."""
 
-    def texts(self, texts: Sequence[str]) -> Texts: ...
+    def texts(self, texts: Sequence[str]) -> Texts:
+        """Texts as numbers of tokens."""
 
 
 class SplitPairs:
@@ -45,14 +46,17 @@ class SplitPairs:
     blank: int  # pairs left out because one side has no text
 
     def rows(self, part: Part) -> NDArray[np.int32]:
+        """The pairs of a part."""
         return self.pairs[: self.dev] if part == "dev" else self.pairs[self.dev :]
 
     @property
     def counts(self) -> dict[str, int]:
+        """Pairs of each part, and those left out because a text was blank."""
         return {"train": len(self.rows("train")), "dev": self.dev, "blank": self.blank}
 
     @property
     def summary(self) -> str:
+        """The same in words."""
         blank = f" ({self.blank:,} without text left out)" if self.blank else ""
         return f"{len(self.rows('train')):,} pairs to train on, {self.dev:,} to check with{blank}"
 
@@ -70,10 +74,12 @@ class PairTokens(SplitPairs):
 
     @staticmethod
     def written(folder: Path) -> bool:
+        """Whether a folder holds whole pair tokens."""
         return (folder / FACTS).exists()
 
     @classmethod
     def load(cls, folder: Path) -> PairTokens:
+        """Those that a folder holds."""
         with reading_saved(folder):
             arrays = (np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (STARTS, LENGTHS, PAIRS))
             starts, lengths, pairs = map(np.asarray, arrays)  # plain views: single numbers of a memmap come slowly

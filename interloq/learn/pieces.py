@@ -31,6 +31,7 @@ class Pieces:
         self.size: int = self._processor.get_piece_size()
 
     def texts(self, texts: Sequence[str]) -> Texts:
+        """Texts as numbers of pieces."""
         unknown = [self._processor.unk_id()]
         rows = [row[: self.longest] or unknown for row in self._processor.encode(list(texts), out_type=int)]
         ends = np.zeros(len(rows) + 1, dtype=np.int64)

@@ -38,9 +38,11 @@ class Log(Protocol):
     without: Sequence[str]
 
     @property
-    def fingerprint(self) -> str: ...
+    def fingerprint(self) -> str:
+        """Short hash of the files and of what was excluded."""
 
-    def pairs(self) -> Iterable[Pair]: ...
+    def pairs(self) -> Iterable[Pair]:
+        """The pairs of all files."""
 
     def logs(self) -> Sequence[Iterable[Pair]]:
         """The pairs of each file."""

@@ -113,6 +113,7 @@ class BertRaterModel:
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> BertRaterModel:
+        """The model that a folder holds."""
         folder = Path(folder)
         facts, tensors = load_model(folder, kind=KIND)
         if not (folder / CONFIG).exists() or file_fingerprint(folder / CONFIG) != facts.get("config"):
@@ -128,6 +129,7 @@ class BertRaterModel:
 
     @property
     def fingerprint(self) -> str:
+        """Short hash of everything that changes its numbers."""
         names = ("weights", "config", "subwords", "temperature")
         return fingerprint(*(str(self.facts[name]) for name in names))
 

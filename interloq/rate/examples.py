@@ -75,6 +75,7 @@ class Log:
         return log.only(changes(log.utterances) | changes(log.replies))
 
     def only(self, kept: NDArray[np.bool_] | slice) -> Log:
+        """Some of the pairs."""
         return Log(self.utterances[kept], self.replies[kept], self.origins[kept])
 
     def groups(self) -> tuple[Numbers, Numbers]:

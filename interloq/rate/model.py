@@ -104,6 +104,7 @@ class RaterModel:
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> RaterModel:
+        """The model that a folder holds."""
         folder = Path(folder)
         facts, tensors = load_model(folder, kind=KIND)
         if not (folder / PIECES).exists() or file_fingerprint(folder / PIECES) != facts.get("pieces"):
@@ -122,6 +123,7 @@ class RaterModel:
 
     @property
     def fingerprint(self) -> str:
+        """Short hash of everything that changes its numbers."""
         return fingerprint(self.facts["weights"], self.facts["pieces"], str(self.facts["temperature"]))
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]

@@ -44,6 +44,7 @@ class RaterNetwork(torch.nn.Module):  # type: ignore[misc]
         return logits
 
     def config(self) -> dict[str, Any]:
+        """What makes the same network again."""
         return {"vocabulary": self.vocabulary, "shape": asdict(self.shape)}
 
 

@@ -51,10 +51,12 @@ class RaterPairs:
 
     @staticmethod
     def written(folder: Path) -> bool:
+        """Whether a folder holds whole pairs."""
         return (folder / FACTS).exists()
 
     @classmethod
     def load(cls, folder: str | Path) -> RaterPairs:
+        """Those that a folder holds."""
         folder = Path(folder)
         facts = _facts(folder)
         if facts is None:

@@ -46,6 +46,7 @@ class Spool:
         self.held += len(samples)
 
     def samples(self) -> Iterator[Sample]:
+        """The samples that were written."""
         return read(self.path, strict=True)
 
     def copy_to(self, output: str | Path, **facts: object) -> None:

@@ -31,7 +31,8 @@ class Numbering(Protocol):
     @property
     def size(self) -> int: ...
 
-    def texts(self, texts: Sequence[str], /) -> Texts: ...
+    def texts(self, texts: Sequence[str], /) -> Texts:
+        """Texts as numbers of tokens."""
 
     def signature(self) -> str: ...
 
@@ -46,6 +47,7 @@ class Stream:
         folder.mkdir()
 
     def read(self, logs: Sequence[Iterable[Pair]], step: Step) -> None:
+        """Number the texts of all logs, on disk."""
         seen = Distinct()
         with ExitStack() as stack:
             keys, origins, forms, lengths, tokens = (stack.enter_context(self._file(name, "wb")) for name in FILES)
@@ -70,6 +72,7 @@ class Stream:
         return [text for pair in full for text in (pair.utterance, pair.response)], reads
 
     def log(self) -> Log:
+        """The numbered pairs."""
         keys = np.fromfile(self.folder / "pairs", dtype=np.uint64).reshape(-1, 2)
         log = Log.of(keys[:, 0], keys[:, 1], np.fromfile(self.folder / "origins", dtype=np.uint16))
         self.counts["repeated"] = len(keys) - len(log.utterances)

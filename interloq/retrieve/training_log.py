@@ -46,6 +46,7 @@ class TrainingLog:
 
     @cached_property
     def samples(self) -> list[Sample]:
+        """The test samples whose overlap is excluded."""
         return [sample for path in self.without for sample in read(path, strict=self.strict)]
 
     @property
@@ -54,6 +55,7 @@ class TrainingLog:
         return sum(counts.total() for counts in self.dropped.values())
 
     def pairs(self) -> Iterator[Pair]:
+        """The pairs of all files."""
         return chain.from_iterable(self.logs())
 
     def logs(self) -> list[Iterator[Pair]]:
@@ -71,6 +73,7 @@ class TrainingLog:
             yield from [record] if isinstance(record, Pair) else pairs_of_dialogue(record)
 
     def records(self, path: str) -> Iterator[Pair | Dialogue]:
+        """The pairs or dialogues of one file."""
         kind = kind_of(path)
         if kind not in ("pairs", "dialogues"):
             raise InputError(f"the file holds {kind}", cure="name files of pairs or of dialogues", where=path)

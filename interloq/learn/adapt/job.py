@@ -47,7 +47,8 @@ REPLIES = 500  # of the dev part, whose likelihoods are recorded
 class PairWriter(Protocol):
     """Pairs that are tokens already."""
 
-    def write(self, folder: Path, subwords: Subwords, *, dev: int) -> PairTokens: ...
+    def write(self, folder: Path, subwords: Subwords, *, dev: int) -> PairTokens:
+        """Number the pairs, and write them to a folder."""
 
 
 Pairs = Callable[[], Iterable[Pair]] | PairWriter
@@ -75,6 +76,7 @@ class Setup:
 
     @classmethod
     def of(cls, base: Base, settings: Adaptation) -> Setup:
+        """What a job needs, from the base model and the settings."""
         goal = goal_of(base.folder, settings.objective)
         network = load_guesser(base.folder, goal, seed=settings.seed)
         tokenizer = load_tokenizer(base.folder)
@@ -92,6 +94,7 @@ class Setup:
         return cls(base, settings, goal, marks, longest, network)
 
     def task(self, work: Path) -> AdaptTask:
+        """The task of guessing tokens."""
         return AdaptTask(self.network, PairTokens.load(work / PAIRS), self.settings, self.goal, self.marks)
 
 

@@ -32,6 +32,7 @@ class Rows:
 
     @property
     def inside(self) -> Flags:
+        """Where a row holds tokens, not padding."""
         return np.arange(self.ids.shape[1]) < self.lengths[:, None]
 
 

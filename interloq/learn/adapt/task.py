@@ -34,6 +34,7 @@ class Guesses:
     scale: float = field(kw_only=True)  # examples a token that is to be guessed
 
     def cut(self, pieces: int) -> list[Guesses]:
+        """The same in about equal pieces."""
         size = -(-len(self.ids) // pieces)
         counts = [int(part.sum()) for part in self.places.split(size)]
         tensors = [part.split(size) for part in (self.ids, self.mask, self.kinds, self.places)]

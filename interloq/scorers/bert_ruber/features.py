@@ -39,10 +39,12 @@ class PairVectors(SplitPairs):
 
     @staticmethod
     def written(folder: Path) -> bool:
+        """Whether a folder holds whole vectors."""
         return (folder / FACTS).exists()
 
     @classmethod
     def load(cls, folder: Path) -> PairVectors:
+        """Those that a folder holds."""
         with reading_saved(folder):
             facts = read_json(folder / FACTS)
             dimensions = facts.pop("dimensions")

@@ -41,6 +41,7 @@ class BertRuberNetwork(torch.nn.Module):  # type: ignore[misc]
         self.output = torch.nn.Linear(LAYERS[-1], 1)
 
     def forward(self, query: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
+        """One logit per pair."""
         values = torch.cat([query, quadratic(query, self.matrix, reply), reply], dim=1)
         for layer in self.layers:
             values = torch.tanh(layer(values))

@@ -71,19 +71,23 @@ class Exchanges:
 
     @staticmethod
     def written(folder: Path) -> bool:
+        """Whether a folder holds whole exchanges."""
         return (folder / FACTS).exists()
 
     @classmethod
     def load(cls, folder: Path) -> Exchanges:
+        """Those that a folder holds."""
         with reading_saved(folder, "no exchanges can be read", cure="make them again"):
             arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in ARRAYS}
             return cls(**arrays, facts=read_json(folder / FACTS))
 
     def range(self, part: Part) -> slice:
+        """Where the exchanges of a part are."""
         return slice(0, self.facts["dev"]) if part == "dev" else slice(self.facts["dev"], len(self.replies))
 
     @cached_property
     def texts(self) -> Texts:
+        """All texts, as tokens."""
         return Texts(self.tokens, np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)]))
 
     @cached_property
@@ -92,6 +96,7 @@ class Exchanges:
         return np.unique(self.answer(np.arange(len(self.replies)), self.replies))
 
     def answer(self, exchanges: Ints, texts: NDArray[np.integer]) -> Ints:
+        """A number for each pair of last turn and reply, the same for the same pair."""
         return np.asarray(self.contexts[exchanges, -1].astype(np.int64) * len(self.forms) + self.forms[texts])
 
     def is_true(self, exchanges: Ints, texts: NDArray[np.integer]) -> NDArray[np.bool_]:

@@ -54,10 +54,12 @@ class RelevanceJob(Job[RelevanceTask]):
 
     @cached_property
     def origin(self) -> Path:
+        """The folder of the encoder to start from."""
         return model_folder(self.encoder)
 
     @cached_property
     def subwords(self) -> Subwords:
+        """The tokenizer of that encoder."""
         return Subwords(self.origin, longest=self.reading.longest)
 
     def made_of(self) -> Sequence[str]:

@@ -38,6 +38,7 @@ class ExchangeLog:
 
     @property
     def fingerprint(self) -> str:
+        """Short hash of the log and of the files with written replies."""
         prints = sorted(file_fingerprint(Path(path)) for path in self.written)
         return fingerprint(self.log.fingerprint, *prints) if prints else self.log.fingerprint
 

@@ -38,6 +38,7 @@ class RelevanceScorer:
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
+        """The scorer that a folder holds."""
         folder = Path(folder)
         facts, tensors = load_model(folder, kind=cls.kind)
         with reading_saved(folder):

@@ -74,10 +74,12 @@ class Relevance(Component):
 
     @property
     def slots(self) -> tuple[str, ...]:
+        """The kinds of wrong replies, in order."""
         return tuple(name.strip() for name in self.negatives.split(","))
 
     @property
     def shares(self) -> tuple[float, ...]:
+        """The share of each kind of edit."""
         return tuple(getattr(self, name) for name in EDITS)
 
     @property

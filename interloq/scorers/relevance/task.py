@@ -118,6 +118,7 @@ class Stretches:
         return self.tokens[self.starts[i] : self.starts[i] + self.lengths[i]]
 
     def replaced(self, others: dict[int, NDArray[Any]]) -> Stretches:
+        """The same with other texts in some places."""
         if not others:
             return self
         lengths = self.lengths.copy()

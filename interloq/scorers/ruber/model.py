@@ -74,6 +74,7 @@ class RuberScorer:
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> RuberScorer:
+        """The scorer that a folder holds."""
         facts, tensors = load_model(folder, kind=KIND)
         model = Path(folder) / PIECES
         if not model.exists() or file_fingerprint(model) != facts.get("pieces"):
