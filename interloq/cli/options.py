@@ -17,12 +17,21 @@ from interloq.learn.trainable import Trainable
 def add_options(parser: argparse.ArgumentParser, job: Trainable) -> None:
     """One option for each field with a help text."""
     for part, name in job.options():
-        field = next(field for field in fields(part) if field.name == name)
-        details = field.metadata
-        default = f": {details['shown']}" if "shown" in details else _default(job, name)
-        text = f"{details['help']} (default{default})" if default else details["help"]
-        kind = typing.get_type_hints(type(part))[name]
-        parser.add_argument(f"--{name.replace('_', '-')}", help=text.replace("%", "%%"), **_form(kind, details))
+        add_option(parser, part, name, _default(job, name))
+
+
+def add_option(parser: argparse.ArgumentParser, part: Any, name: str, default: str | None = None) -> None:
+    """The option for one field of some settings; `default` is what the help says of it (default: its value)."""
+    details = next(field.metadata for field in fields(part) if field.name == name)
+    kind = typing.get_type_hints(type(part))[name]
+    default = f": {details['shown']}" if "shown" in details else default or _shown(getattr(part, name))
+    text = f"{details['help']} (default{default})" if default else details["help"]
+    parser.add_argument(f"--{name.replace('_', '-')}", help=text.replace("%", "%%"), **_form(kind, details))
+
+
+def option_names(part: Any) -> list[str]:
+    """The fields of some settings that are options."""
+    return [field.name for field in fields(part) if "help" in field.metadata]
 
 
 def _form(hint: Any, details: Any) -> dict[str, Any]:
@@ -66,7 +75,7 @@ def chosen(args: argparse.Namespace, job: Trainable) -> tuple[Trainable, list[An
     if job.instead and getattr(args, job.instead[0]) is not None:
         _check_used(args, job, *job.instead)
         job = job.instead[1]
-    return job, [_with(part, args) for part in job.settings]
+    return job, [with_options(part, args) for part in job.settings]
 
 
 def _check_used(args: argparse.Namespace, job: Trainable, option: str, other: Trainable) -> None:
@@ -76,7 +85,8 @@ def _check_used(args: argparse.Namespace, job: Trainable, option: str, other: Tr
         raise InputError(f"--{shown} is not used with --{option}", cure=f"leave --{shown} or --{option} out")
 
 
-def _with(part: Any, args: argparse.Namespace) -> Any:
+def with_options(part: Any, args: argparse.Namespace) -> Any:
+    """The settings with the options that were given."""
     return replace(part, **dict(_given(part, args)))
 
 

@@ -7,33 +7,22 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from interloq.cli.options import add_option, option_names, with_options
 from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.data.texts import KINDS
 from interloq.errors import InputError
+from interloq.registry import spec
 from interloq.report.console import number, print_json, say, tell
 
 if TYPE_CHECKING:
     from interloq.vectors.word_vectors import WordVectors
 
-# option → (metavar, what it does); the defaults are those of vectors/glove/job.py
-NUMBERS = {
-    "dimensions": ("N", "numbers in a vector"),
-    "window": ("N", "words on either side that count as near"),
-    "x-max": ("X", "pairs that co-occur this often or more weigh 1"),
-    "alpha": ("A", "exponent of the weight (x / x_max)^A below that"),
-    "epochs": ("N", "passes over all pairs"),
-    "learning-rate": ("R", "first step of AdaGrad"),
-    "bias-rate": ("R", "the same for biases; later releases of the GloVe program use 1"),
-    "clip": ("C", "components of a gradient are cut at ±C"),
-    "min-count": ("N", "words that occur less often are left out"),
-    "max-vocabulary": ("N", "only the N most frequent words"),
-    "seed": ("N", "seed of start values and order"),
-}
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from interloq.vectors.glove.settings import Glove
+
     parser.add_argument(
         "files",
         nargs="*",
@@ -42,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="pairs, dialogues, samples, posts, or text with a text a line; - for a pipe",
     )
     parser.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to go on in"
+        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to resume in"
     )
     parser.add_argument(
         "--from", dest="source", type=InputPath, metavar="FILE", help="convert GloVe, word2vec or .vec vectors instead"
@@ -51,12 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tokenizer",
         metavar="SPEC",
-        help=f"splits texts into words (default {_default('tokenizer')}); with --from: the one the vectors are for",
+        help=f"splits texts into words (default {spec(Glove().tokenizer)}); with --from: the one the vectors are for",
     )
-    for name, (metavar, what) in NUMBERS.items():
-        kind = float if metavar in ("X", "A", "R", "C") else int
-        parser.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} (default {_default(name)})")
-    parser.add_argument("--keep-duplicates", action="store_true", help="count a text each time it occurs, not once")
+    for name in option_names(Glove()):
+        add_option(parser, Glove(), name)
     parser.add_argument(
         "--threads", type=int, default=0, metavar="N", help="default: all cores; never changes the result"
     )
@@ -69,15 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--neighbours", nargs="+", metavar="WORD", help="show the words nearest to these")
     add_common(parser)
-
-
-def _default(name: str) -> str:
-    from dataclasses import fields
-
-    from interloq.vectors.glove.settings import Glove
-
-    value = next(field.default for field in fields(Glove) if field.name == name.replace("-", "_"))
-    return "the learning rate" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -101,11 +79,12 @@ def run(args: argparse.Namespace) -> int:
 def _converted(args: argparse.Namespace) -> WordVectors:
     from pathlib import Path
 
+    from interloq.vectors.glove.settings import Glove
     from interloq.vectors.word_vectors import WordVectors
 
-    given = [name for name in NUMBERS if getattr(args, name.replace("-", "_")) is not None]
-    if given:
-        raise InputError(f"--{given[0]} belongs to training, not to --from")
+    for name in option_names(Glove()):
+        if getattr(args, name) is not None:
+            raise InputError(f"--{name.replace('_', '-')} belongs to training, not to --from")
     if Path(args.output).exists():
         raise InputError(f"{args.output} exists", cure="choose another folder")
     WordVectors.load(args.source, tokenizer=args.tokenizer).save(args.output)
@@ -113,15 +92,10 @@ def _converted(args: argparse.Namespace) -> WordVectors:
 
 
 def _trained(args: argparse.Namespace) -> WordVectors:
-    from interloq.registry import create
     from interloq.vectors.glove.job import train
     from interloq.vectors.glove.settings import Glove
 
-    options: dict[str, Any] = {name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in NUMBERS}
-    options = {name: value for name, value in options.items() if value is not None}
-    if args.tokenizer:
-        options["tokenizer"] = create(args.tokenizer, kind="tokenizer")
-    settings = Glove(keep_duplicates=args.keep_duplicates, **options)
+    settings = with_options(Glove(), args)
     try:
         return train(
             _texts(args),
@@ -135,7 +109,7 @@ def _trained(args: argparse.Namespace) -> WordVectors:
             say=lambda line: None if args.quiet else tell(line),
         )
     except KeyboardInterrupt:
-        tell(f"\nthe same command goes on in {args.output}")
+        tell(f"\nthe same command resumes in {args.output}")
         raise
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError
+from interloq.learn.settings import option
 from interloq.registry import Component, component
 
 Floats = NDArray[np.float32]
@@ -18,18 +19,20 @@ Floats = NDArray[np.float32]
 class Glove(Component):
     """All that decides what is learned; threads, memory and device do not belong to it."""
 
-    dimensions: int = 300
-    window: int = 15
-    x_max: float = 100.0
-    alpha: float = 0.75
-    epochs: int = 25
-    learning_rate: float = 0.05
-    bias_rate: float | None = None  # None: the learning rate
-    clip: float = 100.0
-    min_count: int = 5
-    max_vocabulary: int = 400_000
-    keep_duplicates: bool = False
-    seed: int = 0
+    dimensions: int = option(300, "numbers in a vector")
+    window: int = option(15, "words on either side that count as near")
+    x_max: float = option(100.0, "pairs that co-occur this often or more weigh 1")
+    alpha: float = option(0.75, "exponent A of the weight (x / x_max)^A below that", metavar="A")
+    epochs: int = option(25, "passes over all pairs")
+    learning_rate: float = option(0.05, "first step of AdaGrad")
+    bias_rate: float | None = option(
+        None, "the same for biases; later releases of the GloVe program use 1", shown="the learning rate"
+    )
+    clip: float = option(100.0, "components of a gradient are cut at ±X")
+    min_count: int = option(5, "words that occur less often are left out")
+    max_vocabulary: int = option(400_000, "only the N most frequent words")
+    keep_duplicates: bool = option(False, "count a text each time it occurs, not once")
+    seed: int = option(0, "seed of start values and order")
     tokenizer: Tokenizer = component("tokenizer", "13a(lowercase=True)")
 
     def __post_init__(self) -> None:
