@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from interloq import Sample, write
+from interloq import Sample, evaluate, load, write
 from interloq.cli.main import main
+from interloq.meta.signatures import read_signatures
+from interloq.pipelines.score_file import score_file
 
 Captured = pytest.CaptureFixture[str]
 
@@ -43,6 +45,13 @@ def test_the_same_scores_have_the_same_signatures(capsys: Captured) -> None:
     capsys.readouterr()
     assert main(["signature", "first.jsonl", "second.jsonl"]) == 0
     assert "first.jsonl and second.jsonl have the same signatures" in capsys.readouterr().out
+
+
+def test_python_and_the_command_line_sign_alike() -> None:
+    assert main(["score", "samples.jsonl", "-m", "bleu", "-o", "second.jsonl", "--quiet"]) == 0
+    found = read_signatures("second.jsonl")["bleu"]
+    assert found == evaluate("bleu", load("samples.jsonl")).signature
+    assert found == score_file("samples.jsonl", ["bleu"]).results[0][""].signature
 
 
 def test_what_differs_is_named(capsys: Captured) -> None:
