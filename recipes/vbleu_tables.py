@@ -51,17 +51,19 @@ from retrieval import (
 )
 
 from interloq import InputError, InterloqError, Sample, Score, evaluate, load, read
-from interloq.cli.main import main as interloq
 from interloq.data.archives import read_files, text_lines
 from interloq.data.jsonl import write
 from interloq.data.sets.registry import VARIABLE, locate, read_dataset
 from interloq.data.sets.usr import GROUND_TRUTH
+from interloq.learn.job import train
+from interloq.learn.trainable import trainable
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.table import MetaTable, MetricRow
 from interloq.rate.bert_model import BertRaterModel
 from interloq.rate.model import RaterModel
 from interloq.registry import create
-from interloq.report.console import print_json
+from interloq.report.console import print_json, tell
+from interloq.retrieve.training_log import TrainingLog
 
 TOKENIZER = "13a(lowercase=True)"
 UTTERANCE = "GloVe, utterance"
@@ -150,9 +152,8 @@ def trained(part: str, given: str | None, logs: Sequence[str], samples: Path, wo
     """A folder that was given, or one that is trained now, without what the test samples share."""
     folder = Path(given) if given else work / part
     if not (folder / "model.json").exists():
-        code = interloq(["train", part, *logs, "-o", str(folder), "--without", str(samples)])
-        if code:
-            raise InputError(f"training {part} ended with exit code {code}")
+        job = trainable(part)
+        train(job.make(TrainingLog(logs, [str(samples)]), job.settings), folder, say=tell)
     return folder
 
 

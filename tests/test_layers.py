@@ -36,6 +36,7 @@ LAYERS = [  # from the bottom; a folder that is not named belongs to the one abo
     {"arena"},
     {"report"},
     {"web"},
+    {"demo"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -75,6 +76,13 @@ def test_no_two_modules_import_each_other() -> None:
     imports = {module: _imports(path) for module, path in MODULES.items()}
     both = {(a, b) for a, names in imports.items() for b in names if a < b and a in imports.get(b, ())}
     assert both == set()
+
+
+@pytest.mark.parametrize("folder", ["recipes", "benchmarks"])
+def test_scripts_call_functions_and_not_the_command_line(folder: str) -> None:
+    scripts = sorted((ROOT.parent / folder).rglob("*.py"))
+    assert scripts
+    assert not [path.name for path in scripts if any(name.split(".")[0] == "cli" for name in _imports(path))]
 
 
 def test_importing_interloq_loads_nothing_heavy() -> None:

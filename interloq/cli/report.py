@@ -102,18 +102,18 @@ def run(args: argparse.Namespace) -> int:
             columns=args.columns,
         )
     bad.close()
-    _say(args, report)
+    if args.json:
+        table, page = report.evidence.table, report.page
+        counts = {"samples": len(report.evidence.samples), "metrics": len(page.scores)}
+        counts["judgments"] = table.counted.judgments if table else 0
+        print_json({"report": args.output, **counts, "warnings": [notice.text for notice in page.notices]})
+    elif args.output != "-":
+        print_report(args.output, report)
     return 0
 
 
-def _say(args: argparse.Namespace, report: Report) -> None:
+def print_report(output: str, report: Report) -> None:
     from interloq.report.text import count
 
-    page, evidence = report.page, report.evidence
-    if args.json:
-        judgments = evidence.table.counted.judgments if evidence.table else 0
-        counts = {"samples": len(evidence.samples), "metrics": len(page.scores), "judgments": judgments}
-        print_json({"report": args.output, **counts, "warnings": [notice.text for notice in page.notices]})
-    elif args.output != "-":
-        facts = ", ".join(f"{fact.count} {fact.label}" for fact in page.facts)
-        say(f"{args.output}: {facts}; {count(len(page.notices), 'warning')}")
+    facts = ", ".join(f"{fact.count} {fact.label}" for fact in report.page.facts)
+    say(f"{output}: {facts}; {count(len(report.page.notices), 'warning')}")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from interloq.cli.options import add_options, chosen
 from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
-from interloq.cli.progress import progress
+from interloq.cli.progress import told
 from interloq.errors import MissingDependencyError
+from interloq.learn.learning_curve import read_curve
 from interloq.learn.trainable import Trainable
 from interloq.report.console import print_json, say, tell
 
@@ -58,7 +59,10 @@ def run(args: argparse.Namespace, job: Trainable) -> int:
         if log.left_out:
             tell(f"interloq: {log.left_out:,} pairs left out that test items share")
     if os.environ.get("RANK", "0") == "0":  # one of several processes speaks
-        _show(args, job, facts)
+        if args.json:
+            print_json({job.noun: args.output, **facts, "epochs": read_curve(args.output)})
+        else:
+            print_trained(args.output, facts, job)
     return 0
 
 
@@ -72,17 +76,11 @@ def _trained(args: argparse.Namespace, job: Trainable, settings: list[Any], log:
         made,
         args.output,
         device=args.device,
-        progress=lambda label, total: progress(label, total, quiet=args.quiet),
+        progress=told(quiet=args.quiet),
         say=lambda line: None if args.quiet else tell(line),
     )
 
 
-def _show(args: argparse.Namespace, job: Trainable, facts: dict[str, Any]) -> None:
-    from interloq.learn.learning_curve import read_curve
-
-    curve = read_curve(args.output)
-    if args.json:
-        print_json({job.noun: args.output, **facts, "epochs": curve})
-        return
-    say(f"{args.output}: {facts['signature']}")
-    say(job.result(facts, curve))
+def print_trained(output: str, facts: dict[str, Any], job: Trainable) -> None:
+    say(f"{output}: {facts['signature']}")
+    say(job.result(facts, read_curve(output)))

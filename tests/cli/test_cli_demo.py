@@ -15,8 +15,9 @@ import pytest
 from conftest import missing
 
 from interloq import Sample, load
-from interloq.cli import demo
 from interloq.cli.main import main
+from interloq.demo import learning, steps
+from interloq.demo.folder import MADE
 
 Captured = pytest.CaptureFixture[str]
 VERBS = ["index", "train", "extend", "rate", "score", "score", "meta", "explain", "report"]
@@ -26,7 +27,7 @@ HIDDEN = f"""
 import sys
 from importlib.machinery import PathFinder
 find = PathFinder.find_spec
-PathFinder.find_spec = lambda name, *rest: None if name.split(".")[0] in {demo.NEEDED!r} else find(name, *rest)
+PathFinder.find_spec = lambda name, *rest: None if name.split(".")[0] in {steps.NEEDED!r} else find(name, *rest)
 """
 
 
@@ -37,7 +38,7 @@ def extras(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def needs_extras() -> None:
-    if absent := demo._missing():
+    if absent := steps.missing():
         missing(", ".join(absent))
 
 
@@ -73,11 +74,11 @@ def test_every_step_is_a_command_that_can_be_pasted(english: Shown, capsys: Capt
 
 
 def test_in_one_call_vbleu_gives_what_its_steps_gave(english: Shown) -> None:
-    steps = {score.id: score.value for score in load(english.folder / "steps.jsonl", kind="scores")}
+    made = {score.id: score.value for score in load(english.folder / "steps.jsonl", kind="scores")}
     scores = load(english.folder / "scores.jsonl", kind="scores")
     whole = {score.id: score.value for score in scores if score.metric.startswith("vbleu(")}
     assert len(whole) == 120
-    assert whole == steps
+    assert whole == made
     assert "120 of 120 replies have the same score" in english.out
 
 
@@ -93,7 +94,7 @@ def test_off_topic_references_weigh_less_than_retrieved_ones(english: Shown) -> 
     """The samples carry references of other samples, `retrieved:en/…`; those of the log are `retrieved:en-…`."""
     contexts = {sample.id.rpartition("/")[0]: sample for sample in load(english.folder / "rated.jsonl")}
     lower = [
-        max(weights(sample, "retrieved:en/")) < sum(weights(sample, "retrieved:en-")) / demo.K
+        max(weights(sample, "retrieved:en/")) < sum(weights(sample, "retrieved:en-")) / steps.K
         for sample in contexts.values()
     ]
     assert len(lower) == 30
@@ -101,7 +102,7 @@ def test_off_topic_references_weigh_less_than_retrieved_ones(english: Shown) -> 
 
 
 def test_the_explained_reply_has_trusted_and_distrusted_references(english: Shown) -> None:
-    (sample,) = [s for s in load(english.folder / "rated.jsonl") if s.id == demo.EXPLAINED["en"]]
+    (sample,) = [s for s in load(english.folder / "rated.jsonl") if s.id == steps.EXPLAINED["en"]]
     found = weights(sample, "retrieved:")
     assert min(found) < 0 < max(found)
 
@@ -109,7 +110,7 @@ def test_the_explained_reply_has_trusted_and_distrusted_references(english: Show
 def test_references_are_found_and_weighed(english: Shown) -> None:
     rated = load(english.folder / "rated.jsonl")
     for sample in rated:
-        assert len(weights(sample, "retrieved:en-")) == demo.K
+        assert len(weights(sample, "retrieved:en-")) == steps.K
         assert set(weights(sample, "gold") + weights(sample, "human")) == {1.0}
     found = [weight for sample in rated for weight in weights(sample, "retrieved:en-")]
     assert len(set(found)) > 100
@@ -136,7 +137,7 @@ def test_what_is_invented_is_called_invented(english: Shown) -> None:
 
 @pytest.mark.usefixtures("extras")
 def test_again_into_the_same_folder_in_another_language(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    monkeypatch.setattr(demo, "EPOCHS", dict.fromkeys(demo.EPOCHS, 1))
+    monkeypatch.setattr(learning, "EPOCHS", dict.fromkeys(learning.EPOCHS, 1))
     for language in ("ja", "zh", "zh"):
         assert main(["demo", "--language", language, "-o", ODD, "--quiet"]) == 0
         out = capsys.readouterr().out
@@ -160,7 +161,7 @@ def test_a_link_is_not_followed(folder: Path, capsys: Captured) -> None:
     (folder / "mine").mkdir()
     (folder / "mine" / "precious.txt").write_text("mine")
     (folder / "out").mkdir()
-    (folder / "out" / demo.MADE[0]).write_text("")
+    (folder / "out" / MADE[0]).write_text("")
     (folder / "out" / "rater").symlink_to(folder / "mine")
     assert main(["demo", "-o", "out"]) == 2
     assert "was not made by the demo" in capsys.readouterr().err

@@ -21,6 +21,7 @@ from published_layouts import GUPTA, grade_item, usr_item, write_grade, write_gu
 
 from interloq import evaluate
 from interloq.rate.model import RaterModel
+from interloq.retrieve.training_log import TrainingLog
 from interloq.vectors.glove.settings import Glove
 
 RECIPES = Path(__file__).parents[2] / "recipes"
@@ -260,21 +261,15 @@ def test_a_second_run_says_the_same(
 def test_networks_that_are_not_given_are_trained_without_the_test_sets(
     recipe: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[list[str]] = []
-
-    def noted(arguments: list[str]) -> int:
-        asked.append(arguments)
-        return 0
-
-    monkeypatch.setattr(recipe, "interloq", noted)
-    folder = recipe.trained("rater", None, ["one.jsonl", "two.jsonl"], tmp_path / "tested.jsonl", tmp_path)
-    assert folder == tmp_path / "rater"
-    (arguments,) = asked
-    assert arguments[:4] == ["train", "rater", "one.jsonl", "two.jsonl"]
-    assert arguments[-2:] == ["--without", str(tmp_path / "tested.jsonl")]
-    monkeypatch.setattr(recipe, "interloq", lambda _: 2)
-    with pytest.raises(recipe.InputError, match="training rater ended with exit code 2"):
-        recipe.trained("rater", None, ["one.jsonl"], tmp_path / "tested.jsonl", tmp_path)
+    asked: list[tuple[Any, Path]] = []
+    monkeypatch.setattr(recipe, "train", lambda job, folder, **_: asked.append((job, folder)))
+    for name in ("log.jsonl", "tested.jsonl"):
+        (tmp_path / name).write_text(json.dumps({"id": "1", "utterance": "a", "response": "b"}) + "\n")
+    log, tested = str(tmp_path / "log.jsonl"), tmp_path / "tested.jsonl"
+    assert recipe.trained("ruber", None, [log], tested, tmp_path) == tmp_path / "ruber"
+    ((job, folder),) = asked
+    assert folder == tmp_path / "ruber"
+    assert job.source == TrainingLog([log], [str(tested)]).fingerprint != TrainingLog([log]).fingerprint
 
 
 def test_missing_data_are_said_in_one_line(

@@ -1,0 +1,51 @@
+"""The demo's folder: the embedded files, and nothing that an earlier demo left."""
+
+from __future__ import annotations
+
+from math import log
+from pathlib import Path
+
+from interloq.data.durable import remove
+from interloq.data.embedded import embedded_log_path, embedded_path
+from interloq.data.files import replacing
+from interloq.data.jsonl import load, write
+from interloq.errors import InputError
+from interloq.learn.learning_curve import read_curve
+
+MADE = (".interloq-demo", "index", "rater")  # the first says that the demo made the others
+
+
+def prepare(folder: Path, language: str) -> None:
+    """Write the embedded samples and log; index and rater of an earlier demo are removed, since both are made anew."""
+    mark, *made = (folder / name for name in MADE)
+    for path in made:
+        if path.is_symlink() or (path.exists() and not mark.exists()):
+            raise InputError(f"{path} was not made by the demo", cure="choose another folder with -o")
+        if path.exists():
+            remove(path)
+    (folder / "rated.jsonl.part").unlink(missing_ok=True)  # of a demo that was cut off
+    with replacing(mark) as file:
+        file.write(b"`interloq demo` removes the folders index and rater beside this file when it runs again.\n")
+    source = f"interloq/embedded/{language}"
+    write(folder / "samples.jsonl", load(embedded_path(language)), kind="samples", source=source)
+    pairs = load(embedded_log_path(language), kind="pairs")
+    write(folder / "log.jsonl", pairs, kind="pairs", source=f"interloq/embedded/log_{language}")
+
+
+def agreement(folder: Path) -> str:
+    """Whether υBLEU in one call is υBLEU step by step."""
+    steps = {score.key: score.value for score in load(folder / "steps.jsonl", kind="scores")}
+    whole = [score for score in load(folder / "scores.jsonl", kind="scores") if score.metric.startswith("vbleu")]
+    same = sum(steps[score.key] == score.value for score in whole)
+    return f"υBLEU in one call and step by step: {same} of {len(whole)} replies have the same score"
+
+
+def learned(folder: Path) -> str:
+    """What the rater learned, and on what: its weights show how υBLEU works, not how well."""
+    pairs = len(load(folder / "log.jsonl", kind="pairs"))
+    best = min(epoch["dev_loss"] for epoch in read_curve(folder / "rater"))
+    return (
+        f"The rater's best dev loss is {best:.3f} on {pairs:,} pairs, guessing has {log(2):.3f}. It learned\n"
+        "the topics of this log, not what makes a reply good: it trusts the utterance itself as a reply, so the\n"
+        "system that repeats it scores high. Comparing metrics with ratings is how one notices."
+    )

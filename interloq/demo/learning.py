@@ -1,0 +1,43 @@
+"""The demo's rater: small enough to be trained in a minute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interloq.data.progress import Progress, silent
+from interloq.learn.settings import Training
+from interloq.rate.examples import Examples
+from interloq.rate.settings import TRAINABLE, Batching, Shape, Sources, Tokenizer
+from interloq.report.console import tell
+from interloq.retrieve.training_log import TrainingLog
+
+# Sizes and epochs by the dev loss on the log. Japanese and Chinese learn from little more than single characters: with
+# larger vocabularies pieces are whole phrases, and what is learned of one says nothing about the next.
+VOCABULARIES = {"en": 2000, "ja": 900, "zh": 900}
+EPOCHS = {"en": 5, "ja": 5, "zh": 4}
+SHAPE = Shape(embedding=64, hidden=32, layers=2, width=256)
+BATCH, LEARNING_RATE, DEV_SHARE = 64, 0.002, 0.1
+
+
+def options(language: str) -> list[str]:
+    """What `interloq train rater` takes to train the same."""
+    shape = f"--embedding {SHAPE.embedding} --hidden {SHAPE.hidden} --layers {SHAPE.layers} --width {SHAPE.width}"
+    loop = f"--epochs {EPOCHS[language]} --batch {BATCH} --learning-rate {LEARNING_RATE} --dev-share {DEV_SHARE}"
+    return f"--vocabulary {VOCABULARIES[language]} {shape} {loop} --seed 0 --device cpu".split()
+
+
+def train_rater(log: str, output: str, *, without: str, language: str, progress: Progress) -> dict[str, Any]:
+    """Train on the pairs of a log that do not overlap the samples in `without`; returns the facts of the rater."""
+    from interloq.learn.job import train  # loads torch
+
+    settings = (
+        Sources(),
+        Training(epochs=EPOCHS[language], learning_rate=LEARNING_RATE, seed=0),
+        Batching(batch=BATCH),
+        Examples(dev_share=DEV_SHARE, seed=0),
+        Tokenizer(vocabulary=VOCABULARIES[language]),
+        SHAPE,
+    )
+    job = TRAINABLE.make(TrainingLog([log], [without]), settings)
+    say = (lambda _: None) if progress is silent else tell
+    return train(job, output, device="cpu", progress=progress, say=say)
