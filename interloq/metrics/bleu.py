@@ -38,15 +38,11 @@ class Bleu(Component):
     order: Annotated[int, "longest n-gram, 1 to 9"] = 4
     smoothing: Annotated[Smoothing, "what an order without a match counts"] = "exp"
     k: Annotated[float | None, "the number for `floor` (0.1), `add-k` (1) and `method1` (0.1); `None`: these"] = None
-    brevity: Annotated[
-        Brevity, "which reference length counts: the closest to the reply's (the shorter of two) or the average"
-    ] = "closest"
-    level: Annotated[
-        Literal["corpus", "sentence"], "the set's score: from summed counts, or the mean of sample scores"
-    ] = "corpus"
-    effective_order: Annotated[
-        bool, "leave out orders longer than the reply; no effect with `add-k`, as in sacrebleu"
-    ] = False
+    brevity: Annotated[Brevity, "the reference length that counts: closest to the reply's, or the average"] = "closest"
+    level: Annotated[Literal["corpus", "sentence"], "the set's score: of summed counts, or the mean of scores"] = (
+        "corpus"
+    )
+    effective_order: Annotated[bool, "leave out orders longer than the reply (never with `add-k`)"] = False
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
 
     def __post_init__(self) -> None:

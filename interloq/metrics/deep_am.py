@@ -33,9 +33,7 @@ class DeepAm(Component):
     places = ("model",)
     libraries = NETWORK
     model: Annotated[str, "the encoder: a folder, an installed package, or `hub:org/name@revision`"]
-    layer: Annotated[int | None, "the layer whose vectors are taken, from 1; 0: the embeddings; `None`: the last"] = (
-        None
-    )
+    layer: Annotated[int | None, "the layer whose vectors are taken; 0: the embeddings; `None`: the last"] = None
     mode: Annotated[Mode, "compare the reply with the utterance, or with the references"] = "reference_free"
 
     def built_with(self) -> str:

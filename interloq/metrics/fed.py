@@ -36,7 +36,7 @@ Sets = Literal["both", "negative_only", "positive_only"]
 Over = Literal["mean", "sum"]
 Prior = Literal["none", "empty", "context"]
 LanguageModel = Annotated[
-    str, "a causal or encoder-decoder language model: a folder, an installed package, or `hub:org/name@revision`"
+    str, "a causal or encoder-decoder language model: a folder, a package, or `hub:org/name@revision`"
 ]
 Layout = Annotated[  # see models/lm/turns.py
     Literal["eos", "lines", "chat"],
@@ -54,15 +54,11 @@ class Fed(Component):
     libraries = NETWORK
     model: LanguageModel
     dimension: Annotated[str, "what is judged, such as `fluent` or `depth`; `_` may stand for a space"] = "overall"
-    mode: Annotated[Mode, "the likelihood of the follow-up alone, or of the whole text as in the authors' program"] = (
-        "conditional"
-    )
+    mode: Annotated[Mode, "likelihood of the follow-up, or of the whole text (the authors' program)"] = "conditional"
     follow_ups: Annotated[str, "`en`, `ja`, `zh`, or a JSON file of your own"] = "en"
     sets: Annotated[Sets, "which follow-ups count; negative ones alone were best in Sato et al. (2022)"] = "both"
     over: Annotated[Over, "the mean over follow-ups, or their sum as in Sato et al. (2022)"] = "mean"
-    prior: Annotated[Prior, "subtract what a follow-up's likelihood was without any dialogue, or before the reply"] = (
-        "none"
-    )
+    prior: Annotated[Prior, "subtract the follow-up's likelihood without any dialogue, or before the reply"] = "none"
     layout: Layout = "eos"
     longest: Longest = 1024
 

@@ -29,12 +29,8 @@ class Mlm(Component):
 
     places = ("model",)
     libraries = NETWORK
-    model: Annotated[
-        str, "an encoder with its head for masked tokens: a folder, an installed package, or `hub:org/name@revision`"
-    ]
-    mode: Annotated[Literal["likelihood", "surprise"], "the mean log-likelihood of tokens, or minus their sum"] = (
-        "likelihood"
-    )
+    model: Annotated[str, "an encoder with a head for masked tokens: a folder, a package, or `hub:org/name@revision`"]
+    mode: Annotated[Literal["likelihood", "surprise"], "mean log-likelihood, or minus the sum"] = "likelihood"
     direction: ClassVar[Direction] = "neither"
 
     def built_with(self) -> str:

@@ -30,9 +30,7 @@ class RougeL(Component):
     """The longest common subsequence of reply and reference."""
 
     beta: Annotated[float, "weight of recall against precision: 1 gives F1, 0 gives precision"] = 1.2
-    multiple: Annotated[
-        Literal["separate", "best"], "of several references: the largest P and the largest R, or the largest F"
-    ] = "separate"
+    multiple: Annotated[Literal["separate", "best"], "largest P and largest R, or the largest F"] = "separate"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
 
     def __post_init__(self) -> None:

@@ -50,9 +50,7 @@ class WordVectorMetric(Component):
 
     places = ("vectors",)
     vectors: Annotated[str, "a folder made by `interloq train vectors`"]
-    unknown: Annotated[
-        Unknown, "a word without a vector is skipped (Liu et al.), or takes the mean of all vectors (nlg-eval)"
-    ] = "skip"
+    unknown: Annotated[Unknown, "words without a vector are skipped (Liu et al.), or get the mean (nlg-eval)"] = "skip"
 
     def built_with(self) -> str:
         return self._lexicon.vectors.signature()

@@ -23,9 +23,7 @@ class Vbertscore(RatedReferences):
     libraries = NETWORK
     model: Annotated[str, "the encoder that compares tokens, as in `bertscore`"] = field(kw_only=True)
     layer: Annotated[int | None, "the layer whose vectors are compared, from 1; `None`: the last"] = None
-    idf: Annotated[bool, "whether tokens that are rare among all references, retrieved ones included, weigh more"] = (
-        False
-    )
+    idf: Annotated[bool, "whether tokens that are rare among all references, retrieved ones too, weigh more"] = False
     rescale: Annotated[str, "a baseline made by `interloq train baseline`; weights are applied after rescaling"] = ""
     part: Annotated[Part, "precision, recall or F"] = "f"
     weights: Annotated[

@@ -37,9 +37,7 @@ class NetworkRater(Component):
     places = ("model",)
     libraries = NETWORK
     model: Annotated[str, "a folder made by `interloq train rater`"]
-    mode: Annotated[Mode, "the weight: 2P − 1; or P where P > ½, else P − 1, so that none lies between −½ and ½"] = (
-        "linear"
-    )
+    mode: Annotated[Mode, "the weight: 2P − 1; or P where P > ½, else P − 1 (none from −½ to ½)"] = "linear"
     gold: Annotated[Gold, "gold replies have weight 1, or are rated like the others"] = "one"
     calibrated: Annotated[bool, "divide logits by the temperature that fits the dev part best"] = False
 
