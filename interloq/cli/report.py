@@ -113,6 +113,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_report(output: str, report: Report) -> None:
+    """What the report holds, in one line."""
     from interloq.report.text import count
 
     facts = ", ".join(f"{fact.count} {fact.label}" for fact in report.page.facts)

@@ -82,5 +82,6 @@ def _trained(args: argparse.Namespace, job: Trainable, settings: list[Any], log:
 
 
 def print_trained(output: str, facts: dict[str, Any], job: Trainable) -> None:
+    """The signature of what was trained, and how well it went."""
     say(f"{output}: {facts['signature']}")
     say(job.result(facts, read_curve(output)))

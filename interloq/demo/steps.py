@@ -45,9 +45,11 @@ class Step:
 
     @property
     def verb(self) -> str:
+        """The verb of its command."""
         return self.command[0]
 
     def run(self, progress: Progress = silent) -> Any:
+        """Carry it out, as its command would."""
         with _one_thread():
             return self.call(progress)
 
