@@ -1,7 +1,7 @@
 """Files and folders of version 0.1.0 with signatures as text: what they hold is still read, and unfinished jobs resume.
 
-`golden/earlier` was made with the command line of that version (16 November 2026); `again.jsonl.part` and
-`unfinished_vectors` were left by runs that were killed.
+`golden/earlier` was made with the command line of that version (16 November 2026); `again.jsonl.part`,
+`unfinished_vectors` and `unfinished_rater` (without its 240 kB of pieces) were left by runs that were killed.
 """
 
 from __future__ import annotations
@@ -85,6 +85,16 @@ def test_an_unfinished_rating_resumes(capsys: Captured) -> None:
     facts = printed(capsys, "rate", "extended.jsonl", "--rater", RATER, "-o", "again.jsonl", "--batch", "1")
     assert facts["resumed"] == 2
     assert load("again.jsonl") == load("rated.jsonl")
+
+
+def test_an_unfinished_training_of_a_rater_is_refused_with_what_to_do(capsys: Captured) -> None:
+    small = ["--embedding", "8", "--hidden", "8", "--layers", "1", "--width", "8", "--vocabulary", "50"]
+    command = ["train", "rater", "pairs.jsonl", *small, "--dev-share", ".2", "--epochs", "1", "--device", "cpu"]
+    assert main([*command, "-o", "unfinished_rater", "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert "unfinished_rater holds a job that an earlier version left unfinished; remove " in said
+    shutil.rmtree("unfinished_rater")
+    assert main([*command, "-o", "unfinished_rater", "--quiet"]) == 0
 
 
 def test_an_unfinished_training_resumes(capsys: Captured) -> None:

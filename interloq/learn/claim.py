@@ -29,6 +29,11 @@ def claim(
     that is written last; `same` says whether a finished folder is of this job (default: it names the job).
     """
     done, work = folder / facts, inside(folder, WORK)
+    if begun and not done.exists() and not (work / JOB).is_file():
+        raise InputError(
+            f"{folder} holds a job that an earlier version left unfinished",
+            cure=f"remove {folder}, and run the same command again",
+        )
     if done.exists() or begun:
         if not (same() if same and done.exists() else _job(done if done.exists() else work / JOB) == job):
             raise InputError(
