@@ -27,7 +27,7 @@ from interloq.data.follow_ups import Dimension, read_follow_ups
 from interloq.data.sets.registry import locate, read_dataset
 from interloq.meta.evaluate import meta_evaluate
 from interloq.records import Dialogue
-from interloq.registry import create, spec
+from interloq.registry import create, spec, title
 from interloq.report.console import print_json
 
 # level and dimension → Spearman of HF DialoGPT-large; `overall`: of FED in the 2021 assessment
@@ -104,7 +104,7 @@ def figures(level: str, samples: Sequence[Sample], options: str, resamples: int)
     found = [by_system[""] for by_system in evaluate_all(specs, samples, n_bootstrap=0)]
     scores = [score for result in found for score in result.scores()]
     for dimension, rows in asked.items():
-        own = {spec(create(text)): name for name, text in rows.items()}
+        own = {title(create(text)): name for name, text in rows.items()}
         table = meta_evaluate(
             [score for score in scores if score.metric in own],
             samples,
