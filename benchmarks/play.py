@@ -134,7 +134,7 @@ def compared(args: argparse.Namespace, model: str) -> dict[str, Any]:
     together = {dialogue.id: dialogue for dialogue in found["together"][1]}
     same = sum(together.get(dialogue.id) == dialogue for dialogue in found["one at a time"][1])
     return {
-        "model": bot.signature(),
+        "model": str(bot.signature()),
         "device": _device(bot),
         **facts,
         "ratios": ratios,

@@ -37,7 +37,7 @@ def read_results(header: Mapping[str, Any], where: str) -> list[SystemScore]:
     results = header.get("results", [])
     try:
         return [_system_score(result) for result in results]
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except (AttributeError, InputError, LookupError, TypeError, ValueError) as error:
         raise InputError(
             f"the results in the header cannot be read ({type(error).__name__}: {error})",
             cure="score again with `interloq score`, or delete the header line",

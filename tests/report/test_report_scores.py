@@ -21,7 +21,9 @@ def test_results_of_a_header() -> None:
     assert empty.ci is None
 
 
-@pytest.mark.parametrize("bad", [{"metric": "m"}, TOLD | {"ci": [1]}, TOLD | {"n": "many"}, "text", None])
+@pytest.mark.parametrize(
+    "bad", [{"metric": "m"}, TOLD | {"ci": [1]}, TOLD | {"n": "many"}, TOLD | {"signature": 5}, "text", None]
+)
 def test_a_header_that_cannot_be_read_says_where(bad: object) -> None:
     with pytest.raises(InputError, match=r"^s\.jsonl:1: the results in the header cannot be read .*; score again"):
         read_results({"results": [bad]}, "s.jsonl")
