@@ -76,7 +76,8 @@ class RelevanceJob(Job[RelevanceTask]):
     def prepare(self, run: Run) -> None:
         facts, wrong = self._exchanges(run).facts, len(self.settings.slots)
         dev, every = facts["dev"], facts["exchanges"]
-        run.say(f"{every - dev:,} exchanges to train on, {dev:,} to check with, {wrong} wrong replies to each")
+        replies = "1 wrong reply" if wrong == 1 else f"{wrong} wrong replies"
+        run.say(f"{every - dev:,} exchanges to train on, {dev:,} to check with, {replies} to each")
 
     def _exchanges(self, run: Run) -> Exchanges:
         folder = self.examples or run.work / EXAMPLES
