@@ -8,12 +8,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet
 
+# two processes with one thread each: networks of tests are small, and threads that wait for each other cost more
+JOBS ?= 2
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
 .PHONY: demo test check soak fuzz bench clean
 demo: .venv/runtime
 	$(BIN)/interloq demo -o out/demo
 
 test: check
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 check: .venv/development
 	$(BIN)/ruff check .

@@ -74,7 +74,7 @@ def test_the_printed_file_says_the_defaults(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_the_printed_file() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "corpus.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "corpus.md").read_text(encoding="utf-8")
     assert f"```toml\n{default_toml()}```\n" in page
 
 

@@ -362,7 +362,7 @@ train_word_pieces(lambda: topic_pairs(400)[::-1], Path({folder!r}), vocabulary=6
 
 def test_the_tokenizer_is_the_same_in_every_run(tmp_path: Path) -> None:
     train_word_pieces(lambda: topic_pairs(400), tmp_path / "a", vocabulary=60)
-    program = TOKENIZED.format(tests=str(Path(__file__).parent.parent), folder=str(tmp_path / "b"))
+    program = TOKENIZED.format(tests=str(Path(__file__).parents[2]), folder=str(tmp_path / "b"))
     subprocess.run([sys.executable, "-c", program], check=True)
     first, second = ((tmp_path / name / "tokenizer.json").read_bytes() for name in "ab")
     assert first == second

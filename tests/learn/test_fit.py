@@ -196,14 +196,14 @@ SCRIPT = """
 import json, sys, time
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-import test_train
+import test_fit
 from interloq.learn.fit import fit
-class Slow(test_train.Line):
+class Slow(test_fit.Line):
     def loss(self, prepared):
         time.sleep({pause})
         return super().loss(prepared)
 task = Slow()
-curve = fit(task, test_train.replace(test_train.FEW, checkpoint_minutes=0.0), Path({folder!r}), job="a", device="cpu")
+curve = fit(task, test_fit.replace(test_fit.FEW, checkpoint_minutes=0.0), Path({folder!r}), job="a", device="cpu")
 Path({folder!r}, "curve-" + __import__("os").environ.get("RANK", "0") + ".json").write_text(json.dumps(curve))
 """
 
