@@ -5,7 +5,7 @@ InterloqError                 anything Interloq raises on purpose; the command l
 ├── SpecError                 a spec string that names no component, or a field or value it does not take
 └── MissingDependencyError    a part that needs an extra which is not installed
 
-RejectedWarning               some lines of a file were set aside; the rest went on
+RejectedWarning               some lines of a file were set aside; the rest was used
 ReadWarning                   a file was not read as it stands: a field under another name, messages left out
 """
 
@@ -23,9 +23,9 @@ class InterloqError(Exception):
 class InputError(InterloqError):
     """Input that cannot be used; `where` is `file:line` when it is known."""
 
-    def __init__(self, what: str, *, cure: str = "", where: str = "") -> None:
-        self.what, self.cure, self.where = what, cure, where
-        super().__init__((f"{where}: " if where else "") + what + (f"; {cure}" if cure else ""))
+    def __init__(self, what: str, *, hint: str = "", where: str = "") -> None:
+        self.what, self.hint, self.where = what, hint, where
+        super().__init__((f"{where}: " if where else "") + what + (f"; {hint}" if hint else ""))
 
 
 class SpecError(InterloqError):

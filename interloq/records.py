@@ -56,7 +56,7 @@ class Rating:
         if self.value is not None and not math.isfinite(self.value):
             raise InputError(
                 f"rating must be a finite number, got {self.value}",
-                cure="leave the rating out or write null for 'not applicable'",
+                hint="leave the rating out or write null for 'not applicable'",
             )
 
 
@@ -100,7 +100,7 @@ class Sample:
 class Dialogue:
     """A whole conversation; `systems` maps a speaker to the system behind it.
 
-    The first `given` turns were given to the speakers and are nobody's own. `trouble` says what went wrong, if anything
+    The first `given` turns were given to the speakers and are not theirs. `trouble` says what went wrong, if anything
     did: `a: timed out at turn 5`. Dialogues of different systems with the same `occasion` (a topic, a person) are
     compared with each other.
     """
@@ -278,7 +278,7 @@ class Known:
         systems = self._systems.get(id, [])
         if len(systems) > 1:
             named = ", ".join(repr(system or NO_SYSTEM) for system in sorted(systems))
-            raise InputError(f"{id!r} is a sample of {len(systems)} systems: {named}", cure="name one of the systems")
+            raise InputError(f"{id!r} is a sample of {len(systems)} systems: {named}", hint="name one of the systems")
         return (id, systems[0]) if systems else None
 
 
@@ -301,7 +301,7 @@ def _each(values: Any, kind: type[Any], name: str) -> Iterator[Any]:
         else:
             raise InputError(
                 f"{name}[{i}] must be text or a {kind.__name__}, got {_shown(value)}",
-                cure=f"give each sample its own flat list of {name}",
+                hint=f"give each sample its own flat list of {name}",
             )
 
 

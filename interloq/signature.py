@@ -78,7 +78,7 @@ class Signature:
             case {"name": str(name), **rest} if isinstance(parts := rest.get("parts", {}), dict):
                 return cls(name, _told(parts))
         what = f"a signature is an object with a name and parts, got {shown(value)}"
-        raise InputError(what, cure="score the samples again with `interloq score`", where=where)
+        raise InputError(what, hint="score the samples again with `interloq score`", where=where)
 
 
 def signature(component: Any, **facts: object) -> Signature:

@@ -19,7 +19,7 @@ names one. With `--lm` a chat model takes part at two temperatures and, adapted 
 tokenizer serves all the small models, and it is the judge unless `--judge` is given; it then judges itself, too. In
 self-play each bot has as many dialogues as in bipartite-play, by repeats.
 
-Stages are prepare, train, play and score; all are kept in the work folder, and the same command goes on. `--only STAGE`
+Stages are prepare, train, play and score; all are kept in the work folder, and the same command resumes. `--only STAGE`
 does one, so that training can be done on another machine; `--model NAME` trains these models alone and `--scheme NAME`
 plays these schemes alone, so that a machine with room does several side by side. Scoring anew needs nothing but the
 dialogues and, for what was not scored yet, the judge. The exit code is 0, or 2 where data are missing.
@@ -134,7 +134,7 @@ def _play(
 def _check_partners(path: Path, seen: str) -> None:
     """By what stands behind them, not by folder: the work may go on elsewhere."""
     if path.exists() and (before := load_partners(path).hash) != seen:
-        raise InputError(f"the partner set was {before}, now it is {seen}", cure="name another --work", where=str(path))
+        raise InputError(f"the partner set was {before}, now it is {seen}", hint="name another --work", where=str(path))
 
 
 def dialogues_file(job: Job, scheme: str) -> Path:
@@ -278,7 +278,7 @@ def results(job: Job, played: Mapping[str, Mapping[str, int]]) -> dict[str, Any]
 
 def _there(path: Path) -> Path:
     if not path.exists():
-        raise InputError(f"no {path.name} in {str(path.parent)!r}", cure="play first: --only play")
+        raise InputError(f"no {path.name} in {str(path.parent)!r}", hint="play first: --only play")
     return path
 
 
@@ -335,7 +335,7 @@ def _job(args: argparse.Namespace) -> Job:
     sizes = replace(sizes, budgets=tuple(args.budgets or sizes.budgets), epochs=args.epochs or sizes.epochs)
     if sizes.budgets[0] or sorted(set(sizes.budgets)) != list(sizes.budgets):
         raise InputError(
-            f"budgets are 0 and three growing numbers, got {sizes.budgets}", cure="for example --budgets 0 10 100 1000"
+            f"budgets are 0 and three growing numbers, got {sizes.budgets}", hint="for example --budgets 0 10 100 1000"
         )
     return Job(
         data=Path(args.data),

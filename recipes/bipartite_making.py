@@ -61,7 +61,7 @@ def dailydialog(data: Path, part: str) -> Iterator[Pair]:
 def _dialogues(data: Path, part: str) -> Iterator[list[str]]:
     path = next((p for p in (data / "dailydialog", data / "dailydialog.tar.gz") if p.exists()), None)
     if path is None:
-        raise InputError(f"no dailydialog in {str(data)!r}", cure="put dailydialog/ or dailydialog.tar.gz there")
+        raise InputError(f"no dailydialog in {str(data)!r}", hint="put dailydialog/ or dailydialog.tar.gz there")
     (file,) = read_files(path, (f"{part}/dialogues_{part}.txt",))
     for line in text_lines(file):
         yield [tidy(turn) for turn in line.split("__eou__") if turn.strip()]
@@ -73,7 +73,7 @@ def tidy(text: str) -> str:
 
 
 def _pool(job: Job) -> list[Pair]:
-    """What the language models learn from, in an order by lot: a smaller budget is a part of every greater one."""
+    """What the language models learn from, in an order at random: a smaller budget is a part of every greater one."""
     pairs = list(load(job.work / "train.jsonl", kind="pairs"))
     if (reddit := job.data / "reddit_pairs.jsonl.xz").exists():
         short = (
@@ -89,7 +89,7 @@ def _check_pool(job: Job) -> None:
     if there < wanted:
         raise InputError(
             f"the largest budget is {wanted:,} pairs, but there are {there:,}",
-            cure="put reddit_pairs.jsonl.xz into the data folder and name another --work, or lower --budgets",
+            hint="put reddit_pairs.jsonl.xz into the data folder and name another --work, or lower --budgets",
         )
 
 
@@ -185,7 +185,7 @@ def _same_as_before(path: Path, settings: dict[str, Any]) -> None:
         if before.get(name) != settings[name]:
             raise InputError(
                 f"the work folder was made with {name} {before.get(name)}, now it is {settings[name]}",
-                cure="name another --work",
+                hint="name another --work",
                 where=str(path),
             )
 
@@ -204,7 +204,7 @@ def models(job: Job) -> dict[str, int]:
 def train(job: Job) -> None:
     every = models(job)
     if strange := sorted(set(job.models) - every.keys()):
-        raise InputError(f"no model is called {strange[0]!r}", cure=f"choose from: {', '.join(every)}")
+        raise InputError(f"no model is called {strange[0]!r}", hint=f"choose from: {', '.join(every)}")
     for name in job.models or every:
         _learn(job, name, every[name])
 

@@ -46,10 +46,10 @@ def find(folder: str | None, names: Sequence[str]) -> Path:
     """The first of these names in the folder of the data."""
     folder = folder or os.environ.get("INTERLOQ_DATA", "")
     if not folder:
-        raise InputError("where are the data?", cure="add --data FOLDER, or set INTERLOQ_DATA")
+        raise InputError("where are the data?", hint="add --data FOLDER, or set INTERLOQ_DATA")
     found = next((Path(folder) / name for name in names if (Path(folder) / name).exists()), None)
     if found is None:
-        raise InputError(f"none of {', '.join(names)} in {folder!r}", cure="put one of them there")
+        raise InputError(f"none of {', '.join(names)} in {folder!r}", hint="put one of them there")
     return found
 
 

@@ -61,16 +61,16 @@ def unpacked(file: Path, dtype: str) -> tuple[Any, Any]:
 
 def _check(file: Path, folder: Path) -> None:
     if missing := [name for name in PACKAGES if find_spec(name) is None]:
-        raise InputError(f"not installed: {', '.join(missing)}", cure=f"run: pip install {' '.join(missing)}")
+        raise InputError(f"not installed: {', '.join(missing)}", hint=f"run: pip install {' '.join(missing)}")
     try:
         with file.open("rb") as stream:
             begins = stream.read(len(MAGIC))
     except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}", cure="check the path") from error
+        raise InputError(f"cannot read {file}: {error.strerror}", hint="check the path") from error
     if begins != MAGIC:
-        raise InputError(f"{file} is not a GGUF file", cure="name a file that ends in .gguf")
+        raise InputError(f"{file} is not a GGUF file", hint="name a file that ends in .gguf")
     if folder.exists():
-        raise InputError(f"{folder} exists already", cure="name a new folder")
+        raise InputError(f"{folder} exists already", hint="name a new folder")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

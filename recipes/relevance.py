@@ -92,7 +92,7 @@ def plusplus(data: Path) -> list[dict[str, Any]]:
     """The test contexts of DailyDialog++."""
     path = next((p for p in (data / "dailydialog_plusplus", data / "dailydialog_plusplus.tar.gz") if p.exists()), None)
     if path is None:
-        raise InputError(f"no dailydialog_plusplus in {str(data)!r}", cure="put dailydialog_plusplus.tar.gz there")
+        raise InputError(f"no dailydialog_plusplus in {str(data)!r}", hint="put dailydialog_plusplus.tar.gz there")
     files = read_files(path, ("test.json",))
     return [json.loads(line) for file in files for line in text_lines(file) if line.strip()]
 
@@ -243,7 +243,7 @@ def _named(given: Sequence[str]) -> dict[str, str]:
     for text in given:
         name, sign, folder = text.partition("=")
         if not (name and sign and folder):
-            raise InputError(f"--model {text!r} names no folder", cure="write --model NAME=FOLDER")
+            raise InputError(f"--model {text!r} names no folder", hint="write --model NAME=FOLDER")
         models[name] = folder
     return models
 
@@ -264,7 +264,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     data = args.data or os.environ.get(VARIABLE, "")
     try:
         if not data:
-            raise InputError("no data named", cure=f"give --data FOLDER or set {VARIABLE}")
+            raise InputError("no data named", hint=f"give --data FOLDER or set {VARIABLE}")
         found = scorers(_named(args.model), args.encoder, args.lm, args.layout)
         rows = run(Path(data), found, args.resamples, rated=args.rated)
     except InterloqError as error:

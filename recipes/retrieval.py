@@ -11,7 +11,7 @@ replies drawn at random. References written by people are the mark to reach.
 
 The data folder holds `grade`, `multiref_dailydialog` and `dailydialog`, unpacked or as .tar.gz, `reddit_pairs.jsonl.xz`
 and, if it is there, `grade_dailydialog_x_gupta_multiref.jsonl`. Pools, word vectors and indexes are kept in the work
-folder; run again, it goes on where it was. The sentence encoder is by far the slowest (about 200 texts a second on two
+folder; run again, it resumes where it was. The sentence encoder is by far the slowest (about 200 texts a second on two
 cores); `--limit N` gives it the first N pairs of each pool only. The exit code is 0, or 2 where data are missing.
 """
 
@@ -144,7 +144,7 @@ def dailydialog(data: Path) -> Iterator[Pair]:
     """Neighbouring turns of the training dialogues; the dialogue is the thread."""
     path = next((p for p in (data / "dailydialog", data / "dailydialog.tar.gz") if p.exists()), None)
     if path is None:
-        raise InputError(f"no dailydialog in {str(data)!r}", cure="put dailydialog/ or dailydialog.tar.gz there")
+        raise InputError(f"no dailydialog in {str(data)!r}", hint="put dailydialog/ or dailydialog.tar.gz there")
     (file,) = read_files(path, ("train/dialogues_train.txt",))
     for number, line in enumerate(text_lines(file), start=1):
         turns = [clean(turn.strip()) for turn in line.split("__eou__") if turn.strip()]
@@ -350,7 +350,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     data = args.data or os.environ.get(VARIABLE, "")
     try:
         if not data:
-            raise InputError("no data named", cure=f"give --data FOLDER or set {VARIABLE}")
+            raise InputError("no data named", hint=f"give --data FOLDER or set {VARIABLE}")
         facts, tables = run(Path(data), Path(args.work), args.limit, args.resamples)
     except InterloqError as error:
         print(f"retrieval: {error}", file=sys.stderr)

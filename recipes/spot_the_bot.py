@@ -84,7 +84,7 @@ def judged_human(data: Path) -> dict[str, float]:
 def _objects(data: Path, part: str) -> Iterator[dict[str, Any]]:
     path = data / f"{NAME}.{part}.jsonl.gz"
     if not path.exists():
-        raise InputError(f"no {path.name} in {str(data)!r}", cure=f"put {path.name} there, or name another --data")
+        raise InputError(f"no {path.name} in {str(data)!r}", hint=f"put {path.name} there, or name another --data")
     for _, line in lines(path):
         yield json.loads(line)
 

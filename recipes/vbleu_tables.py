@@ -161,7 +161,7 @@ def plusplus(data: Path) -> Iterator[dict[str, Any]]:
     """The test contexts of DailyDialog++."""
     path = next((p for p in (data / "dailydialog_plusplus", data / "dailydialog_plusplus.tar.gz") if p.exists()), None)
     if path is None:
-        raise InputError(f"no dailydialog_plusplus in {str(data)!r}", cure="put dailydialog_plusplus.tar.gz there")
+        raise InputError(f"no dailydialog_plusplus in {str(data)!r}", hint="put dailydialog_plusplus.tar.gz there")
     for file in read_files(path, ("test.json",)):
         yield from map(json.loads, filter(str.strip, text_lines(file)))
 
@@ -405,7 +405,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     data = args.data or os.environ.get(VARIABLE, "")
     try:
         if not data:
-            raise InputError("no data named", cure=f"give --data FOLDER or set {VARIABLE}")
+            raise InputError("no data named", hint=f"give --data FOLDER or set {VARIABLE}")
         os.environ.setdefault("INTERLOQ_CACHE", str(Path(args.work) / "cache"))
         tables = run(args, Path(data))
     except InterloqError as error:

@@ -99,6 +99,6 @@ def test_an_unfinished_training_of_a_rater_is_refused_with_what_to_do(capsys: Ca
 
 def test_an_unfinished_training_resumes(capsys: Captured) -> None:
     assert main([*VECTORS, "--tokenizer", "whitespace", "--threads", "1", "-o", "unfinished_vectors"]) == 0
-    assert "going on after epoch 2" in capsys.readouterr().err
+    assert "resuming after epoch 2" in capsys.readouterr().err
     for name in ("learning_curve.json", "vectors.npy", "vectors.json"):
         assert Path("unfinished_vectors", name).read_bytes() == Path("vectors", name).read_bytes(), name

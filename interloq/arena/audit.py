@@ -54,7 +54,7 @@ class Cheating:
 
     @property
     def table(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Rows: favoured wins, loses in the fair set; columns: wins, loses in the unfair one. A tie is no win."""
+        """Rows: favoured wins, loses in the fair set; columns: wins, loses in the unfair one. A tie is not a win."""
         known = [(trial.fair > 0, trial.unfair > 0) for trial in self.trials if trial.favoured not in self.untold]
         wins, loses = ((known.count((fair, True)), known.count((fair, False))) for fair in (True, False))
         return wins, loses
@@ -82,9 +82,9 @@ def cheating(
     chosen = list(favoured) or [name for name in systems if name not in (unfavoured, *alike)]
     _check_cast(systems, unfavoured, [] if play else alike, chosen)
     if not alike:
-        raise InputError("no look-alike is named", cure="name systems similar to the unfavoured one, usually two")
+        raise InputError("no look-alike is named", hint="name systems similar to the unfavoured one, usually two")
     if not among(rows, systems):
-        raise InputError("no two of the systems talked with each other", cure="audit the scores of an all-play-all")
+        raise InputError("no two of the systems talked with each other", hint="audit the scores of an all-play-all")
     sign = -1.0 if downwards(rows, lower_is_better) else 1.0
     trials = []
     for name in chosen:
@@ -109,9 +109,9 @@ def _check_cast(systems: Sequence[str], unfavoured: str, alike: Sequence[str], f
             raise InputError(f"no dialogue is of system {name!r}{nearest(name, systems)}")
     for name in (*alike, *favoured):
         if name == unfavoured:
-            raise InputError(f"{name!r} cannot be unfavoured and something else as well", cure="name another system")
+            raise InputError(f"{name!r} cannot be unfavoured and something else as well", hint="name another system")
     if not favoured:
-        raise InputError("there is no system left to be favoured", cure="score more systems than the look-alikes")
+        raise InputError("there is no system left to be favoured", hint="score more systems than the look-alikes")
 
 
 # ---- partners that carry a rank --------------------------------------------------------------------------------------
@@ -164,9 +164,9 @@ def influence(
         if name not in met:
             raise InputError(f"no dialogue is with partner {name!r}{nearest(name, met)}")
     if both := sorted(set(chosen) & set(spare)):
-        raise InputError(f"{both[0]!r} is in the set and in the pool", cure="name it once")
+        raise InputError(f"{both[0]!r} is in the set and in the pool", hint="name it once")
     if len(chosen) < 2 and not spare:
-        raise InputError(f"a set of {len(chosen)} partners cannot be changed", cure="name a pool of scored partners")
+        raise InputError(f"a set of {len(chosen)} partners cannot be changed", hint="name a pool of scored partners")
     table = _Table(rows, downwards(rows, lower_is_better))
     base = table.scores(chosen)
     changes = [table.change(base, kind, out, into, chosen) for kind, out, into in _changes(chosen, spare)]

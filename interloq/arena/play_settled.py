@@ -1,4 +1,4 @@
-"""Bots play, a metric scores, and both go on until the ranking is settled: `settle` joined to `play` and `metrics`."""
+"""Bots play and a metric scores until the ranking is settled: `settle` joined to `play` and `metrics`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def play_until_settled(
 ) -> Played:
     """Play the plan round by round into `output`; its matches are the budget.
 
-    All rounds between two looks are played together, in full batches. A run that was stopped goes on; `again` plays
+    All rounds between two looks are played together, in full batches. A run that was stopped resumes; `again` plays
     dialogues in trouble once more.
     """
     check_metric(metric, rule.lower_is_better)
@@ -60,7 +60,7 @@ def play_until_settled(
         settled = watch(found, rule, budget=len(rounds), systems=systems, on_look=on_look)
     if not settled.settled and settled.rounds < len(rounds):
         what = f"no target said anything in the dialogues after round {settled.rounds}"
-        raise InputError(what, cure="see the dialogues' troubles for why", where=str(output))
+        raise InputError(what, hint="see the dialogues' troubles for why", where=str(output))
     signed = signature(metric, partners=plan.run.get("partners", ""))
     return Played(settled, tuple(scores), title(metric), signed)
 

@@ -66,7 +66,7 @@ def check_metric(metric: Metric, lower_is_better: bool | None = None) -> bool:
     if isinstance(metric, FittedMetric):
         raise InputError(
             f"{name_of(metric)} takes constants from the whole set, so its scores would change from look to look",
-            cure="take another metric, or play everything and rank with it afterwards",
+            hint="take another metric, or play everything and rank with it afterwards",
         )
     signature(metric)  # reads what the metric rests on: a missing model is told before anybody talks
     return lower

@@ -101,11 +101,11 @@ def _show(args: argparse.Namespace) -> int:
     from interloq.errors import InputError
 
     path = f"{args.folder.rstrip('/')}/corpus.json"
-    cure = "name a folder that `interloq corpus build` made"
-    facts = read_json(path, cure=cure)
+    hint = "name a folder that `interloq corpus build` made"
+    facts = read_json(path, hint=hint)
     if facts.get("kind") != "corpus":
-        raise InputError("this is not a corpus", cure=cure, where=path)
-    with reading_saved(path, cure=cure):
+        raise InputError("this is not a corpus", hint=hint, where=path)
+    with reading_saved(path, hint=hint):
         _print(facts, args)
     return 0
 

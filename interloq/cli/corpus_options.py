@@ -96,8 +96,8 @@ class _Moved(argparse.Action):
         (flag,) = self.option_strings
         group, _dot, field = MOVED[flag].rpartition(".")
         place = f"{field} under [{group}]" if group else field
-        cure = f"set {place} in a file and name it with --settings; `interloq corpus settings` prints all keys"
-        raise InputError(f"{flag} is not an option any more, but a setting", cure=cure)
+        hint = f"set {place} in a file and name it with --settings; `interloq corpus settings` prints all keys"
+        raise InputError(f"{flag} is not an option any more, but a setting", hint=hint)
 
 
 def settings(args: argparse.Namespace) -> Any:
@@ -120,12 +120,12 @@ def _split(given: str | None) -> dict[str, Any]:
     try:
         shares = tuple(float(share) for share in given.split(",")) if given != "none" else ()
     except ValueError:
-        raise InputError(f"cannot read the shares {given!r}", cure="write --split 0.8,0.1,0.1 or none") from None
+        raise InputError(f"cannot read the shares {given!r}", hint="write --split 0.8,0.1,0.1 or none") from None
     return {"split.shares": shares, "split.dev_from": "", "split.test_from": ""}
 
 
 def _fields(given: Sequence[str]) -> dict[str, str]:
     for text in given:
         if not text.partition("=")[2]:
-            raise InputError(f"cannot read --field {text!r}", cure="write --field user=author")
+            raise InputError(f"cannot read --field {text!r}", hint="write --field user=author")
     return {part: name for part, _, name in (text.partition("=") for text in given)}

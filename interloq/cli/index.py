@@ -27,7 +27,7 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    building = actions.add_parser("build", help="make an index of pairs, or go on where it was cut off")
+    building = actions.add_parser("build", help="make an index of pairs, or resume where it was cut off")
     building.add_argument("pairs", nargs="+", type=InputPath, metavar="PAIRS", help="JSONL of pairs, also .gz .xz .zst")
     building.add_argument(
         "-o", "--output", type=OutputPath, required=True, metavar="INDEX", help="its folder, or a server's address"
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             default=[],
             type=InputPath,
             metavar="SAMPLES",
-            help="leave out what is shared with test items",
+            help="exclude pairs that overlap these samples",
         )
         add_common(action)
 

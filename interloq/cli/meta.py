@@ -40,9 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--permutations",
         type=int,
         metavar="N",
-        help="exchanges a test (default 1000, or 100 for each pair of metrics where these are more)",
+        help="permutations per test (default 1000, or 100 for each pair of metrics where these are more)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of resamples and exchanges (default 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of resamples and permutations (default 0)")
     parser.add_argument("--no-compare", action="store_true", help="do not test metrics against each other")
     parser.add_argument(
         "--coefficient",
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list_aspects:
         return _list_aspects(args)
     if not args.scores:
-        raise InputError("name a score file", cure="make one: interloq score SAMPLES -m METRIC -o scores.jsonl")
+        raise InputError("name a score file", hint="make one: interloq score SAMPLES -m METRIC -o scores.jsonl")
     from interloq.meta.meta_file import meta_file
 
     bad = BadLines()

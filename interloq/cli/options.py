@@ -82,7 +82,7 @@ def _check_used(args: argparse.Namespace, job: Trainable, option: str, other: Tr
     unused = {name for _, name in job.options()} - {name for _, name in other.options()}
     for name in (name for _, name in job.options() if name in unused and getattr(args, name) is not None):
         shown = name.replace("_", "-")
-        raise InputError(f"--{shown} is not used with --{option}", cure=f"leave --{shown} or --{option} out")
+        raise InputError(f"--{shown} is not used with --{option}", hint=f"leave --{shown} or --{option} out")
 
 
 def with_options(part: Any, args: argparse.Namespace) -> Any:

@@ -36,17 +36,17 @@ def refuse_overwriting(args: argparse.Namespace) -> None:
     inputs += [path for text in given for path in _quoted(text)]
     for place, output in enumerate(outputs):
         if any(_same(output, other) for other in outputs[:place]):
-            raise InputError(f"two outputs are the same file {str(output)!r}", cure="give each a name of its own")
+            raise InputError(f"two outputs are the same file {str(output)!r}", hint="give each a name of its own")
         for path in inputs:
             if _same(output, path):
-                raise InputError(f"the output {str(output)!r} is also an input", cure="choose another output")
+                raise InputError(f"the output {str(output)!r} is also an input", hint="choose another output")
             if _same(f"{output}.part", path):
                 raise InputError(
-                    f"the input {str(path)!r} would be replaced while writing", cure="choose another output"
+                    f"the input {str(path)!r} would be replaced while writing", hint="choose another output"
                 )
             if Path(path).is_file() and _same(output, str(rejected_path(path))):
                 what = f"the output {str(output)!r} is where bad lines of {str(path)!r} are set aside"
-                raise InputError(what, cure="choose another output")
+                raise InputError(what, hint="choose another output")
 
 
 def _texts(values: dict[str, Any]) -> Iterator[str]:

@@ -30,7 +30,7 @@ DEFAULT = "embedded:en"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    running = actions.add_parser("run", help="play dialogues; a stopped run goes on with the same command")
+    running = actions.add_parser("run", help="play dialogues; a stopped run resumes with the same command")
     running.add_argument(
         "--scheme", choices=SCHEMES, default="bipartite", help="who talks with whom (default bipartite)"
     )
@@ -100,7 +100,7 @@ def _run(args: argparse.Namespace) -> int:
     from interloq.play.talk import Tally, close_all
 
     if args.output == "-":
-        raise InputError("a run needs a file to go on from", cure="name one with -o")
+        raise InputError("a run needs a file to resume from", hint="name one with -o")
     settling, running = _settling(args), _running(args)
     plan, tally, settled = _planned(args), Tally(), None
     ranking = settling.ranking if settling else running.line if running else None
@@ -130,7 +130,7 @@ def _run(args: argparse.Namespace) -> int:
                     hear=running.hear if running else None,
                 )
     except KeyboardInterrupt:
-        tell(f"\n{tally.dialogues:,} dialogues are kept; the same command goes on")
+        tell(f"\n{tally.dialogues:,} dialogues are kept; the same command resumes")
         raise
     finally:
         close_all(plan.bots.values())
@@ -146,7 +146,7 @@ def _settling(args: argparse.Namespace) -> play_settle.Settling | None:
     from interloq.registry import create
 
     if args.until_settled and args.watch:
-        raise InputError("a run until the ranking is settled shows that ranking", cure="leave --watch out")
+        raise InputError("a run until the ranking is settled shows that ranking", hint="leave --watch out")
     return play_settle.Settling(args, create(args.until_settled, kind="metric")) if args.until_settled else None
 
 
@@ -168,7 +168,7 @@ def _planned(args: argparse.Namespace) -> Any:
     from interloq.play.run import plan
 
     if args.partners and args.partner:
-        raise InputError("both a partner set and partners are given", cure="give --partners or --partner")
+        raise InputError("both a partner set and partners are given", hint="give --partners or --partner")
     trust = tell if args.trust else None
     targets = named_bots(args.target, args.bots, "target", trust=trust)
     known = load_partners(args.partners) if args.partners else None
@@ -179,7 +179,7 @@ def _planned(args: argparse.Namespace) -> Any:
         if args.exchanges not in (None, known.exchanges):
             raise InputError(
                 f"the set is for {known.exchanges} exchanges, not {args.exchanges}",
-                cure="leave --exchanges out",
+                hint="leave --exchanges out",
                 where=args.partners,
             )
     return plan(
@@ -207,7 +207,7 @@ def _partners(args: argparse.Namespace) -> int:
 
     bots = named_bots(args.partner, args.bots, "partner", trust=tell if args.trust else None)
     if not bots:
-        raise InputError("no partner is named", cure="name one, for example --partner eliza=eliza")
+        raise InputError("no partner is named", hint="name one, for example --partner eliza=eliza")
     source = args.openings or DEFAULT
     openings = read_openings(source, given=args.given)
     try:

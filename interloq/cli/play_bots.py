@@ -26,7 +26,7 @@ def named_bots(options: Sequence[str], file: str | None, what: str, *, trust: Tr
     for name, text in [*map(_split, options), *(_file(file) if file else ())]:
         check_name(name)
         if name in found:
-            raise InputError(f"two {what}s are called {name!r}", cure="give each a name of its own")
+            raise InputError(f"two {what}s are called {name!r}", hint="give each a name of its own")
         bot = create(text, kind="bot")
         found[name] = same.setdefault(spec(bot), bot)
     if file:
@@ -51,15 +51,15 @@ def _file(path: str) -> list[tuple[str, str]]:
         )
     except (ValueError, RecursionError) as error:  # both formats' errors are ValueErrors
         raise InputError(
-            f"cannot be read: {error}", cure='write name = "spec" lines (TOML), or JSON', where=path
+            f"cannot be read: {error}", hint='write name = "spec" lines (TOML), or JSON', where=path
         ) from error
     return list(_checked(pairs, path))
 
 
 def _checked(pairs: Any, path: str) -> Iterable[tuple[str, str]]:
     if not isinstance(pairs, list):
-        raise InputError(f"holds {type(pairs).__name__}, not names and specs", cure="map names to specs", where=path)
+        raise InputError(f"holds {type(pairs).__name__}, not names and specs", hint="map names to specs", where=path)
     for pair in pairs:
         if not isinstance(pair, tuple) or not isinstance(pair[1], str):
-            raise InputError(f"{shown(pair)} is not a name with a spec", cure="map names to specs", where=path)
+            raise InputError(f"{shown(pair)} is not a name with a spec", hint="map names to specs", where=path)
         yield pair

@@ -1,4 +1,4 @@
-"""What is seen of a run while it goes on: a bar, the ranking so far, troubles by bot; in a pipe a line now and then."""
+"""What is seen of a run in progress: a bar, the ranking so far, troubles by bot; in a pipe a line now and then."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ class _View:
             parts[0] += f" ({self.tally.resumed:,} from before)"
         if self.tally.dialogues:
             parts.append(f"{self.tally.utterances / self.tally.dialogues:.1f} utterances each")
-        from interloq.data.progress import said
+        from interloq.data.progress import format_duration
 
         if left := self.left():
-            parts.append(f"{said(left)} left")
+            parts.append(f"{format_duration(left)} left")
         return ", ".join(parts)
 
     def standings(self, *, last: bool = False) -> list[str]:

@@ -1,4 +1,4 @@
-"""How far long work is, on standard error: a bar with an estimate, or now and then a line where that is no terminal."""
+"""Progress of long work on standard error: a bar with an estimate on a terminal, otherwise a line now and then."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from interloq.data.progress import Progress, said, silent
+from interloq.data.progress import Progress, format_duration, silent
 from interloq.report.console import plain, tell
 
 EVERY = 30.0  # seconds between two lines
@@ -77,7 +77,7 @@ class _Lines:
         if now - self.last < EVERY:
             return
         self.last = now
-        left = f", about {said((now - self.begun) * (1 - share) / share)} left" if 0 < share <= 1 else ""
+        left = f", about {format_duration((now - self.begun) * (1 - share) / share)} left" if 0 < share <= 1 else ""
         tell(f"interloq: {self.label}: {reached}{left}")
 
 

@@ -88,9 +88,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--permutations",
         type=int,
         metavar="N",
-        help="exchanges a test (default 1000, or 100 for each pair of systems where these are more)",
+        help="permutations per test (default 1000, or 100 for each pair of systems where these are more)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of resamples and exchanges (default 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of resamples and permutations (default 0)")
     add_common(parser)
 
 

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a metric, with a short label if you like; repeat it or separate several by commas",
     )
     parser.add_argument(
-        "-o", "--output", type=OutputPath, metavar="FILE", help="write a score a sample and metric here"
+        "-o", "--output", type=OutputPath, metavar="FILE", help="write one score per sample and metric here"
     )
     parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     from interloq.pipelines.score_file import score_file
 
     if not args.samples or not args.metric:
-        raise InputError("name a file and at least one metric", cure="try: interloq score samples.jsonl -m bleu")
+        raise InputError("name a file and at least one metric", hint="try: interloq score samples.jsonl -m bleu")
     bad = BadLines()
     scored = score_file(
         args.samples,

@@ -16,7 +16,7 @@ from interloq.report.console import number, print_json, print_table, say
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "files", nargs="+", type=InputPath, metavar="FILE", help="pairs, dialogues, samples or text (a text a line)"
+        "files", nargs="+", type=InputPath, metavar="FILE", help="pairs, dialogues, samples or text (one text per line)"
     )
     parser.add_argument(
         "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the .json file to write, or a folder"

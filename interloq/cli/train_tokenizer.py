@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "samples",
         type=InputPath,
         metavar="FILE",
-        help="samples, dialogues, pairs or text (a text a line), also compressed; - for samples",
+        help="samples, dialogues, pairs or text (one text per line), also compressed; - for samples",
     )
     parser.add_argument(
         "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the model file to write"

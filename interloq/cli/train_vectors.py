@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         type=InputPath,
         metavar="FILE",
-        help="pairs, dialogues, samples, posts, or text with a text a line; - for a pipe",
+        help="pairs, dialogues, samples, posts, or text with one text per line; - for a pipe",
     )
     parser.add_argument(
         "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to resume in"
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if bool(args.source) == bool(args.files):
         raise InputError(
-            "name files with texts, or vectors with --from FILE", cure="see: interloq train vectors --help"
+            "name files with texts, or vectors with --from FILE", hint="see: interloq train vectors --help"
         )
     vectors = _converted(args) if args.source else _trained(args)
     if args.text:
@@ -86,7 +86,7 @@ def _converted(args: argparse.Namespace) -> WordVectors:
         if getattr(args, name) is not None:
             raise InputError(f"--{name.replace('_', '-')} belongs to training, not to --from")
     if Path(args.output).exists():
-        raise InputError(f"{args.output} exists", cure="choose another folder")
+        raise InputError(f"{args.output} exists", hint="choose another folder")
     WordVectors.load(args.source, tokenizer=args.tokenizer).save(args.output)
     return WordVectors.load(args.output)
 

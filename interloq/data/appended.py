@@ -46,7 +46,7 @@ class Appended:
         """A half line alone in a file is cut off only where it is the start of a header."""
         if not place and line[: len(HEADER)] != HEADER[: len(line)]:
             self.close()
-            raise InputError("not a file that Interloq began", cure="choose another output", where=str(self.path))
+            raise InputError("not a file that Interloq began", hint="choose another output", where=str(self.path))
 
     def line(self, place: int) -> bytes:
         """The line that starts at this place."""

@@ -39,17 +39,17 @@ def read_files(path: str | Path, patterns: Sequence[str]) -> list[DataFile]:
     """The files that match a pattern such as `eval_data/*/human_ref.txt`, by name; a lone file is taken as it is."""
     path = Path(path)
     if not path.exists():
-        raise InputError(f"no file or folder {str(path)!r}", cure="check the path")
+        raise InputError(f"no file or folder {str(path)!r}", hint="check the path")
     if not (path.is_dir() or is_archive(path)):
         return [_alone(path)]
     found = _of_folder(path, patterns) if path.is_dir() else _of_archive(path, patterns)
     files = sorted(found, key=lambda file: file.name)
     if not files:
         what = f"found none of {', '.join(patterns)}"
-        raise InputError(what, cure="name the dataset's folder, archive or file", where=str(path))
+        raise InputError(what, hint="name the dataset's folder, archive or file", where=str(path))
     for first, second in pairwise(files):
         if first.name == second.name:
-            raise InputError(f"{first.name} is there twice: {first.where} and {second.where}", cure="name one of them")
+            raise InputError(f"{first.name} is there twice: {first.where} and {second.where}", hint="name one of them")
     return files
 
 
@@ -69,7 +69,7 @@ def text(file: DataFile) -> str:
         return file.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         what = f"byte {error.start + 1} is not valid UTF-8"
-        raise InputError(what, cure="save the file as UTF-8", where=file.where) from error
+        raise InputError(what, hint="save the file as UTF-8", where=file.where) from error
 
 
 def _of_folder(folder: Path, patterns: Sequence[str]) -> Iterator[DataFile]:
@@ -91,7 +91,7 @@ def _of_archive(path: Path, patterns: Sequence[str]) -> Iterator[DataFile]:
                     _check_bound(total, MAX_DATASET, "the dataset", path)
                     yield DataFile(_below(member.name, pattern), f"{path}/{member.name}", data)
     except damage(tarfile.TarError, ValueError) as error:
-        raise InputError(f"cannot read the archive: {error}", cure="copy it again", where=str(path)) from error
+        raise InputError(f"cannot read the archive: {error}", hint="copy it again", where=str(path)) from error
 
 
 @contextlib.contextmanager
@@ -136,7 +136,7 @@ class _Headers:
 def _check_bound(seen: int, limit: int, what: str, path: Path) -> None:
     if seen > limit:
         most = f"{limit:,} files" if limit == MAX_MEMBERS else f"{limit >> 20} MiB"
-        raise InputError(f"{what} holds more than {most}", cure="check the archive", where=str(path))
+        raise InputError(f"{what} holds more than {most}", hint="check the archive", where=str(path))
 
 
 def _alone(path: Path) -> DataFile:

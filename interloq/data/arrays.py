@@ -26,12 +26,12 @@ def mapped(path: Path, dtype: DTypeLike, *, dimensions: int = 1, rows: int | Non
             warnings.simplefilter("error", UserWarning)  # of a header that Python 2 would have written
             array = np.load(path, mmap_mode="r", allow_pickle=False)
     except DAMAGE as error:
-        raise InputError(f"missing or damaged: {error}", cure=hint, where=str(path)) from error
+        raise InputError(f"missing or damaged: {error}", hint=hint, where=str(path)) from error
     seen, wanted = (getattr(array, "dtype", None), getattr(array, "ndim", None)), (np.dtype(dtype), dimensions)
     if seen != wanted:
-        raise InputError(f"damaged: an array of {seen}, not of {wanted}", cure=hint, where=str(path))
+        raise InputError(f"damaged: an array of {seen}, not of {wanted}", hint=hint, where=str(path))
     if rows is not None and len(array) != rows:
-        raise InputError(f"damaged: {len(array):,} rows, not {rows:,}", cure=hint, where=str(path))
+        raise InputError(f"damaged: {len(array):,} rows, not {rows:,}", hint=hint, where=str(path))
     return np.asarray(array)  # a plain view: taking single numbers from a memmap object is slow
 
 
@@ -45,4 +45,4 @@ def small_arrays(path: Path, *names: str, limit: int, hint: str) -> list[NDArray
         with np.load(path, allow_pickle=False) as arrays:
             return [arrays[name] for name in names]
     except DAMAGE as error:
-        raise InputError(f"missing or damaged: {error}", cure=hint, where=str(path)) from error
+        raise InputError(f"missing or damaged: {error}", hint=hint, where=str(path)) from error

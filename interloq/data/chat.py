@@ -69,7 +69,7 @@ def _is_message(value: Any) -> bool:
 def _speaker(value: Mapping[str, Any], i: int) -> str:
     speaker = value.get("role", value.get("from"))
     if not isinstance(speaker, str):
-        raise InputError(f"the role of message {i + 1} must be text, got {speaker!r:.60}", cure='write "role": "user"')
+        raise InputError(f"the role of message {i + 1} must be text, got {speaker!r:.60}", hint='write "role": "user"')
     return speaker
 
 
@@ -82,7 +82,7 @@ def _text(value: Mapping[str, Any], i: int, left_out: Counter[str]) -> str:
         return content
     if not isinstance(content, list):
         what = f"the content of message {i + 1} must be text or a list of parts, got {content!r:.60}"
-        raise InputError(what, cure='write "content": "…"')
+        raise InputError(what, hint='write "content": "…"')
     texts = [part.get("text") if isinstance(part, dict) else part for part in content]
     left_out["non-text part"] += sum(not isinstance(text, str) for text in texts)
     return "\n".join(text for text in texts if isinstance(text, str))

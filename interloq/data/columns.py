@@ -47,7 +47,7 @@ def from_columns(
     replies = _column(responses, "responses")
     if _is_frame(responses) or (replies and isinstance(replies[0], Mapping | Sample)):
         if extra := [name for name, column in given.items() if column is not None]:
-            raise InputError(f"a whole table and {extra[0]} beside it", cure="pass the table alone, or columns alone")
+            raise InputError(f"a whole table and {extra[0]} beside it", hint="pass the table alone, or columns alone")
         return list(as_samples(responses if _is_frame(responses) else replies))
     columns = {name: _column(column, name) for name, column in given.items() if column is not None}
     _check(columns, len(replies))
@@ -57,8 +57,8 @@ def from_columns(
 def as_samples(rows: Any) -> Iterable[Sample]:
     """Samples from samples, from dicts with the fields of a JSONL record, or from the rows of a data frame."""
     if isinstance(rows, str | bytes | Mapping) or not (isinstance(rows, Iterable) or _is_frame(rows)):
-        cure = "read a file with load(path); pass a list of samples or dicts, or a data frame"
-        raise InputError(f"samples must be a list, got {type(rows).__name__} {rows!r:.60}", cure=cure)
+        hint = "read a file with load(path); pass a list of samples or dicts, or a data frame"
+        raise InputError(f"samples must be a list, got {type(rows).__name__} {rows!r:.60}", hint=hint)
     if _is_frame(rows):
         return _of_frame(rows)
     return rows if isinstance(rows, list) and all(isinstance(row, Sample) for row in rows) else _of_dicts(rows)
@@ -90,7 +90,7 @@ def _of_dicts(rows: Iterable[Any]) -> Iterator[Sample]:
 
 
 def _refuse(number: int, _: bytes, error: InputError) -> None:
-    raise InputError(error.what, cure=error.cure, where=f"row {number}") from error
+    raise InputError(error.what, hint=error.hint, where=f"row {number}") from error
 
 
 def _tell(layout: Layout) -> None:
@@ -120,7 +120,7 @@ def _column(values: Any, name: str) -> list[Any]:
         return [tuple(row) for row in _frame_rows(values)]
     if isinstance(values, str | bytes | Mapping | AbstractSet) or not isinstance(values, Iterable):
         what = f"{name} must be a list with one entry per response, got {type(values).__name__} {values!r:.60}"
-        raise InputError(what, cure=f"pass a list, an array or a Series of {name}")
+        raise InputError(what, hint=f"pass a list, an array or a Series of {name}")
     return list(values)
 
 
@@ -139,18 +139,18 @@ def _check(columns: Mapping[str, list[Any]], n: int) -> None:
     if len(references) != n and references and all(_size(column) == n for column in references):
         raise InputError(
             f"references look transposed: {len(references)} lists of {n} texts for {n} responses",
-            cure="pass one list per response: [list(r) for r in zip(*references)]",
+            hint="pass one list per response: [list(r) for r in zip(*references)]",
         )
     for name, column in columns.items():
         if len(column) != n:
-            raise InputError(f"{len(column)} {name} for {n} responses", cure=f"give one entry of {name} per response")
+            raise InputError(f"{len(column)} {name} for {n} responses", hint=f"give one entry of {name} per response")
 
 
 def _sample(i: int, reply: Any, row: Mapping[str, Any]) -> Sample:
     response, id, system = plain(reply), plain(row.get("ids")), plain(row.get("systems"))
     if response is None:
-        cure = "leave the row out, or fill in '' where the reply is empty"
-        raise InputError(f"responses[{i}] is missing ({reply!r})", cure=cure)
+        hint = "leave the row out, or fill in '' where the reply is empty"
+        raise InputError(f"responses[{i}] is missing ({reply!r})", hint=hint)
     return Sample(
         id=str(i + 1) if id is None else str(id) if isinstance(id, int) else id,
         context=_texts(row.get("contexts")),

@@ -32,7 +32,7 @@ def convert_file(
     dealt with as in `interloq.read`.
     """
     if plain_suffix(output) in (".csv", ".tsv"):
-        raise InputError(f"cannot write {output}: records are written as JSONL", cure="name a .jsonl file")
+        raise InputError(f"cannot write {output}: records are written as JSONL", hint="name a .jsonl file")
     kept = {name: value for name, value in _header(path).items() if name not in ("kind", "schema")}
     kind, summary = kind or kind_held(path), Summary()
     records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)

@@ -209,4 +209,4 @@ def lock(file: IO[Any], where: Path) -> None:
     """Lock an open file, or refuse because another process has it."""
     if not hold(file.fileno()):
         file.close()
-        raise InputError("another process is writing here", cure="wait until it has finished", where=str(where))
+        raise InputError("another process is writing here", hint="wait until it has finished", where=str(where))

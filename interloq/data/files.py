@@ -16,7 +16,7 @@ from interloq.data.durable import whole_file
 from interloq.data.write_errors import one_line, writing
 from interloq.errors import InputError, InterloqError, shown
 
-MAX_LINE = 64 * 2**20  # a longer line is no record, and would not fit in memory a few times over
+MAX_LINE = 64 * 2**20  # a longer line is not a record, and would not fit in memory a few times over
 
 PIECE = 2**20
 SMALL = 16 * 2**20  # of files that are read whole: settings, lists of bots, tables of people's scores
@@ -48,11 +48,11 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
         return
     path = Path(path)
     if path.is_dir():
-        raise InputError(f"{path} is a folder", cure="name a file")
+        raise InputError(f"{path} is a folder", hint="name a file")
     try:
         file = path.open("rb")
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}", cure="check the path") from error
+        raise InputError(f"cannot read {path}: {error.strerror}", hint="check the path") from error
     with file, decompressed(file, path.suffix.lower()) as stream:
         yield stream
 
@@ -74,7 +74,7 @@ def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
         except damage() as error:
             raise InputError(
                 f"the file is damaged or cut off: {error}",
-                cure="copy it again",
+                hint="copy it again",
                 where=f"{path}:{number + 1}",
             ) from error
 
@@ -98,22 +98,22 @@ def _bounded(path: str | Path, limit: int) -> Iterator[bytes]:
                 left -= len(piece)
                 if left < 0:
                     what = f"the file holds more than {limit >> 20} MiB, which no file of its kind does"
-                    raise InputError(what, cure="check that it is the right file", where=str(path))
+                    raise InputError(what, hint="check that it is the right file", where=str(path))
                 yield piece
     except damage() as error:
-        raise InputError(f"the file is damaged or cut off: {error}", cure="copy it again", where=str(path)) from error
+        raise InputError(f"the file is damaged or cut off: {error}", hint="copy it again", where=str(path)) from error
 
 
-def read_json(path: str | Path, *, cure: str = "copy it again", limit: int = SMALL) -> dict[str, Any]:
+def read_json(path: str | Path, *, hint: str = "copy it again", limit: int = SMALL) -> dict[str, Any]:
     """The one JSON object of a settings file."""
     data = read_small(path, limit=limit)
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         what = f"not valid JSON ({error.msg} at line {error.lineno}, column {error.colno})"
-        raise InputError(what, cure=cure, where=str(path)) from error
+        raise InputError(what, hint=hint, where=str(path)) from error
     if not isinstance(value, dict):
-        raise InputError(f"expected a JSON object, got {type(value).__name__}", cure=cure, where=str(path))
+        raise InputError(f"expected a JSON object, got {type(value).__name__}", hint=hint, where=str(path))
     return value
 
 
@@ -127,7 +127,7 @@ def as_line(value: Any) -> bytes:
 
 @contextlib.contextmanager
 def reading_saved(
-    where: str | Path, what: str = "the saved files are damaged", *, cure: str = "copy them again, or make them again"
+    where: str | Path, what: str = "the saved files are damaged", *, hint: str = "copy them again, or make them again"
 ) -> Iterator[None]:
     """Whatever fails while saved files are opened means that they are damaged, and is said in one line.
 
@@ -139,7 +139,7 @@ def reading_saved(
         raise
     except UNREADABLE as error:
         why = f"{error} is missing" if isinstance(error, KeyError) else one_line(error)
-        raise InputError(f"{what}: {why}", cure=cure, where=str(where)) from error
+        raise InputError(f"{what}: {why}", hint=hint, where=str(where)) from error
 
 
 @contextlib.contextmanager
@@ -147,7 +147,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name only when it is whole; `-` writes to standard output."""
     if str(path) == "-":
         if sys.stdout is None or getattr(sys.stdout, "name", "") == os.devnull:
-            raise InputError("standard output is closed", cure="name a file, or open it")
+            raise InputError("standard output is closed", hint="name a file, or open it")
         with writing("standard output"):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()

@@ -48,7 +48,7 @@ def inside(folder: Path, *names: str) -> Path:
     """`folder/names…` where each name is a plain one and no link leads elsewhere: for names that come from a file."""
     for name in names:
         if not isinstance(name, str) or name in ("", ".", "..") or re.search(r"[/\\\0]", name):
-            raise InputError(f"{name!r} is not the name of a file in the folder", cure=COPY, where=str(folder))
+            raise InputError(f"{name!r} is not the name of a file in the folder", hint=COPY, where=str(folder))
     path = folder.joinpath(*names)
     if not path.resolve().is_relative_to(folder.resolve()):
         raise _leads_outside(path, folder)
@@ -65,4 +65,4 @@ def confined(folder: Path) -> None:
 
 
 def _leads_outside(path: Path, folder: Path) -> InputError:
-    return InputError(f"{path} is a link to a place outside {folder}", cure=COPY)
+    return InputError(f"{path} is a link to a place outside {folder}", hint=COPY)

@@ -34,11 +34,11 @@ class Rejected:
     path: str
     where: str
     what: str
-    cure: str
+    hint: str
     line: bytes
 
     def __str__(self) -> str:
-        return str(InputError(self.what, cure=self.cure, where=self.where))
+        return str(InputError(self.what, hint=self.hint, where=self.where))
 
 
 def load(
@@ -76,8 +76,8 @@ def read(
     finally:
         rejects.close()
     if not good:
-        cure = rejects.first or "write a record on each line"
-        raise InputError(f"no usable record among {rejects.count} lines", cure=cure, where=str(path))
+        hint = rejects.first or "write a record on each line"
+        raise InputError(f"no usable record among {rejects.count} lines", hint=hint, where=str(path))
     layout.names.check()
     rejects.warn(good)
     if notes := layout.notes():
@@ -186,23 +186,23 @@ def _items(first: bytes, rest: Iterable[tuple[int, bytes]], path: str | Path) ->
         parts.append(line)
     if size > MAX_LINE:
         what = f"the file is one JSON array larger than {MAX_LINE >> 20} MiB"
-        raise InputError(what, cure="write one record per line: jq -c '.[]'", where=str(path))
+        raise InputError(what, hint="write one record per line: jq -c '.[]'", where=str(path))
     try:
         values = _decoded(b"\n".join(parts))
     except InputError as error:
-        raise InputError(error.what, cure="close the array, or write one record per line", where=str(path)) from error
+        raise InputError(error.what, hint="close the array, or write one record per line", where=str(path)) from error
     for number, value in enumerate(values, start=1):
         yield number, as_line(value)
 
 
 def _object(line: bytes) -> dict[str, Any]:
     if len(line) > MAX_LINE:
-        raise InputError(f"the line is longer than {MAX_LINE >> 20} MiB", cure="put one record on a line")
+        raise InputError(f"the line is longer than {MAX_LINE >> 20} MiB", hint="put one record on a line")
     value = _decoded(line)
     if not isinstance(value, dict):
         raise InputError(
             f"expected a JSON object, got {type(value).__name__}",
-            cure='write {"id": …, "context": […], "response": …} on one line',
+            hint='write {"id": …, "context": […], "response": …} on one line',
         )
     return value
 
@@ -214,11 +214,11 @@ def _decoded(line: bytes) -> Any:
         try:
             line.decode("utf-8")
         except UnicodeDecodeError as bad:
-            raise InputError(f"byte {bad.start + 1} is not valid UTF-8", cure="save the file as UTF-8") from error
-        cure = "write each record as one whole JSON object on one line"
+            raise InputError(f"byte {bad.start + 1} is not valid UTF-8", hint="save the file as UTF-8") from error
+        hint = "write each record as one whole JSON object on one line"
         if any(word in line for word in (b"NaN", b"Infinity")) or "infinity" in error.msg:
-            cure = "JSON has no NaN and no infinity: write null for 'not applicable'"
-        raise InputError(f"not valid JSON ({error.msg} at column {error.colno})", cure=cure) from error
+            hint = "JSON has no NaN and no infinity: write null for 'not applicable'"
+        raise InputError(f"not valid JSON ({error.msg} at column {error.colno})", hint=hint) from error
 
 
 def _is_header(value: Mapping[str, Any]) -> bool:
@@ -227,10 +227,10 @@ def _is_header(value: Mapping[str, Any]) -> bool:
 
 def _check_header(value: Mapping[str, Any], kind: str, where: str) -> None:
     if value["kind"] != kind:
-        raise InputError(f"the file holds {value['kind']}, expected {kind}", cure="name another file", where=where)
+        raise InputError(f"the file holds {value['kind']}, expected {kind}", hint="name another file", where=where)
     if value["schema"] != SCHEMA:
         raise InputError(
-            f"schema {value['schema']} is not {SCHEMA}", cure="read it with the version that wrote it", where=where
+            f"schema {value['schema']} is not {SCHEMA}", hint="read it with the version that wrote it", where=where
         )
 
 
@@ -243,9 +243,9 @@ class _Rejects:
         self._file: Any = None
 
     def add(self, number: int, line: bytes, error: InputError) -> None:
-        rejected = Rejected(str(self.path), f"{self.path}:{number}", error.what, error.cure, line)
+        rejected = Rejected(str(self.path), f"{self.path}:{number}", error.what, error.hint, line)
         if self.strict:
-            raise InputError(error.what, cure=error.cure, where=rejected.where) from error
+            raise InputError(error.what, hint=error.hint, where=rejected.where) from error
         self.count += 1
         self.first = self.first or f"first: {rejected}"
         self._write(rejected)
@@ -260,7 +260,7 @@ class _Rejects:
                 self.target = Path(self.target.name)
                 with writing(self.target):
                     self._file = self.target.open("wb")
-        record: dict[str, Any] = {"where": rejected.where, "what": rejected.what, "cure": rejected.cure}
+        record: dict[str, Any] = {"where": rejected.where, "what": rejected.what, "hint": rejected.hint}
         try:
             record["line"] = rejected.line.decode("utf-8")
         except UnicodeDecodeError:
@@ -308,5 +308,5 @@ class _Seen:
         if first != number:
             raise InputError(
                 f"duplicate id {shown_key(key)}, first seen in line {first}",
-                cure="give every sample its own id, or the system that it is of",
+                hint="give every sample its own id, or the system that it is of",
             )

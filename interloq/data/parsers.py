@@ -31,7 +31,7 @@ def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
     turns = [_turn(turn, f"turns[{i}]") for i, turn in enumerate(_list(value, "turns"))]
     if not (turns or value.get("trouble")):  # one that failed at its first turn says so
         has = "" if "turns" in value else _has(value)
-        raise InputError(f"the dialogue has no turns{has}", cure='add "turns": ["…", "…"] or leave the record out')
+        raise InputError(f"the dialogue has no turns{has}", hint='add "turns": ["…", "…"] or leave the record out')
     return Dialogue(
         id=_id(value, number),
         turns=turns,
@@ -109,7 +109,7 @@ def _rating(value: Any, name: str, index: int, rater: str = "") -> Rating:
         return Rating(_number(value, name), rater=rater or str(index + 1))
     entry = _entry(value, name)
     if "value" not in entry:
-        raise InputError(f"{name} has no value", cure="write null for 'not applicable'")
+        raise InputError(f"{name} has no value", hint="write null for 'not applicable'")
     texts = {key: _get(entry, key, str, default, of=name) for key, default in _RATING_TEXTS.items()}
     texts["rater"] = texts["rater"] or rater
     return Rating(_number(entry["value"], f"{name}.value"), **texts)
@@ -121,8 +121,8 @@ _RATING_TEXTS = {"rater": "", "aspect": "overall", "role": "", "item": "", "syst
 def _entry(value: Any, name: str) -> Mapping[str, Any]:
     if isinstance(value, dict):
         return value
-    cure = "give each sample its own flat list" if isinstance(value, list) else "write text or an object"
-    raise InputError(f"{name} must be text or an object, got {_kind(value)}", cure=cure)
+    hint = "give each sample its own flat list" if isinstance(value, list) else "write text or an object"
+    raise InputError(f"{name} must be text or an object, got {_kind(value)}", hint=hint)
 
 
 def _list(value: Mapping[str, Any], name: str) -> list[Any]:
@@ -133,7 +133,7 @@ def _list(value: Mapping[str, Any], name: str) -> list[Any]:
     if isinstance(given, str | int | float):
         return [given]
     if not isinstance(given, list):
-        raise InputError(f"{name} must be a list, got {_kind(given)}", cure=f'write "{name}": [ … ]')
+        raise InputError(f"{name} must be a list, got {_kind(given)}", hint=f'write "{name}": [ … ]')
     return given
 
 
@@ -152,11 +152,11 @@ def _get(
         if not required:
             return default
         if name in value:
-            raise InputError(f"{full} is missing: it is null", cure=f'write "{name}": "" where it is empty')
-        raise InputError(f"{full} is missing{_has(value)}", cure=f'add "{name}"{_mapping(name, value, of)}')
+            raise InputError(f"{full} is missing: it is null", hint=f'write "{name}": "" where it is empty')
+        raise InputError(f"{full} is missing{_has(value)}", hint=f'add "{name}"{_mapping(name, value, of)}')
     if not isinstance(given, kind):
         wanted = "text" if kind is str else "an object"
-        raise InputError(f"{full} must be {wanted}, got {_kind(given)} {given!r:.60}", cure="fix its type")
+        raise InputError(f"{full} must be {wanted}, got {_kind(given)} {given!r:.60}", hint="fix its type")
     return given
 
 
@@ -175,9 +175,9 @@ def _number(value: Any, name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{name} must be a number, got {_kind(value)} {value!r:.60}", cure="write it without quotes")
+        raise InputError(f"{name} must be a number, got {_kind(value)} {value!r:.60}", hint="write it without quotes")
     if not -LARGEST <= value <= LARGEST:  # a whole number may be too large for a float
-        raise InputError(f"{name} must be finite, got {value!r:.60}", cure="write null for 'not applicable'")
+        raise InputError(f"{name} must be finite, got {value!r:.60}", hint="write null for 'not applicable'")
     return float(value)
 
 

@@ -31,7 +31,7 @@ def lines_ahead(path: str | Path, progress: Progress) -> int | None:
     return None if progress is silent or str(path) == "-" else sum(1 for _ in lines(path))
 
 
-def said(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A duration for people: `2 h 5 min`, `3 min 20 s`, `4 s`."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

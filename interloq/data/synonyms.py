@@ -76,7 +76,7 @@ class Names:
         """Refuse a mapping to a column that was in no record: a typing mistake would lose the field silently."""
         if self._absent:
             names = ", ".join(map(repr, sorted(self._absent)))
-            raise InputError(f"no record has {names}, named by --map", cure="map fields to names that the file has")
+            raise InputError(f"no record has {names}, named by --map", hint="map fields to names that the file has")
 
     def _mapped(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         self._absent -= value.keys()
@@ -88,7 +88,7 @@ class Names:
         names = [name for name in self._synonyms[field] if name in value]
         if len(names) > 1:
             shown = " and ".join(map(repr, names[:2]))
-            raise InputError(f"{shown} could both be the {field}", cure=f"say which: --map {field}={names[0]}")
+            raise InputError(f"{shown} could both be the {field}", hint=f"say which: --map {field}={names[0]}")
         return names[0] if names else ""
 
 
@@ -98,8 +98,8 @@ def read_columns(text: str) -> dict[str, str]:
     for part in text.split(","):
         field, equals, column = (piece.strip() for piece in part.partition("="))
         if not (field and equals and column):
-            raise InputError(f"cannot read {part.strip()!r} in {text!r}", cure="write response=reply,system=model")
+            raise InputError(f"cannot read {part.strip()!r} in {text!r}", hint="write response=reply,system=model")
         if field in found or column in found.values():
-            raise InputError(f"{part.strip()!r} in {text!r} maps a name twice", cure="map each name once")
+            raise InputError(f"{part.strip()!r} in {text!r} maps a name twice", hint="map each name once")
         found[field] = column
     return found

@@ -12,7 +12,7 @@ from pathlib import Path
 from interloq.data.files import read_small
 from interloq.errors import InputError, shown
 
-CURE = 'write {"system": score, …} as JSON, or lines system,score as CSV'
+HINT = 'write {"system": score, …} as JSON, or lines system,score as CSV'
 
 
 def read_system_scores(path: str | Path) -> dict[str, float]:
@@ -20,16 +20,16 @@ def read_system_scores(path: str | Path) -> dict[str, float]:
     try:
         text = read_small(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError("not UTF-8", cure="save the file as UTF-8", where=str(path)) from error
+        raise InputError("not UTF-8", hint="save the file as UTF-8", where=str(path)) from error
     found: dict[str, float] = {}
     for where, name, value in _json(text, str(path)) if text.lstrip().startswith("{") else _table(text, str(path)):
         if name in found:
-            raise InputError(f"system {name!r} comes twice", cure="give each system one score", where=where)
+            raise InputError(f"system {name!r} comes twice", hint="give each system one score", where=where)
         if not math.isfinite(value):
-            raise InputError(f"the score of {name!r} is {value}", cure="leave the system out", where=where)
+            raise InputError(f"the score of {name!r} is {value}", hint="leave the system out", where=where)
         found[name] = value
     if not found:
-        raise InputError("no scores of systems", cure=CURE, where=str(path))
+        raise InputError("no scores of systems", hint=HINT, where=str(path))
     return found
 
 
@@ -37,14 +37,14 @@ def _json(text: str, path: str) -> Iterator[tuple[str, str, float]]:
     try:
         pairs: list[tuple[str, object]] = json.loads(text, object_pairs_hook=list)
     except (ValueError, RecursionError) as error:  # numbers of more digits than Python converts are ValueErrors too
-        raise InputError(f"not valid JSON ({error})", cure=CURE, where=path) from error
+        raise InputError(f"not valid JSON ({error})", hint=HINT, where=path) from error
     for name, value in pairs:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"the score of {name!r} is not a number: {shown(value)}", cure=CURE, where=path)
+            raise InputError(f"the score of {name!r} is not a number: {shown(value)}", hint=HINT, where=path)
         try:
             yield path, name, float(value)
         except OverflowError as error:
-            raise InputError(f"the score of {name!r} is too large: {shown(value)}", cure=CURE, where=path) from error
+            raise InputError(f"the score of {name!r} is too large: {shown(value)}", hint=HINT, where=path) from error
 
 
 def _table(text: str, path: str) -> Iterator[tuple[str, str, float]]:
@@ -54,16 +54,16 @@ def _table(text: str, path: str) -> Iterator[tuple[str, str, float]]:
             continue
         where = f"{path}:{number}"
         if len(row) != 2:
-            raise InputError(f"expected a system and a score, got {len(row)} cells", cure=CURE, where=where)
+            raise InputError(f"expected a system and a score, got {len(row)} cells", hint=HINT, where=where)
         try:
             yield where, row[0].strip(), float(row[1])
         except ValueError as error:
             if number > 1:
-                raise InputError(f"{row[1]!r} is not a number", cure=CURE, where=where) from error
+                raise InputError(f"{row[1]!r} is not a number", hint=HINT, where=where) from error
 
 
 def _rows(text: str, delimiter: str, path: str) -> Iterator[list[str]]:
     try:
         yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     except csv.Error as error:
-        raise InputError(f"not a valid row: {error}", cure=CURE, where=path) from error
+        raise InputError(f"not a valid row: {error}", hint=HINT, where=path) from error

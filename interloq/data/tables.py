@@ -35,7 +35,7 @@ def is_table(path: str | Path) -> bool:
 def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
     """Each row as (line number, the line again, cells by column)."""
     if kind not in COLUMNS:
-        raise InputError(f"{kind} cannot be read from a table", cure="give a .jsonl file", where=str(path))
+        raise InputError(f"{kind} cannot be read from a table", hint="give a .jsonl file", where=str(path))
     csv.field_size_limit(MAX_LINE)
     texts = _texts(path, reject)
     first = next(texts, "")
@@ -47,7 +47,7 @@ def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            reject(start, b"", InputError(f"not a valid row: {_said(error)}", cure="close every quote"))
+            reject(start, b"", InputError(f"not a valid row: {_said(error)}", hint="close every quote"))
             continue
         if cells is None:
             return
@@ -56,7 +56,7 @@ def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[
             continue
         if len(cells) != len(columns):
             what = f"{len(cells)} cells for {len(columns)} columns"
-            reject(start, line, InputError(what, cure="quote cells that hold the separator"))
+            reject(start, line, InputError(what, hint="quote cells that hold the separator"))
         else:
             yield start, line, {name: cell for name, cell in zip(columns, cells, strict=True) if name}
 
@@ -70,24 +70,24 @@ def columns_of(given: Sequence[Any], kind: str, names: Names, *, where: str) -> 
     columns = ["" if name.startswith("unnamed:") else name for name in columns]
     named = [name for name in columns if name]
     if twice := [name for name in named if named.count(name) > 1]:
-        raise InputError(f"two columns are named {twice[0]!r}", cure="rename one", where=where)
+        raise InputError(f"two columns are named {twice[0]!r}", hint="rename one", where=where)
     try:
         fields = names.renamed(dict.fromkeys(named))
         names.check()
     except InputError as error:
-        raise InputError(error.what, cure=error.cure, where=where) from error
+        raise InputError(error.what, hint=error.hint, where=where) from error
     for name in fields:
         stem = name.split(":")[0]
         if stem not in COLUMNS[kind] and not (stem.startswith("reference_") and stem[10:].isdigit()):
             close = difflib.get_close_matches(stem, COLUMNS[kind], n=1, cutoff=0.5)
-            cure = f"rename or delete it, or say what it holds: --map {close[0] if close else 'FIELD'}={name}"
-            raise InputError(f"unknown column {name!r}", cure=cure, where=where)
+            hint = f"rename or delete it, or say what it holds: --map {close[0] if close else 'FIELD'}={name}"
+            raise InputError(f"unknown column {name!r}", hint=hint, where=where)
     if REQUIRED[kind] not in fields:
         what = f"no column {REQUIRED[kind]!r}; the file has {', '.join(map(repr, named)) or 'none'}"
-        raise InputError(what, cure=f"name it in the first row or map it: --map {REQUIRED[kind]}=NAME", where=where)
+        raise InputError(what, hint=f"name it in the first row or map it: --map {REQUIRED[kind]}=NAME", where=where)
     if kind == "samples" and "rater" in fields and "id" not in fields:
-        cure = "name each sample, so that the ratings of its rows come together"
-        raise InputError("a column 'rater' and no column 'id'", cure=cure, where=where)
+        hint = "name each sample, so that the ratings of its rows come together"
+        raise InputError("a column 'rater' and no column 'id'", hint=hint, where=where)
     return columns
 
 
@@ -117,7 +117,7 @@ def _texts(path: str | Path, reject: Reject) -> Iterator[str]:
             yield line.decode("utf-8") + "\n"
         except UnicodeDecodeError as error:
             what = f"byte {error.start + 1} is not valid UTF-8"
-            reject(number, line, InputError(what, cure="save the file as UTF-8"))
+            reject(number, line, InputError(what, hint="save the file as UTF-8"))
             yield "\n"  # keeps the count of lines
 
 
@@ -132,8 +132,8 @@ def _header(first: str, delimiter: str, path: str | Path) -> list[str]:
     try:
         return next(csv.reader([first], delimiter=delimiter, strict=True), [])
     except csv.Error as error:
-        cure = "close every quote and end lines with a line feed"
-        raise InputError(f"not a row of column names: {_said(error)}", cure=cure, where=f"{path}:1") from error
+        hint = "close every quote and end lines with a line feed"
+        raise InputError(f"not a row of column names: {_said(error)}", hint=hint, where=f"{path}:1") from error
 
 
 def _said(error: csv.Error) -> str:
@@ -165,5 +165,5 @@ def _number(name: str, cell: Any) -> Any:
     try:
         return float(cell) if cell.strip() else None
     except ValueError:
-        cure = "write numbers as 4.5 and leave the cell empty for 'n/a'"
-        raise InputError(f"{name} must be a number, got {cell!r:.60}", cure=cure) from None
+        hint = "write numbers as 4.5 and leave the cell empty for 'n/a'"
+        raise InputError(f"{name} must be a number, got {cell!r:.60}", hint=hint) from None

@@ -1,4 +1,4 @@
-"""Every text of a file, whatever it holds: records of any kind, or plain text with one text a line."""
+"""Every text of a file, whatever it holds: records of any kind, or plain text with one text per line."""
 
 from __future__ import annotations
 
@@ -71,4 +71,4 @@ def _lines(path: str | Path) -> Iterator[str]:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
             what = f"byte {error.start + 1} is not valid UTF-8"
-            raise InputError(what, cure="save the file as UTF-8", where=f"{path}:{number}") from error
+            raise InputError(what, hint="save the file as UTF-8", where=f"{path}:{number}") from error

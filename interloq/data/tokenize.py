@@ -184,7 +184,7 @@ def train_sentencepiece(
                 hard_vocab_limit=not fewer,
             )
         except RuntimeError as error:
-            raise InputError(f"sentencepiece did not train: {error}", cure="choose another vocabulary size") from error
+            raise InputError(f"sentencepiece did not train: {error}", hint="choose another vocabulary size") from error
     return Path(model)
 
 
@@ -208,7 +208,7 @@ def sentencepiece_processor(model: str) -> Any:
     path = Path(model)
     if not path.is_file():
         raise InputError(
-            f"no SentencePiece model at {model!r}", cure="make one: interloq train tokenizer TEXTS -o FILE"
+            f"no SentencePiece model at {model!r}", hint="make one: interloq train tokenizer TEXTS -o FILE"
         )
     return _processor(str(path.resolve()), path.stat().st_mtime_ns)
 
@@ -219,4 +219,4 @@ def _processor(model: str, written: int) -> Any:  # noqa: ARG001 - the time is p
     try:
         return sentencepiece.SentencePieceProcessor(model_file=model)
     except (RuntimeError, OSError) as error:
-        raise InputError(f"{model!r} is not a SentencePiece model", cure="name a .model file") from error
+        raise InputError(f"{model!r} is not a SentencePiece model", hint="name a .model file") from error

@@ -33,12 +33,12 @@ def writing(path: str | Path, *also: type[Exception]) -> Iterator[None]:
     try:
         yield
     except also as error:
-        raise InputError(f"cannot write {_target(path)}: {one_line(error)}", cure=hint(error)) from error
+        raise InputError(f"cannot write {_target(path)}: {one_line(error)}", hint=hint(error)) from error
     except OSError as error:
         if not is_of_files(error):
             raise
         other = f" ({error.filename})" if Path(path).name not in str(error.filename or path) else ""
-        raise InputError(f"cannot write {_target(path)}: {one_line(error)}{other}", cure=hint(error)) from error
+        raise InputError(f"cannot write {_target(path)}: {one_line(error)}{other}", hint=hint(error)) from error
 
 
 def _target(path: str | Path) -> str:
@@ -61,4 +61,4 @@ def hint(error: Exception) -> str:
     """Libraries in other languages give the number only in words; the likeliest reason is a full disk."""
     if getattr(error, "errno", None) in HINTS:
         return HINTS[error.errno]  # type: ignore[attr-defined]
-    return next((cure for number, cure in HINTS.items() if os.strerror(number) in str(error)), HINTS[errno.ENOSPC])
+    return next((hint for number, hint in HINTS.items() if os.strerror(number) in str(error)), HINTS[errno.ENOSPC])

@@ -20,7 +20,7 @@ def prepare(folder: Path, language: str) -> None:
     mark, *made = (folder / name for name in MADE)
     for path in made:
         if path.is_symlink() or (path.exists() and not mark.exists()):
-            raise InputError(f"{path} was not made by the demo", cure="choose another folder with -o")
+            raise InputError(f"{path} was not made by the demo", hint="choose another folder with -o")
         if path.exists():
             remove(path)
     (folder / "rated.jsonl.part").unlink(missing_ok=True)  # of a demo that was cut off

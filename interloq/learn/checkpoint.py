@@ -1,4 +1,4 @@
-"""All that a training loop needs to go on exactly where it was: weights, optimizer, random state, counters.
+"""All that a training loop needs to resume exactly where it was: weights, optimizer, random state, counters.
 
 A checkpoint is written beside the one before and takes its place only when whole, so a full disk or a kill costs
 nothing but the time since.
@@ -68,11 +68,11 @@ class Checkpoint:
         if counters.pop("job", None) != self.job:
             raise InputError(
                 "the folder holds training with other data or other settings",
-                cure="repeat the command as it was to resume it, or choose another folder",
+                hint="repeat the command as it was to resume it, or choose another folder",
                 where=str(self.folder),
             )
         tensors = read_tensors(inside(self.folder, path.parent.name, TENSORS))
-        with reading_saved(path.parent, cure="remove the checkpoint to begin again"):
+        with reading_saved(path.parent, hint="remove the checkpoint to begin again"):
             network.load_state_dict(_under(tensors, "network"))
             _restore_optimizer(optimizer, _under(tensors, "optimizer"))
             torch.set_rng_state(tensors["random.cpu"])

@@ -25,27 +25,27 @@ def claim(
 ) -> bool:
     """Whether this very job is done; a folder that holds anything else is refused.
 
-    `begun` says whether work of any worth is in `<folder>/work`: before that a job is nobody's. `facts` is the file
-    that is written last; `same` says whether a finished folder is of this job (default: it names the job).
+    `begun` says whether work of any worth is in `<folder>/work`: before that the folder can be claimed. `facts` is the
+    file that is written last; `same` says whether a finished folder is of this job (default: it names the job).
     """
     done, work = folder / facts, inside(folder, WORK)
     if begun and not done.exists() and not (work / JOB).is_file():
         raise InputError(
             f"{folder} holds a job that an earlier version left unfinished",
-            cure=f"remove {folder}, and run the same command again",
+            hint=f"remove {folder}, and run the same command again",
         )
     if done.exists() or begun:
         if not (same() if same and done.exists() else _job(done if done.exists() else work / JOB) == job):
             raise InputError(
                 f"{folder} holds a job with {others}",
-                cure="give the same options and files to resume it; or choose another folder, or remove this one",
+                hint="give the same options and files to resume it; or choose another folder, or remove this one",
             )
         if done.exists():
             clear_work(folder)  # where a kill came between saving and cleaning up
         return done.exists()
     ours = is_free(work) or (work / JOB).is_file()
     if not is_free(folder) and (not ours or contents(folder) != [work]):
-        raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
+        raise InputError(f"{folder} exists and holds something else", hint="choose another folder")
     if _job(work / JOB) != job:
         clear_work(folder)
         write_json(work / JOB, {"job": job})

@@ -2,7 +2,7 @@
 
 A task has a network and says which examples make up a batch and what their loss is. `fit` does the rest: mixed
 precision on a GPU, gradient accumulation and clipping, early stopping on the loss of the dev part, and checkpoints from
-which a killed job goes on with the very losses it would have had.
+which a killed job resumes with the very losses it would have had.
 
 Started by `torchrun`, several processes share each batch: gradients are added up, so the result is that of one process.
 """
@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.progress import Progress, said, silent
+from interloq.data.progress import Progress, format_duration, silent
 from interloq.errors import InputError
 from interloq.learn.checkpoint import Checkpoint, State
 from interloq.learn.settings import Training
@@ -136,7 +136,7 @@ class _Fit:
         dev_loss = self.dev_loss()
         if not math.isfinite(train_loss + dev_loss):
             raise InputError(
-                f"training diverged: the loss of epoch {epoch} is {train_loss}", cure="lower the learning rate"
+                f"training diverged: the loss of epoch {epoch} is {train_loss}", hint="lower the learning rate"
             )
         state.curve.append(
             {
@@ -163,7 +163,7 @@ class _Fit:
         better = "" if self.state.stale else ", best so far"
         return (
             f"epoch {last['epoch']} of {self.training.epochs}: loss {last['train_loss']:.4f}, "
-            f"dev {last['dev_loss']:.4f}{better}; {rate:,.0f} examples/s, at most {said(left)} left"
+            f"dev {last['dev_loss']:.4f}{better}; {rate:,.0f} examples/s, at most {format_duration(left)} left"
         )
 
     # ---- steps -------------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ class _Fit:
         """The mean loss of the dev part, without learning."""
         batches = self.task.batches("dev", 0)
         if not len(batches):
-            raise InputError("the dev part is empty", cure="give more data, or a larger share for dev")
+            raise InputError("the dev part is empty", hint="give more data, or a larger share for dev")
         self.network.eval()
         with torch.inference_mode():
             losses = [self._loss(p).double() for _, p in self._prepared("dev", batches) if p is not None]

@@ -155,7 +155,7 @@ def split(pairs: NDArray[np.int32], dev: int) -> int:
     utterances, starts = np.unique(pairs[:, 0], return_index=True)
     if len(utterances) < 2 * LEAST:
         raise InputError(
-            f"the pairs hold {len(utterances)} different utterances", cure=f"give pairs with {2 * LEAST} or more"
+            f"the pairs hold {len(utterances)} different utterances", hint=f"give pairs with {2 * LEAST} or more"
         )
     wanted = max(1, min(dev, len(pairs) // 10))
     count = int(np.searchsorted(starts, wanted))  # utterances

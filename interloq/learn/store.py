@@ -41,13 +41,13 @@ def load_model(folder: str | Path, *, kind: str) -> tuple[dict[str, Any], dict[s
     if not (folder / WEIGHTS).exists() or file_fingerprint(folder / WEIGHTS) != facts.get("weights"):
         raise InputError(
             f"{WEIGHTS} is missing or belongs to another model than {FACTS}",
-            cure="copy the folder whole, or train it again",
+            hint="copy the folder whole, or train it again",
             where=str(folder),
         )
     tensors = read_tensors(folder / WEIGHTS)
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-            raise InputError(f"weights {name!r} hold NaN or infinity", cure="train it again", where=str(folder))
+            raise InputError(f"weights {name!r} hold NaN or infinity", hint="train it again", where=str(folder))
     return facts, tensors
 
 
@@ -57,16 +57,16 @@ def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
     if not (folder / FACTS).is_file():
         pickled = sorted(path.name for path in folder.glob("*") if path.suffix in (".bin", ".pt", ".pth", ".ckpt"))
         seen = f"only {pickled[0]}, and pickles are not loaded" if pickled else f"no {FACTS}"
-        raise InputError(f"no model in the folder: {seen}", cure=f"name a folder of a {kind}", where=str(folder))
-    facts = read_json(folder / FACTS, cure="copy the folder again")
+        raise InputError(f"no model in the folder: {seen}", hint=f"name a folder of a {kind}", where=str(folder))
+    facts = read_json(folder / FACTS, hint="copy the folder again")
     if facts.get("kind") != kind:
         raise InputError(
-            f"the folder holds a {facts.get('kind')!r}, not a {kind!r}", cure=f"name a {kind}", where=str(folder)
+            f"the folder holds a {facts.get('kind')!r}, not a {kind!r}", hint=f"name a {kind}", where=str(folder)
         )
     if facts.get("schema") != SCHEMA:
         raise InputError(
             f"the model was saved in form {facts.get('schema')}, this version reads {SCHEMA}",
-            cure="train it again, or use the version it was saved with",
+            hint="train it again, or use the version it was saved with",
             where=str(folder),
         )
     return facts
@@ -108,7 +108,7 @@ def check_shapes(network: torch.nn.Module, tensors: Mapping[str, torch.Tensor], 
         if seen[0] != seen[1]:
             raise InputError(
                 f"weights {name!r} have shape {seen[0]}, the network has {seen[1]}",
-                cure="the weights are of another model: copy its folder whole, or train it again",
+                hint="the weights are of another model: copy its folder whole, or train it again",
                 where=str(where),
             )
 
@@ -128,5 +128,5 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     try:
         tensors: dict[str, torch.Tensor] = load_file(path)
     except (OSError, SafetensorError) as error:
-        raise InputError(f"no readable safetensors: {error}", cure="copy it again", where=str(path)) from error
+        raise InputError(f"no readable safetensors: {error}", hint="copy it again", where=str(path)) from error
     return tensors

@@ -28,13 +28,13 @@ def chosen(asked: Coefficients | Iterable[str | Correlation]) -> Coefficients:
     for name, one in pairs:
         if not (callable(one) or one in COEFFICIENTS):
             raise InputError(
-                f"unknown coefficient {one!r}{nearest(str(one), COEFFICIENTS)}", cure="or give a function corr(x, y)"
+                f"unknown coefficient {one!r}{nearest(str(one), COEFFICIENTS)}", hint="or give a function corr(x, y)"
             )
         if name in found:
-            raise InputError(f"two coefficients are called {name!r}", cure="name them: coefficients={'mine': function}")
+            raise InputError(f"two coefficients are called {name!r}", hint="name them: coefficients={'mine': function}")
         found[name] = one
     if not found:
-        raise InputError("name at least one coefficient", cure=f"built in: {', '.join(COEFFICIENTS)}")
+        raise InputError("name at least one coefficient", hint=f"built in: {', '.join(COEFFICIENTS)}")
     return found
 
 

@@ -73,7 +73,7 @@ class Contexts:
         return [f"contexts with at least {FEWEST_REPLIES} rated replies: {self.usable}{few}"]
 
     def _groups(self, *columns: Array) -> list[Rows]:
-        """The usable samples, a row a context; a matrix for every number of replies."""
+        """The usable samples, one row per context; a matrix for every number of replies."""
         rows = complete(*columns)
         rows = rows[np.argsort(self.context[rows], kind="stable")]
         starts, sizes = np.unique(self.context[rows], return_index=True, return_counts=True)[1:]
@@ -99,7 +99,7 @@ def contexts(judgments: Judgments) -> Contexts:
         raise InputError(
             f"by='sample' needs contexts with at least {FEWEST_REPLIES} rated replies, "
             f"the most for one context is {sizes.max(initial=0)}",
-            cure="use by='none'",
+            hint="use by='none'",
         )
     return Contexts(judgments.contexts, usable, int(((sizes > 0) & (sizes < FEWEST_REPLIES)).sum()))
 

@@ -61,8 +61,8 @@ def rankable(metrics: Sequence[str], lower_is_better: bool | None) -> tuple[list
     unranked = {name: why for name in metrics if (why := metric_names.unrankable(name, lower_is_better))}
     if unranked and len(unranked) == len(metrics):
         said = "; ".join(f"{name}: {what}" for name, (what, _) in unranked.items())
-        cures = dict.fromkeys(cure for _, cure in unranked.values())
-        raise InputError(f"nothing can be ranked by {said}", cure=", or ".join(cures))
+        hints = dict.fromkeys(hint for _, hint in unranked.values())
+        raise InputError(f"nothing can be ranked by {said}", hint=", or ".join(hints))
     return [name for name in metrics if name not in unranked], {name: what for name, (what, _) in unranked.items()}
 
 
@@ -98,7 +98,7 @@ def dialogue_scores(
         rows += [_row(dialogue, system, values.get((id, system), {}), metric, pair_by) for system in sorted(judged)]
     if pair_by not in (None, "none") and all(row.pairing == "none" for row in rows):
         lacking = "names an occasion" if pair_by == "occasion" else "has given turns"
-        raise InputError(f"cannot pair by {pair_by}: no dialogue {lacking}", cure=PAIR_CURES[pair_by])
+        raise InputError(f"cannot pair by {pair_by}: no dialogue {lacking}", hint=PAIR_CURES[pair_by])
     return _numbered(rows)
 
 
@@ -132,7 +132,7 @@ def _unique(dialogues: Iterable[Dialogue]) -> Iterable[Dialogue]:
         if dialogue.id in seen:
             raise InputError(
                 f"dialogue {dialogue.id!r} comes twice",
-                cure="name each file once, and give dialogues ids of their own, for example <system>/<number>",
+                hint="name each file once, and give dialogues ids of their own, for example <system>/<number>",
             )
         seen.add(dialogue.id)
         yield dialogue
@@ -149,19 +149,19 @@ def _values(scores: Iterable[Score], metric: str) -> tuple[dict[tuple[str, str],
         value = math.nan if score.value is None else float(score.value)
         if abs(value) > LARGEST:
             raise InputError(
-                f"{score.metric} scored {score.id!r} {value:g}: {TOO_LARGE}", cure="leave it unscored (null)"
+                f"{score.metric} scored {score.id!r} {value:g}: {TOO_LARGE}", hint="leave it unscored (null)"
             )
         dialogue = score.id.rpartition("#")[0]
         if not dialogue or not score.system:
             raise InputError(
                 f"score {score.id!r} of {score.metric} is not of an utterance in a dialogue",
-                cure="score what `interloq play samples` makes: ids <dialogue>#<turn>, each with its system",
+                hint="score what `interloq play samples` makes: ids <dialogue>#<turn>, each with its system",
             )
         turns = found.setdefault((dialogue, score.system), {})
         if not _same(turns.setdefault(score.id, value), value):
             raise InputError(
                 f"{score.metric} scored {score.id!r} twice: {turns[score.id]:g} and {value:g}",
-                cure="give each metric's scores once; two runs of one system need two names",
+                hint="give each metric's scores once; two runs of one system need two names",
             )
     _check_metrics(metrics, metric)
     return found, metric or metrics.pop()
@@ -169,10 +169,10 @@ def _values(scores: Iterable[Score], metric: str) -> tuple[dict[tuple[str, str],
 
 def _check_metrics(metrics: set[str], metric: str) -> None:
     if not metrics:
-        raise InputError("there are no scores", cure="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
+        raise InputError("there are no scores", hint="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
     if metric not in metrics and (metric or len(metrics) > 1):
         what = f"no scores of {metric!r}" if metric else f"scores of {len(metrics)} metrics"
-        raise InputError(what, cure=f"choose one of: {', '.join(sorted(metrics))}")
+        raise InputError(what, hint=f"choose one of: {', '.join(sorted(metrics))}")
 
 
 def _check_dialogues(values: Mapping[tuple[str, str], object], by_id: Mapping[str, Dialogue]) -> None:
@@ -180,14 +180,14 @@ def _check_dialogues(values: Mapping[tuple[str, str], object], by_id: Mapping[st
     if missing:
         raise InputError(
             f"{len(missing)} scored dialogues are not among the dialogues, for example {missing[0]!r}",
-            cure="name every file of dialogues that was scored",
+            hint="name every file of dialogues that was scored",
         )
     for id, system in values:
         if system not in by_id[id].systems.values():
             known = ", ".join(sorted(set(by_id[id].systems.values()))) or "none"
             raise InputError(
                 f"{system!r} has scores in dialogue {id!r}, whose systems are: {known}",
-                cure="give the dialogues that the samples were made from",
+                hint="give the dialogues that the samples were made from",
             )
 
 

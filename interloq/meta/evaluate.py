@@ -121,7 +121,7 @@ def _check(n_bootstrap: int, n_permutations: int | None, adjust: str) -> None:
         if value < 0:
             raise InputError(f"{name} must not be negative, got {value}")
     if adjust not in ("holm", "bh"):
-        raise InputError(f"cannot adjust p-values by {adjust!r}", cure="adjust is holm or bh")
+        raise InputError(f"cannot adjust p-values by {adjust!r}", hint="adjust is holm or bh")
 
 
 # ---- one metric, two metrics -----------------------------------------------------------------------------------------

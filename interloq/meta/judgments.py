@@ -113,7 +113,7 @@ def _row(sample: Sample, ratings: Sequence[Rating]) -> _Row:
     for _, value in usable:
         if abs(value) > LARGEST:
             raise InputError(
-                f"the rating {value:g} of {shown_key(sample.key)} is too large to be averaged", cure="correct it"
+                f"the rating {value:g} of {shown_key(sample.key)} is too large to be averaged", hint="correct it"
             )
     return _Row(sample.key, context, _votes(usable), len(usable), len(ratings) - len(usable))
 
@@ -130,17 +130,17 @@ def _check(rows: Sequence[_Row], aspect: str, role: str, seen: Counter[str]) -> 
     for first, second in pairwise(rows):
         if first.key == second.key:
             raise InputError(
-                f"duplicate sample {shown_key(first.key)}", cure="give every sample of a system its own id"
+                f"duplicate sample {shown_key(first.key)}", hint="give every sample of a system its own id"
             )
     if any(row.votes for row in rows):
         return
     if not seen:
-        raise InputError(f"none of {len(rows)} samples has ratings", cure='give samples "ratings": [{"value": 4, …}]')
+        raise InputError(f"none of {len(rows)} samples has ratings", hint='give samples "ratings": [{"value": 4, …}]')
     if aspect not in seen:
-        raise InputError(f"no ratings of aspect {aspect!r}", cure=f"rated aspects: {', '.join(sorted(seen))}")
+        raise InputError(f"no ratings of aspect {aspect!r}", hint=f"rated aspects: {', '.join(sorted(seen))}")
     by = f" by people of role {role!r}" if role else ""
     missing = sum(row.not_applicable for row in rows)
-    raise InputError(f"no usable ratings of {aspect!r}{by}: {missing} are 'not applicable'", cure="take another aspect")
+    raise InputError(f"no usable ratings of {aspect!r}{by}: {missing} are 'not applicable'", hint="take another aspect")
 
 
 def _judgments(rows: Sequence[_Row], aspect: str, notes: Sequence[str]) -> Judgments:

@@ -4,7 +4,7 @@
 `by='system'`  a point is a system. In `systems.py`.
 `by='sample'`  a coefficient within each context, averaged over contexts. In `contexts.py`.
 
-Columns hold a number a sample, NaN where it is missing; only samples with a number in every column are used.
+Columns hold one number per sample, NaN where it is missing; only samples with a number in every column are used.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def level(by: By, judgments: Judgments, coefficients: Coefficients = BUILT_IN) -
         return replace(systems(judgments), coefficients=coefficients)
     if by == "sample":
         return replace(contexts(judgments), coefficients=coefficients)
-    raise InputError(f"cannot correlate by {by!r}", cure="by is none, system or sample")
+    raise InputError(f"cannot correlate by {by!r}", hint="by is none, system or sample")
 
 
 @dataclass(frozen=True, slots=True)

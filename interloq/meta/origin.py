@@ -34,7 +34,7 @@ def common_origin(headers: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
                 first = next(other for other in values if values[other] == found[fact])
                 raise InputError(
                     f"{first} and {path} come from different {many}: {found[fact]} and {value}",
-                    cure="scores can only be compared over the same partners and openings: "
+                    hint="scores can only be compared over the same partners and openings: "
                     "play the systems of one file against the set of the other",
                 )
     _check_silent(told, headers)
@@ -56,7 +56,7 @@ def _check_silent(told: Mapping[str, Mapping[str, str]], headers: Mapping[str, M
     if named and silent:
         raise InputError(
             f"{named[0]} was played against partner set {told[named[0]]['partners']}, {silent[0]} names no partner set",
-            cure="play both with the same --partners, or rank them apart",
+            hint="play both with the same --partners, or rank them apart",
         )
 
 
@@ -70,7 +70,7 @@ def _check_bots(headers: Mapping[str, Mapping[str, Any]]) -> None:
             if known != str(signature):
                 raise InputError(
                     f"{first} and {path} both have a system {name!r}, but not the same one: {known} and {signature}",
-                    cure="give one of them another name when it plays",
+                    hint="give one of them another name when it plays",
                 )
 
 
@@ -89,7 +89,7 @@ def _refused(metric: str, paths: tuple[str, str], judges: tuple[Signature, Signa
     if old:
         return InputError(
             f"{old[0]} holds a signature without parts, as earlier versions wrote it: it cannot be compared",
-            cure=f"score its samples again: interloq score SAMPLES -m {shlex.quote(metric)} -o {shlex.quote(old[0])}",
+            hint=f"score its samples again: interloq score SAMPLES -m {shlex.quote(metric)} -o {shlex.quote(old[0])}",
         )
     differences = [found for found in judges[0].differences(judges[1]) if found[0] not in NOT_THE_JUDGE]
     one, other = (
@@ -97,7 +97,7 @@ def _refused(metric: str, paths: tuple[str, str], judges: tuple[Signature, Signa
     )
     return InputError(
         f"{paths[0]} and {paths[1]} were scored by two kinds of {metric}: {one} and {other}",
-        cure="score the samples of both with the same model and settings",
+        hint="score the samples of both with the same model and settings",
     )
 
 

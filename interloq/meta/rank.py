@@ -100,9 +100,9 @@ def _oriented(found: Sequence[Comparison], lower_is_better: bool) -> list[Compar
 
 def _check(settings: _Settings) -> None:
     if settings.method not in ("mean", "bradley-terry"):
-        raise InputError(f"cannot rank by {settings.method!r}", cure="method is mean or bradley-terry")
+        raise InputError(f"cannot rank by {settings.method!r}", hint="method is mean or bradley-terry")
     if settings.by not in ("dialogue", "partner"):
-        raise InputError(f"cannot resample by {settings.by!r}", cure="by is dialogue or partner")
+        raise InputError(f"cannot resample by {settings.by!r}", hint="by is dialogue or partner")
     for name in ("n_bootstrap", "n_permutations"):
         if getattr(settings, name) < 0:
             raise InputError(f"{name} must not be negative, got {getattr(settings, name)}")
@@ -142,7 +142,7 @@ def _strengths(found: Sequence[Comparison], systems: Sequence[str], settings: _S
     if not found and len(systems) > 1:
         raise InputError(
             "no two systems share an occasion, so nothing can be compared",
-            cure="let all systems talk to the same partners from the same openings, or use method mean",
+            hint="let all systems talk to the same partners from the same openings, or use method mean",
         )
     table = wins(found, systems, _numbers([_occasion(c, settings.by) for c in found]))
     shape = len(systems), len(systems)
@@ -274,7 +274,7 @@ def _test(
 
 
 def _exchanges(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[Any]]:
-    """Which of n units are exchanged, a row a time, none first: by lot, or in all ways where these are not more."""
+    """Which of n units are exchanged, one row per draw, none first: at random, or in all ways if there are fewer."""
     if 2**n <= min(n_permutations, EXACT):
         yield (np.arange(2**n)[:, None] >> np.arange(n)) & 1
     else:

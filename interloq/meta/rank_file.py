@@ -90,11 +90,11 @@ def read_scored(
     """Scores and their dialogues; files that may not be compared are refused."""
     files = [str(path) for path in (*dialogues, *scores)]
     if "-" in files:
-        raise InputError("a ranking cannot be made from a pipe", cure="write scores and dialogues to files")
+        raise InputError("a ranking cannot be made from a pipe", hint="write scores and dialogues to files")
     for paths in (scores, dialogues):
         for path in paths:
             if paths.count(path) > 1:
-                raise InputError(f"{path} is named twice", cure="name each file once")
+                raise InputError(f"{path} is named twice", hint="name each file once")
     origin = common_origin({path: header(path) for path in files})
     read = partial(read_all, strict=strict, on_reject=on_reject)
     found = list(read(scores, kind="scores")), list(read(dialogues, kind="dialogues"))

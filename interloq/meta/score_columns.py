@@ -38,7 +38,7 @@ def score_columns(
         if i in seen and not _same(column[i], value):
             raise InputError(
                 f"{score.metric} scored sample {shown_key(key)} twice: {column[i]:g} and {value:g}",
-                cure="give each metric's scores once",
+                hint="give each metric's scores once",
             )
         seen.add(i)
         column[i] = value
@@ -60,7 +60,7 @@ def _value(score: Score) -> float:
     value = float("nan") if score.value is None else float(score.value)
     if math.isinf(value):
         raise InputError(
-            f"{score.metric} scored sample {shown_key(score.key)} {value}", cure="leave such a sample unscored (null)"
+            f"{score.metric} scored sample {shown_key(score.key)} {value}", hint="leave such a sample unscored (null)"
         )
     return value
 
@@ -71,12 +71,12 @@ def _same(first: float, second: float) -> bool:
 
 def _check_ids(columns: Mapping[str, Array], stray: Mapping[str, Sequence[Key]], judgments: Judgments) -> None:
     if not columns:
-        raise InputError("there are no scores", cure="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
+        raise InputError("there are no scores", hint="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
     if stray and all(np.isnan(column).all() for column in columns.values()):
         seen, known = min(keys[0] for keys in stray.values()), judgments.keys[0]
         raise InputError(
             f"no score belongs to a sample: score 1 is of {shown_key(seen)}, sample 1 is {shown_key(known)}",
-            cure="give the samples that were scored",
+            hint="give the samples that were scored",
         )
 
 

@@ -58,7 +58,7 @@ def read_signatures(path: str) -> dict[str, Signature]:
         if isinstance(result, dict) and {"metric", "signature"} <= result.keys()
     }
     if not signatures:
-        raise InputError("the header holds no signature", cure=AGAIN, where=path)
+        raise InputError("the header holds no signature", hint=AGAIN, where=path)
     return signatures
 
 

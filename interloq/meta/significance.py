@@ -28,7 +28,7 @@ from interloq.metrics.metric import Array
 Adjust = Literal["holm", "bh"]
 Swaps = NDArray[np.float64]  # 1 where the two metrics change places, a row an exchange
 PAIR_LIMIT = 3000  # samples up to which matrices of signs beat two sorts an exchange, and fit into memory
-LEAST = 1_000  # exchanges a test
+LEAST = 1_000  # permutations per test
 TOLERANCE = 1e-12  # two differences closer than this are the same difference
 
 

@@ -110,7 +110,7 @@ def systems(judgments: Judgments) -> Systems:
     if len(names) < 2:
         seen = f"only {names[0]!r}" if names else "none"
         raise InputError(
-            f"by='system' needs at least two systems with rated samples, found {seen}", cure="use by='none'"
+            f"by='system' needs at least two systems with rated samples, found {seen}", hint="use by='none'"
         )
     number = {name: i for i, name in enumerate(names)}
     system = np.array([number.get(name, -1) for name in judgments.systems], dtype=np.int64)
@@ -151,7 +151,7 @@ def _sets_within_systems(column: SetColumn, rows: NDArray[np.intp], names: Index
 
 
 def _system_means(system: Index, columns: Array) -> Array:
-    """A row a column, a number a system."""
+    """One row per column, one number per system."""
     member = np.eye(int(system.max(initial=-1)) + 1)[system]
     return np.asarray(np.round(columns @ (member / member.sum(axis=0)), DECIMALS))
 
@@ -175,6 +175,6 @@ def _within_systems(columns: Array, system: Index, n_bootstrap: int, seed: int) 
     means = np.empty((len(columns), n_bootstrap, int(system.max(initial=-1)) + 1))
     for i in range(means.shape[2]):
         own = columns[:, system == i].T
-        drawn = bootstrap_counts(len(own), n_bootstrap, seed + i)  # a stream a system: their draws are independent
+        drawn = bootstrap_counts(len(own), n_bootstrap, seed + i)  # one stream per system: their draws are independent
         means[:, :, i] = np.round(np.concatenate([counts @ own for counts in drawn]).T / len(own), DECIMALS)
     return list(means)

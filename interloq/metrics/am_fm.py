@@ -56,7 +56,7 @@ class AmFm(Component):
     def stats(self, samples: Sequence[Sample]) -> Array:
         if self._fit is None:
             raise InputError(
-                "am_fm does not know the quantiles of its parts yet", cure="call fit(samples), or use evaluate"
+                "am_fm does not know the quantiles of its parts yet", hint="call fit(samples), or use evaluate"
             )
         parts = self._fit.normalised(samples, *self._parts().values())
         return score_rows(parts.mean(axis=1), parts)
@@ -90,7 +90,7 @@ class Quantiles:
     def normalised(self, samples: Sequence[Sample], *parts: Metric) -> Array:
         """A column a part."""
         if samples and np.isnan(self.cuts).any():
-            raise InputError("am_fm was fitted to no sample that both of its parts can score", cure="fit it to others")
+            raise InputError("am_fm was fitted to no sample that both of its parts can score", hint="fit it to others")
         found = self.known | Fit.of([sample for sample in samples if sample not in self.known], *parts).known
         rows = np.array([found[sample] for sample in samples], dtype=np.float64).reshape(len(samples), len(parts))
         return np.column_stack([normalise(column, cut) for column, cut in zip(rows.T, self.cuts, strict=True)])

@@ -47,7 +47,7 @@ def make_baseline(
 
     drawn = draw(texts, 2 * pairs, seed)
     if len(drawn) < 2:
-        raise InputError(f"the corpus has {len(drawn)} different texts", cure="a baseline needs two or more")
+        raise InputError(f"the corpus has {len(drawn)} different texts", hint="a baseline needs two or more")
     replies, references = drawn[: len(drawn) // 2 * 2 : 2], drawn[1::2]
     weights = Idf.of(references, encoder) if idf else None
     layers = list(range(encoder.layer + 1)) if every_layer else [encoder.layer]
@@ -97,7 +97,7 @@ def _means(
 
 
 def _block(encoder: Encoder, replies: list[str], references: list[str], idf: Any, layers: list[int]) -> Floats:
-    """The sums of P, R and F over pairs, a row a layer."""
+    """The sums of P, R and F over pairs, one row per layer."""
     from interloq.metrics.matching import f_measure, match, match_layers
 
     n = len(replies)
@@ -124,31 +124,31 @@ def load_baseline(path: str | Path) -> dict[str, Any]:
     """A baseline for rescaling, from its file or folder."""
     path = Path(path)
     path = path / NAME if path.is_dir() else path
-    cure = "make one with: interloq train baseline LOGS --model MODEL -o FILE"
+    hint = "make one with: interloq train baseline LOGS --model MODEL -o FILE"
     if not path.is_file():
-        raise InputError(f"no baseline file {str(path)!r}", cure=cure)
-    facts = read_json(path, cure=cure)
+        raise InputError(f"no baseline file {str(path)!r}", hint=hint)
+    facts = read_json(path, hint=hint)
     if facts.get("kind") != KIND or facts.get("schema") != SCHEMA:
-        raise InputError("the file holds no baseline of BERTScore", cure=cure, where=str(path))
+        raise InputError("the file holds no baseline of BERTScore", hint=hint, where=str(path))
     return facts
 
 
 def levels(facts: dict[str, Any], encoder: Encoder, *, idf: bool, where: str) -> dict[Part, float]:
     """The baseline of P, R and F of this encoder's layer; one of another model, layer or weighting is refused."""
-    cure = "make one with: interloq train baseline LOGS --model MODEL -o FILE"
+    hint = "make one with: interloq train baseline LOGS --model MODEL -o FILE"
     for what, seen, own in (
         ("model", facts.get("model"), encoder.name),
         ("longest text", facts.get("longest"), encoder.longest),
         ("idf", facts.get("idf"), idf),
     ):
         if seen != own:
-            raise InputError(f"the baseline is of another {what}: {seen}, not {own}", cure=cure, where=where)
-    with reading_saved(where, cure=cure):
+            raise InputError(f"the baseline is of another {what}: {seen}, not {own}", hint=hint, where=where)
+    with reading_saved(where, hint=hint):
         found = facts["layers"].get(str(encoder.layer))
         if found is None:
             has = ", ".join(facts["layers"])
-            raise InputError(f"the baseline has layers {has}, not {encoder.layer}", cure=cure, where=where)
+            raise InputError(f"the baseline has layers {has}, not {encoder.layer}", hint=hint, where=where)
         values: dict[Part, float] = {part: float(found[part]) for part in PARTS}
     if not all(value < 1 for value in values.values()):
-        raise InputError(f"the baseline has levels {values}, not below 1", cure=cure, where=where)
+        raise InputError(f"the baseline has levels {values}, not below 1", hint=hint, where=where)
     return values

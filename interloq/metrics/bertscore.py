@@ -121,7 +121,7 @@ class BertScore(Component):
 
     def _rows(self, samples: Sequence[Sample]) -> Iterator[tuple[Sample, Array]]:
         if self.idf and self._idf is None:
-            raise InputError("bertscore has no idf weights yet", cure="call fit(samples) first, or use evaluate")
+            raise InputError("bertscore has no idf weights yet", hint="call fit(samples) first, or use evaluate")
         for start in range(0, len(samples), SAMPLES):
             block = samples[start : start + SAMPLES]
             ends = np.cumsum([len(sample.references) for sample in block])

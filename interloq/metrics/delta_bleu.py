@@ -4,8 +4,9 @@ p_n = Σ_i Σ_g max_{j: g ∈ r_ij} w_ij · min(#_g(h_i), #_g(r_ij)) / Σ_i Σ_g
 
 The papers and their code differ, so there are three modes:
 
-- `sentence` (default, the υBLEU code): a score a reply, averaged over replies. The maximum in the numerator starts at
-  0, so a reference with a negative weight never subtracts. Closest reference length, no smoothing: any p_n = 0 gives 0.
+- `sentence` (default, the υBLEU code): one score per reply, averaged over replies. The maximum in the numerator starts
+  at 0, so a reference with a negative weight never subtracts. Closest reference length, no smoothing: any p_n = 0 gives
+  0.
 - `corpus` (the ΔBLEU code, a sacrebleu fork): sums over all replies. The weight is the largest among references that
   hold g, the count the largest among all of them; each order's sum is floored at 0, then smoothed as sacrebleu's `exp`.
 - `paper` (the formula above): sums over all replies, average lengths. Any p_n ≤ 0 gives 0, as it has no logarithm.

@@ -121,7 +121,7 @@ class _Scoring:
         for first, second in pairwise(zip(self.ids, self.system_of, strict=True)):
             if first == second:
                 raise InputError(
-                    f"duplicate sample {shown_key(first)}", cure="give every sample of a system its own id"
+                    f"duplicate sample {shown_key(first)}", hint="give every sample of a system its own id"
                 )
         self.rows = [part[order] for part in rows]
         self.kept = [self.kept[i] for i in order] if self.kept is not None else None
@@ -131,7 +131,7 @@ class _Scoring:
         found = set(self.system_of)
         if "" in found and NO_SYSTEM in found:
             raise InputError(
-                f"a system is called {NO_SYSTEM!r}, and other samples have no system", cure="rename the system"
+                f"a system is called {NO_SYSTEM!r}, and other samples have no system", hint="rename the system"
             )
         return sorted(found - {""}) + ([NO_SYSTEM] if "" in found and len(found) > 1 else [])
 

@@ -109,8 +109,8 @@ def _found(samples: Iterable[Sample], id: str, system: str | None, where: str) -
         return found[key]
     if found:
         systems = ", ".join(repr(system or NO_SYSTEM) for _, system in sorted(found))
-        raise InputError(f"{id!r} is not a sample of {system!r}", cure=f"its systems are: {systems}", where=where)
-    raise InputError(f"no sample {id!r} among {len(ids):,}", cure=_near(id, list(ids)), where=where)
+        raise InputError(f"{id!r} is not a sample of {system!r}", hint=f"its systems are: {systems}", where=where)
+    raise InputError(f"no sample {id!r} among {len(ids):,}", hint=_near(id, list(ids)), where=where)
 
 
 def _near(id: str, ids: list[str]) -> str:

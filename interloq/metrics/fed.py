@@ -104,7 +104,7 @@ class Fed(Component):
         negative = dimension.negative if self.sets != "positive_only" else ()
         if not positive and not negative:
             side = self.sets.removesuffix("_only")
-            raise InputError(f"{dimension.name!r} has no {side} follow-ups", cure="use sets='both'", where=file.where)
+            raise InputError(f"{dimension.name!r} has no {side} follow-ups", hint="use sets='both'", where=file.where)
         return positive, negative
 
     def _scorer(self) -> Any:

@@ -5,7 +5,7 @@ perplexity   score = mean over five follow-ups of exp( − log p(f | dialogue) /
 
 The dialogue is the context with the reply. All five follow-ups complain, so higher is better. `likelihood` is the
 paper's sum of log-likelihoods, with its sign turned; `perplexity` is what the authors' program averages, but for two
-things: there a missing comma makes one follow-up of two, and the end token is foretold too.
+things: there a missing comma makes one follow-up of two, and the end token is predicted too.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Full(Component):
     def _follow_ups(self) -> tuple[str, ...]:
         found = read_follow_ups(self.follow_ups)
         if not found.full:
-            raise InputError("the file has no part 'full'", cure='write "full": ["…", …]', where=found.where)
+            raise InputError("the file has no part 'full'", hint='write "full": ["…", …]', where=found.where)
         return found.full
 
     def _scorer(self) -> Any:

@@ -173,7 +173,7 @@ def _in_parts(work: Callable[[Ints], None], pairs: Ints, encoder: Encoder) -> No
         lambda part: work(pairs[part]),
         len(pairs),
         lacking=lambda: InputError(
-            f"no memory to compare two texts on {encoder.device}", cure="use a smaller model, or --device cpu"
+            f"no memory to compare two texts on {encoder.device}", hint="use a smaller model, or --device cpu"
         ),
         smaller=lambda: None,
     )

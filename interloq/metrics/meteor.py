@@ -139,7 +139,7 @@ def _wordnet() -> Any:
     except LookupError as error:
         raise InputError(
             "stage 'synonym' of meteor needs WordNet, and NLTK does not find it on this machine",
-            cure="leave the stage out, or fetch it yourself: python -m nltk.downloader wordnet",
+            hint="leave the stage out, or fetch it yourself: python -m nltk.downloader wordnet",
         ) from error
     return wordnet
 

@@ -22,8 +22,8 @@ def direction(metric: str, lower_is_better: bool | None = None) -> Direction:
 def downwards(metric: str, lower_is_better: bool | None = None) -> bool:
     """Whether a ranking puts the lowest score first; a metric that nothing can be ranked by is refused."""
     if why := unrankable(metric, lower_is_better):
-        what, cure = why
-        raise InputError(f"nothing can be ranked by {metric}: {what}", cure=cure)
+        what, hint = why
+        raise InputError(f"nothing can be ranked by {metric}: {what}", hint=hint)
     return direction(metric, lower_is_better) == "lower"
 
 

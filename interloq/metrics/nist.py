@@ -64,7 +64,7 @@ class Nist(Component):
     def stats(self, samples: Sequence[Sample]) -> Array:
         """[information of matches of order 1…N, n-grams of order 1…N, reply length, mean reference length]."""
         if self._information is None:
-            raise InputError("nist has no information weights yet", cure="call fit(samples) first, or use evaluate")
+            raise InputError("nist has no information weights yet", hint="call fit(samples) first, or use evaluate")
         numbering = Numbering(self.tokenizer)
         responses = numbering.texts(sample.response for sample in samples)
         references = numbering.texts(r.text for sample in samples for r in sample.references)

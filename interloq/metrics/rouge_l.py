@@ -68,7 +68,7 @@ class RougeL(Component):
 
 
 def _precisions_and_recalls(numbered: ngrams.Numbered) -> tuple[Array, Array]:
-    """LCS over reply length and over reference length, a number a reference; 0 where a text is empty."""
+    """LCS over reply length and over reference length, one number per reference; 0 where a text is empty."""
     owner = np.repeat(np.arange(len(numbered.n_references)), numbered.n_references)
     common = np.fromiter(_common(numbered), dtype=np.float64, count=len(owner))
     precisions = common / np.maximum(numbered.responses.lengths[owner], 1)

@@ -66,7 +66,7 @@ class Ruber(Component):
     def stats(self, samples: Sequence[Sample]) -> Array:
         if self._fit is None:
             raise InputError(
-                "ruber does not know the range of its parts yet", cure="call fit(samples), or use evaluate"
+                "ruber does not know the range of its parts yet", hint="call fit(samples), or use evaluate"
             )
         parts = self._fit.normalised(samples, *self._parts().values())
         return score_rows(BLENDS[self.blend](*parts), *parts)
@@ -99,7 +99,7 @@ class Fit:
     def normalised(self, samples: Sequence[Sample], *parts: Metric) -> list[Array]:
         """Each part's scores from 0 to 1."""
         if samples and np.isnan(self.ranges).any():
-            raise InputError("ruber was fitted to no sample that both of its parts can score", cure="fit it to others")
+            raise InputError("ruber was fitted to no sample that both of its parts can score", hint="fit it to others")
         new = list(dict.fromkeys(sample for sample in samples if sample not in self.known))
         found = self.known | dict(zip(new, zip(*(_scores(part, new) for part in parts), strict=True), strict=True))
         rows = np.array([found[sample] for sample in samples], dtype=np.float64).reshape(len(samples), len(parts))

@@ -37,7 +37,7 @@ class LayoutCheck:
             raise InputError(
                 f"references look transposed: {n} samples with {m} references each, "
                 "and each reply matches the references at its own position in the other samples",
-                cure="give every sample the list of references to its own context",
+                hint="give every sample the list of references to its own context",
             )
 
 

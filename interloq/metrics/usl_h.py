@@ -88,7 +88,7 @@ class UslH(Component):
             return self.bounds
         recorded = getattr(self.mlm, "usual", None)
         if recorded is None:
-            raise InputError(f"usl_h does not know the bounds of {name_of(self.mlm)}", cure="give bounds=(low,high)")
+            raise InputError(f"usl_h does not know the bounds of {name_of(self.mlm)}", hint="give bounds=(low,high)")
         low, high = recorded()
         return low, high
 
@@ -99,7 +99,7 @@ def _share(part: Metric, samples: Sequence[Sample]) -> Array:
     if outside := [score for score in found.tolist() if not -SLACK <= score <= 1 + SLACK]:
         raise InputError(
             f"usl_h multiplies scores from 0 to 1, and {name_of(part)} gave {outside[0]!r}",
-            cure="choose a metric with that range, such as valid or relevance",
+            hint="choose a metric with that range, such as valid or relevance",
         )
     return np.clip(found, 0, 1)
 

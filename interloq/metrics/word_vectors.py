@@ -165,7 +165,7 @@ def _cosines(first: Floats, second: Floats) -> Array:
 
 
 def extremes(bags: Bags) -> tuple[Floats, Floats]:
-    """The largest and the smallest value of each dimension, a row a text; zeros where it has no words."""
+    """The largest and the smallest value of each dimension, one row per text; zeros where it has no words."""
     shape = (len(bags.ends) - 1, bags.table.shape[1])
     high, low = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
     lengths = np.diff(bags.ends)

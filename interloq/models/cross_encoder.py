@@ -126,7 +126,7 @@ def cut_lengths(lengths: Ints, limit: int | None) -> Ints:
     room = limit - 1 - lengths.shape[1]
     if room < lengths.shape[1]:
         raise InputError(
-            f"{lengths.shape[1]} texts do not fit in {limit} tokens", cure="use an encoder that reads more"
+            f"{lengths.shape[1]} texts do not fit in {limit} tokens", hint="use an encoder that reads more"
         )
     low, high = np.ones(int(long.sum()), dtype=np.int64), lengths[long].max(axis=1)  # what fits, what does not
     while (high - low > 1).any():

@@ -111,7 +111,7 @@ class Encoder:
             yield self._kept(which[part], numbered, self._cache)
 
     def sentences(self, texts: Sequence[str], *, pooling: Pooling = "mean") -> NDArray[np.float32]:
-        """Unit vectors, a row a text; zeros for a text of nothing but white space, or of which no token is left."""
+        """Unit vectors, one row per text; zeros for a text of nothing but white space, or of which no token is left."""
         distinct = [text for text in dict.fromkeys(texts) if text.strip()]
         found = np.zeros((len(distinct) + 1, self.dimensions), dtype=np.float32)  # the last row: no text
         if self._cache and distinct:
@@ -179,7 +179,7 @@ class Encoder:
             if not torch.equal(found[-2].states, found[-1].states):
                 raise InputError(
                     f"models of type {self._model.config.model_type!r} change the states after their last layer",
-                    cure="name one layer: all of them cannot be had in one pass",
+                    hint="name one layer: all of them cannot be had in one pass",
                 )
             yield found[:-1]
 
@@ -233,7 +233,7 @@ class Encoder:
             len(ids),
             lacking=lambda: InputError(
                 f"no memory for one text of {ids.shape[1]} tokens on {self.device}",
-                cure="use a smaller model, fewer tokens, or --device cpu",
+                hint="use a smaller model, fewer tokens, or --device cpu",
             ),
             smaller=self._halve,
         )

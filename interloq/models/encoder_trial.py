@@ -29,7 +29,7 @@ class Habits:
 
 
 def layers_of(model: Any, where: str) -> int:
-    """How many layers an encoder has; what is no encoder of texts is refused."""
+    """How many layers an encoder has; what is not an encoder of texts is refused."""
     layers = getattr(model.config, "num_hidden_layers", None)
     if getattr(model.config, "is_encoder_decoder", False) or layers is None:
         raise _strange(model, where)
@@ -91,4 +91,4 @@ def _near(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 def _strange(model: Any, where: str) -> InputError:
     kind = model.config.model_type
-    return InputError(f"models of type {kind!r} are no encoders of texts", cure="use a BERT-like encoder", where=where)
+    return InputError(f"models of type {kind!r} are no encoders of texts", hint="use a BERT-like encoder", where=where)

@@ -35,7 +35,7 @@ TOKENS, ROWS = 8192, 256  # in a batch, padding included
 BOUNDS = "replies.json"
 LOW, HIGH = 0.25, 0.75  # quantiles of the replies of a log, as in the code of Phy et al.
 SPECIAL = 2  # [CLS] and [SEP]
-CURE = "name an encoder with its head for masked tokens, or train one on your logs with: interloq train adapt"
+HINT = "name an encoder with its head for masked tokens, or train one on your logs with: interloq train adapt"
 
 
 class MaskedLikelihood:
@@ -50,7 +50,7 @@ class MaskedLikelihood:
     def load(cls, name: str, *, device: str = "auto", longest: int = LONGEST) -> MaskedLikelihood:
         """`name` as in `models.pretrained`. Of each text the first `longest` tokens count, fewer where none fit."""
         folder = model_folder(name)
-        model = load_network(folder, transformers.AutoModelForMaskedLM, cure=CURE)
+        model = load_network(folder, transformers.AutoModelForMaskedLM, hint=HINT)
         marks = marks_of(load_tokenizer(folder), "mlm", folder)
         positions = getattr(model.config, "max_position_embeddings", None)
         room = longest if positions is None else min(longest, positions - SPARE - SPECIAL)
@@ -97,7 +97,7 @@ class MaskedLikelihood:
             len(columns),
             lacking=lambda: InputError(
                 f"no memory for one row of {rows.ids.shape[1]} tokens on {self.device}",
-                cure="use a smaller encoder, or a machine with more memory",
+                hint="use a smaller encoder, or a machine with more memory",
             ),
             smaller=self._halve,
         )
@@ -137,9 +137,9 @@ def reply_bounds(scorer: MaskedLikelihood, replies: Texts) -> dict[str, Any]:
 
 def read_bounds(folder: Path, mode: Mode) -> tuple[float, float]:
     """The bounds that were recorded when the encoder was adapted to a log."""
-    cure = "adapt the encoder to a log with interloq train adapt, or give bounds=(low,high)"
+    hint = "adapt the encoder to a log with interloq train adapt, or give bounds=(low,high)"
     if not (folder / BOUNDS).is_file():
-        raise InputError("the encoder has no bounds of replies", cure=cure, where=str(folder))
-    with reading_saved(folder, f"{BOUNDS} holds no bounds of {mode}", cure=cure):
-        low, high = read_json(folder / BOUNDS, cure=cure)[mode]
+        raise InputError("the encoder has no bounds of replies", hint=hint, where=str(folder))
+    with reading_saved(folder, f"{BOUNDS} holds no bounds of {mode}", hint=hint):
+        low, high = read_json(folder / BOUNDS, hint=hint)[mode]
         return float(low), float(high)

@@ -24,7 +24,7 @@ from interloq.models.subwords import LONGEST, Subwords
 
 TOKENS, PAIRS = 8192, 512  # in a batch, padding included
 FOLLOWS = 0  # the label of transformers, and of Google's code: 1 is a random sentence
-CURE = (
+HINT = (
     "name a BERT with its head for next-sentence prediction, such as bert-base-uncased; for any other encoder, "
     "train a head on your logs with: interloq train relevance"
 )
@@ -35,7 +35,7 @@ class NextSentence:
 
     def __init__(self, name: str, *, device: str = "auto", longest: int = LONGEST, tokens: int = TOKENS) -> None:
         self.folder, self.tokens, self.device = model_folder(name), tokens, pick_device(device)
-        model = load_network(self.folder, transformers.AutoModelForNextSentencePrediction, cure=CURE)
+        model = load_network(self.folder, transformers.AutoModelForNextSentencePrediction, hint=HINT)
         self.subwords = Subwords(self.folder, longest=longest)
         check_fit(self.subwords.size, model, self.folder)
         self.positions: int | None = getattr(model.config, "max_position_embeddings", None)
@@ -64,7 +64,7 @@ class NextSentence:
             lambda part: self._logits(rows(tokens[part], self.subwords, limit=self.positions)),
             len(tokens),
             lacking=lambda: InputError(
-                f"no memory for one pair of texts on {self.device}", cure="use a smaller model, or --device cpu"
+                f"no memory for one pair of texts on {self.device}", hint="use a smaller model, or --device cpu"
             ),
             smaller=self._halve,
         )

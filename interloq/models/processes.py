@@ -92,7 +92,7 @@ def pick_device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name == "cuda" and not torch.cuda.is_available():
-        raise InputError("torch finds no CUDA device", cure="run with --device cpu")
+        raise InputError("torch finds no CUDA device", hint="run with --device cpu")
     if name not in ("cpu", "cuda"):
-        raise InputError(f"unknown device {name!r}", cure="device is auto, cpu or cuda")
+        raise InputError(f"unknown device {name!r}", hint="device is auto, cpu or cuda")
     return torch.device(name)

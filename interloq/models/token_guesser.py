@@ -1,7 +1,7 @@
 """A pretrained network with the head that guesses tokens, as transformers builds it, ready to learn on.
 
 Layouts differ between families of networks, but all go states → head → logits. A hook keeps only the states of the
-places to be guessed, so that the head, the dearest part of a small network, works on these alone.
+places to be guessed, so that the head, the most expensive part of a small network, works on these alone.
 """
 
 from __future__ import annotations
@@ -91,12 +91,12 @@ def load_guesser(folder: Path, goal: Goal, *, seed: int) -> TokenGuesser:
     """The network with its head; a head that the folder lacks starts new, the same for the same seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model, missing = load_partly(folder, KINDS[goal], cure="copy the model's folder whole")
+        model, missing = load_partly(folder, KINDS[goal], hint="copy the model's folder whole")
     prefix = f"{model.base_model_prefix}."
     if lost := [name for name in missing if name.startswith(prefix) and not any(c in name for c in CARRIED)]:
         raise InputError(
             f"the weights lack {len(lost)} parts of the network, {lost[0]!r} first",
-            cure="copy the model's folder whole",
+            hint="copy the model's folder whole",
             where=str(folder),
         )
     return TokenGuesser(model, [name for name in missing if not name.startswith(prefix)])
@@ -104,18 +104,18 @@ def load_guesser(folder: Path, goal: Goal, *, seed: int) -> TokenGuesser:
 
 def goal_of(folder: Path, objective: Goal | Literal["auto"]) -> Goal:
     """What the network in a folder can learn: encoders guess masked tokens, language models the next one."""
-    config = read_config(folder, cure="copy the model's folder whole")
+    config = read_config(folder, hint="copy the model's folder whole")
     both = {"mlm": MODEL_FOR_MASKED_LM_MAPPING, "lm": MODEL_FOR_CAUSAL_LM_MAPPING}
     can: list[Goal] = [goal for goal in ("mlm", "lm") if type(config) in both[goal]]
     if config.is_encoder_decoder or not can:
         raise InputError(
             f"models of type {config.model_type!r} cannot be adapted here",
-            cure="name an encoder such as BERT, or a language model such as GPT-2",
+            hint="name an encoder such as BERT, or a language model such as GPT-2",
             where=str(folder),
         )
     if objective != "auto" and objective not in can:
         raise InputError(
-            f"models of type {config.model_type!r} do not learn by {objective}", cure=f"give --objective {can[0]}"
+            f"models of type {config.model_type!r} do not learn by {objective}", hint=f"give --objective {can[0]}"
         )
     return can[0] if objective == "auto" else objective
 
@@ -128,7 +128,7 @@ def marks_of(tokenizer: Any, goal: Goal, where: Path) -> Marks:
         need = {"eos": t.eos_token_id}
     for name, number in need.items():
         if number is None:
-            raise InputError(f"the tokenizer has no {name} token", cure="name a model that has one", where=str(where))
+            raise InputError(f"the tokenizer has no {name} token", hint="name a model that has one", where=str(where))
     special, pad = tuple(sorted(t.all_special_ids)), t.pad_token_id or 0
     if goal == "lm":
         start = t.bos_token_id if t.bos_token_id != t.eos_token_id else None

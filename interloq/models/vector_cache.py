@@ -71,7 +71,7 @@ class VectorCache:
                 yield database
         except (sqlite3.Error, OSError) as error:
             raise InputError(
-                f"the cache of vectors cannot be used: {error}", cure="delete it, or name another", where=str(self.path)
+                f"the cache of vectors cannot be used: {error}", hint="delete it, or name another", where=str(self.path)
             ) from error
 
 

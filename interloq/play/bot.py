@@ -1,4 +1,4 @@
-"""The seam of bots: dialogues in, one reply a dialogue out; and what everything that speaks is checked for.
+"""The seam of bots: dialogues in, one reply per dialogue out; and what everything that speaks is checked for.
 
 A bot never stops a play because of one dialogue: what goes wrong is said in the reply's `trouble`. A trouble with text
 is a note on words that can be used (`too long`: they were cut); a trouble without text says why there is none.

@@ -78,12 +78,12 @@ class Endpoint(Component):
         if self._lacks_key():
             raise InputError(
                 f"the environment variable {self.key} is not set, and the endpoint's key should be there",
-                cure="set it, name another with key=…, or write key='' where the server needs none",
+                hint="set it, name another with key=…, or write key='' where the server needs none",
                 where=self.url,
             )
         failed = _run(self._line.tried(self._body(turns, 0)))
         if failed and not failed.works:
-            raise InputError(f"the endpoint does not answer: {failed}", cure="check url, model and key", where=self.url)
+            raise InputError(f"the endpoint does not answer: {failed}", hint="check url, model and key", where=self.url)
         if failed:
             warnings.warn(f"{self.url}: {failed}; playing all the same", stacklevel=2)
 
@@ -127,11 +127,11 @@ class Endpoint(Component):
         local = (parts.hostname or "") in HERE
         secret = os.environ.get(self.key, "").strip() if self.key else ""
         if not re.fullmatch("[!-~]*", secret):
-            raise InputError(f"the key in {self.key} holds characters that cannot be sent", cure="copy it again")
+            raise InputError(f"the key in {self.key} holds characters that cannot be sent", hint="copy it again")
         if secret and parts.scheme == "http" and not local:
             raise InputError(
                 f"the key in {self.key} would travel unencrypted to {parts.hostname}",
-                cure="use https, or write key='' where the server needs none",
+                hint="use https, or write key='' where the server needs none",
             )
         path = parts.path.rstrip("/")
         url = parts._replace(path=path if path.endswith(PATH) else path + PATH).geturl()
@@ -155,7 +155,7 @@ def _check_url(url: str) -> None:
     if not good:
         raise InputError("url must be an address such as http://localhost:8000/v1")
     if "@" in parts.netloc or any(_SECRET.search(name) for name, _ in parse_qsl(parts.query, keep_blank_values=True)):
-        raise InputError("url must hold no password and no key", cure="put the key in an environment variable")
+        raise InputError("url must hold no password and no key", hint="put the key in an environment variable")
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:

@@ -23,7 +23,7 @@ from interloq.records import Turn
 from interloq.registry import Component
 from interloq.signature import Signature, file_fingerprint, signature
 
-CURE = "name it as module:function, with a module that can be imported from here"
+HINT = "name it as module:function, with a module that can be imported from here"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Function(Component):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.path.count(":") != 1:
-            raise InputError(f"{self.path!r} names no function", cure=CURE)
+            raise InputError(f"{self.path!r} names no function", hint=HINT)
         if self.batch < 0:
             raise InputError(f"batch must be 0 or more, got {self.batch}")
 
@@ -77,11 +77,11 @@ def _imported(path: str) -> Callable[..., Any]:
     try:
         found = attrgetter(name)(importlib.import_module(module))
     except Exception as error:
-        raise InputError(f"{path!r} cannot be loaded: {type(error).__name__}: {error}", cure=CURE) from error
+        raise InputError(f"{path!r} cannot be loaded: {type(error).__name__}: {error}", hint=HINT) from error
     finally:
         sys.path.remove(here)
     if not callable(found):
-        raise InputError(f"{path!r} is {type(found).__name__}, not a function", cure=CURE)
+        raise InputError(f"{path!r} is {type(found).__name__}, not a function", hint=HINT)
     return found  # type: ignore[no-any-return]
 
 

@@ -37,7 +37,7 @@ TOKENS = 65_536  # of prompts in a batch, padding included
 PART = "\ufffd"  # what bytes that are no whole character are decoded to
 LIKELY = (512, 4_096)  # tokens among which the nucleus is looked for first, and then
 POSITIONS = 1_024  # where the model names no limit
-CURE = "name a language model that writes text: causal, or an encoder with a decoder"
+HINT = "name a language model that writes text: causal, or an encoder with a decoder"
 _SPREAD, _MIX = -7046029254386353131, (-4658895280553007687, -7723592293110705685)  # of splitmix64, as signed numbers
 
 
@@ -58,13 +58,13 @@ class Writer:
         self.tokenizer = load_tokenizer(self.folder)
         self.with_encoder = _has_encoder(self.folder)
         kind = transformers.AutoModelForSeq2SeqLM if self.with_encoder else transformers.AutoModelForCausalLM
-        network = load_network(self.folder, kind, cure=CURE)
+        network = load_network(self.folder, kind, hint=HINT)
         self.precision = _precision(precision, self.device)
         try:
             self.network = network.to(self.device, self.precision).eval()
         except torch.OutOfMemoryError as error:
             raise InputError(
-                f"no memory for the model on {self.device}", cure="use device='cpu'", where=name
+                f"no memory for the model on {self.device}", hint="use device='cpu'", where=name
             ) from error
         self.positions = int(getattr(network.config, "max_position_embeddings", None) or POSITIONS)
         self.ends = self._ends()
@@ -234,7 +234,7 @@ def _padded(rows: list[list[int]], *, left: bool) -> tuple[torch.Tensor, torch.T
 
 
 def _has_encoder(folder: Path) -> bool:
-    return bool(read_config(folder, cure=CURE).is_encoder_decoder)
+    return bool(read_config(folder, hint=HINT).is_encoder_decoder)
 
 
 def _precision(name: Precision, device: torch.device) -> torch.dtype:

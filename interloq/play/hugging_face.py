@@ -54,7 +54,7 @@ class HuggingFace(Component):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not self.separator:
-            raise InputError("separator must not be empty", cure="write separator='\\n', or separator='eos'")
+            raise InputError("separator must not be empty", hint="write separator='\\n', or separator='eos'")
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         from interloq.play.generate import Sampling

@@ -107,7 +107,7 @@ class Journal:
         """What differs is named: the journal may hold days of work."""
         run = header.get("journal") if isinstance(header, dict) else None
         if not isinstance(run, dict):
-            raise InputError("no journal of dialogues", cure="choose another output", where=str(self.path))
+            raise InputError("no journal of dialogues", hint="choose another output", where=str(self.path))
         check_run(run, orjson.loads(orjson.dumps(self.run)), self.path)
 
 
@@ -117,7 +117,7 @@ def check_run(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -
         if found.get(name) != wanted.get(name):
             raise InputError(
                 f"the file is of another run: {name} was {_said(found.get(name))}, is {_said(wanted.get(name))}",
-                cure="choose another output, or move that file away",
+                hint="choose another output, or move that file away",
                 where=str(path),
             )
 

@@ -1,4 +1,4 @@
-"""The utterances that dialogues open with: given to both speakers, nobody's own, and never judged.
+"""The utterances that dialogues open with: given to both speakers, not theirs, and never judged.
 
 They come from dialogues (the first turns of each), from lines {"id": …, "turns": ["…", "…"]}, from text with an opening
 on each line and a tab between its utterances, or from those embedded here: `embedded:en`, `embedded:ja`, `embedded:zh`.
@@ -33,17 +33,17 @@ class Opening:
 def read_openings(source: str | Path, *, given: int = GIVEN) -> list[Opening]:
     """The openings of a file, each of `given` utterances; what follows these is left out."""
     if given < 1:
-        raise InputError(f"an opening has at least one utterance, got {given}", cure="give 1, 2 or more")
+        raise InputError(f"an opening has at least one utterance, got {given}", hint="give 1, 2 or more")
     path = _path(str(source))
     check_size(path)
     found = _from_text(path) if plain_suffix(path) == ".txt" else _from_dialogues(path)
     if not found:
-        raise InputError("no opening in the file", cure="write an opening on each line", where=str(path))
+        raise InputError("no opening in the file", hint="write an opening on each line", where=str(path))
     for where, opening in found:
         _check(opening, given, f"{path}:{where}")
     counts = Counter(opening.id for _, opening in found)
     if (twice := counts.most_common(1)[0])[1] > 1:
-        raise InputError(f"{twice[1]} openings are called {twice[0]!r}", cure="give each an id", where=str(path))
+        raise InputError(f"{twice[1]} openings are called {twice[0]!r}", hint="give each an id", where=str(path))
     return [Opening(opening.id, opening.turns[:given]) for _, opening in found]
 
 
@@ -57,7 +57,7 @@ def _path(source: str) -> str | Path:
         return source
     language = source.removeprefix(EMBEDDED)
     if language not in LANGUAGES:
-        raise InputError(f"no openings in {language!r}{nearest(language, LANGUAGES)}", cure="name a file of your own")
+        raise InputError(f"no openings in {language!r}{nearest(language, LANGUAGES)}", hint="name a file of your own")
     return embedded_openings_path(language)
 
 
@@ -67,7 +67,7 @@ def _from_text(path: str | Path) -> list[tuple[str, Opening]]:
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise InputError("not valid UTF-8", cure="save the file as UTF-8", where=f"{path}:{number}") from error
+            raise InputError("not valid UTF-8", hint="save the file as UTF-8", where=f"{path}:{number}") from error
         if text.strip():
             found.append((str(number), Opening(f"opening-{number}", tuple(text.split("\t")))))
     return found
@@ -86,8 +86,8 @@ def _check(opening: Opening, given: int, where: str) -> None:
     if len(opening.turns) < given:
         raise InputError(
             f"the opening has {len(opening.turns)} of {given} utterances: {list(opening.turns)!r:.80}",
-            cure="add the missing ones (in text: after a tab), or ask for fewer with --given",
+            hint="add the missing ones (in text: after a tab), or ask for fewer with --given",
             where=where,
         )
     if not all(turn.strip() for turn in opening.turns[:given]):
-        raise InputError("an utterance of the opening is empty", cure="write it, or leave the line out", where=where)
+        raise InputError("an utterance of the opening is empty", hint="write it, or leave the line out", where=where)

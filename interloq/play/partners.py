@@ -84,13 +84,13 @@ def save_partners(path: str | Path, found: PartnerSet) -> None:
 def load_partners(path: str | Path) -> PartnerSet:
     """The set of a file; one that was changed by hand is refused."""
     made = "make one with `interloq play partners`"
-    value = read_json(path, cure=made)
-    with reading_saved(path, "not a partner set", cure=made):
+    value = read_json(path, hint=made)
+    with reading_saved(path, "not a partner set", hint=made):
         found = _parsed(value)
     if value.get("hash") != found.hash:
         raise InputError(
             f"the set says its hash is {value.get('hash')}, but what it holds has {found.hash}",
-            cure=f"take the file as it was made, or {NEW}",
+            hint=f"take the file as it was made, or {NEW}",
             where=str(path),
         )
     return found
@@ -114,7 +114,7 @@ def check_openings(found: PartnerSet, openings: Sequence[Opening], path: str | P
     if seen != found.openings:
         raise InputError(
             f"the set was made for other openings: {found.openings} from {found.source or 'a file'}, these are {seen}",
-            cure=f"name the openings of the set, or {NEW}",
+            hint=f"name the openings of the set, or {NEW}",
             where=str(path),
         )
 
@@ -136,7 +136,7 @@ def _verify(partner: Partner, bot: Bot, where: str) -> None:
     if seen != partner.signature:
         raise InputError(
             f"partner {partner.name!r} is not what it was: signed {partner.signature}, now {seen}",
-            cure=f"bring back what it was, or {NEW}",
+            hint=f"bring back what it was, or {NEW}",
             where=where,
         )
 
@@ -146,7 +146,7 @@ def _named(partner: Partner, where: str) -> Iterator[None]:
     try:
         yield
     except InterloqError as error:
-        raise InputError(f"partner {partner.name!r} cannot be had: {error}", cure=f"or {NEW}", where=where) from error
+        raise InputError(f"partner {partner.name!r} cannot be had: {error}", hint=f"or {NEW}", where=where) from error
 
 
 def _parsed(value: Any) -> PartnerSet:

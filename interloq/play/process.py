@@ -42,7 +42,7 @@ class Process(Component):
     def __post_init__(self) -> None:
         command: Any = self.command
         if not isinstance(command, list | tuple) or not command or not all(isinstance(part, str) for part in command):
-            raise InputError(f"command must be a list of texts, got {command!r}", cure="write ('program','argument')")
+            raise InputError(f"command must be a list of texts, got {command!r}", hint="write ('program','argument')")
         object.__setattr__(self, "command", tuple(command))
         super().__post_init__()
         if self.timeout <= 0 or self.workers < 1 or self.restarts < 0:
@@ -66,7 +66,7 @@ class Process(Component):
         with ThreadPoolExecutor(self.workers) as threads:
             try:
                 list(threads.map(speak, self._programs, shares))
-            except BaseException:  # Ctrl-C: threads would go on to the last dialogue
+            except BaseException:  # Ctrl-C: threads would continue to the last dialogue
                 self.close()
                 raise
         return found
@@ -77,7 +77,7 @@ class Process(Component):
         if reply.trouble.startswith(BROKEN):
             raise InputError(
                 f"the program does not answer: {reply.trouble}",
-                cure="run it by hand and give it a request on standard input",
+                hint="run it by hand and give it a request on standard input",
                 where=shlex.join(self.command),
             )
 
@@ -89,7 +89,7 @@ class Process(Component):
     def signature(self) -> Signature:
         """The command, and what is in the files that it names."""
         if shutil.which(self.command[0]) is None:
-            raise InputError(f"no program {self.command[0]!r}", cure="check its name and that it may be run")
+            raise InputError(f"no program {self.command[0]!r}", hint="check its name and that it may be run")
         files = [file_fingerprint(Path(part)) for part in self.command if Path(part).is_file()]
         bare = replace(self, timeout=60.0, workers=1, restarts=3)
         return signature(bare, files="-".join(files) or "none")

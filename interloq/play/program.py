@@ -218,7 +218,7 @@ class Program:
             return None
         text, trouble = value.get("text", ""), value.get("trouble", "")
         if not isinstance(text, str) or not isinstance(trouble, str):
-            return Reply("", "wrote a text that is no text")
+            return Reply("", "wrote something that is not text")
         return Reply(text, trouble)
 
     def _tail(self, before: str = "") -> str:

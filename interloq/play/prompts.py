@@ -34,11 +34,11 @@ class Prompts:
         """How this model wants to be asked."""
         template = str(tokenizer.chat_template or "") if chat else ""
         if chat is True and not template:
-            raise InputError("the model has no chat template", cure="write chat=False")
+            raise InputError("the model has no chat template", hint="write chat=False")
         if separator == "eos":
             separator = tokenizer.eos_token or ""
         if not template and not separator:
-            raise InputError("the model has no end token", cure="give another separator than 'eos'")
+            raise InputError("the model has no end token", hint="give another separator than 'eos'")
         return cls(tokenizer, template, system, separator, room, _special(tokenizer))
 
     def tokens(self, dialogues: Sequence[Sequence[Turn]]) -> list[list[int]]:
@@ -60,7 +60,7 @@ class Prompts:
 
     @property
     def stop(self) -> str:
-        """What ends a reply but the model's own end token: without messages it would go on with the other's turn."""
+        """What ends a reply but the model's own end token: without messages it would continue with the other's turn."""
         return "" if self.template or self.special.fullmatch(self.separator) else self.separator
 
     def first(self, text: str) -> str:

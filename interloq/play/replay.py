@@ -66,7 +66,7 @@ class Replay(Component):
     def _transcripts(self) -> dict[Texts, list[Transcript]]:
         """Transcripts by their opening."""
         if not Path(self.dialogues).is_file():
-            raise InputError(f"no file {self.dialogues!r}", cure="name a file of dialogues in JSON lines")
+            raise InputError(f"no file {self.dialogues!r}", hint="name a file of dialogues in JSON lines")
         recorded: list[Dialogue] = jsonl.load(self.dialogues, kind="dialogues")
         system = self.system or _only(recorded, self.dialogues)
         found: dict[Texts, list[Transcript]] = defaultdict(list)
@@ -104,7 +104,7 @@ def _only(dialogues: Sequence[Dialogue], where: str) -> str:
     if len(named) != 1:
         raise InputError(
             f"the dialogues are of {len(named)} systems",
-            cure=f"add system=… with one of {', '.join(named)}",
+            hint=f"add system=… with one of {', '.join(named)}",
             where=where,
         )
     return named[0]

@@ -77,12 +77,12 @@ class Retrieval(Component):
     @cached_property
     def _opened(self) -> Index:
         if "://" not in self.index and not Path(self.index).is_dir():
-            raise InputError(f"no index {self.index!r}", cure="make one: interloq index build pairs.jsonl -o index")
+            raise InputError(f"no index {self.index!r}", hint="make one: interloq index build pairs.jsonl -o index")
         opened = open_index(self.index)
         if opened.retriever.target != "utterance":
             raise InputError(
                 "the index compares replies too, and the bot has none yet",
-                cure="build one whose retriever has target='utterance'",
+                hint="build one whose retriever has target='utterance'",
                 where=self.index,
             )
         return opened

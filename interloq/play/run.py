@@ -1,7 +1,7 @@
 """A run from end to end: who plays, what was played before, and the file in the end.
 
 The header of the file says all that the dialogues depend on: scheme, partner set, openings, exchanges, seed and every
-bot's signature. A run that was stopped goes on from its journal; a finished file grows by what a longer schedule adds.
+bot's signature. A run that was stopped resumes from its journal; a finished file grows by what a longer schedule adds.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def plan(
     if scheme not in SCHEMES:
         raise InputError(f"unknown scheme {scheme!r}{nearest(scheme, SCHEMES)}")
     if same < 1:
-        raise InputError(f"same must be 1 or more, got {same}", cure="say how often a bot may say the same")
+        raise InputError(f"same must be 1 or more, got {same}", hint="say how often a bot may say the same")
     if bool(partners) != (scheme == "bipartite"):
         raise InputError(
             f"{scheme} {'has no partners' if partners else 'needs partners'}",
-            cure="name partners for bipartite, and for nothing else",
+            hint="name partners for bipartite, and for nothing else",
         )
     for name in targets:
         check_name(name)
@@ -182,7 +182,7 @@ def _take_over(output: Path, plan: Plan, journal: Journal) -> list[str]:
         return []
     said = header(output)
     if "scheme" not in said:
-        raise InputError("there is a file that no run wrote", cure="choose another output", where=str(output))
+        raise InputError("there is a file that no run wrote", hint="choose another output", where=str(output))
     check_run({name: said.get(name) for name in plan.run}, _plain(plan.run), output)
     found = []
     for dialogue in read(output, kind="dialogues", strict=True):

@@ -70,7 +70,7 @@ def target_of(dialogue: Dialogue) -> str:
     """The system that is judged: the first of the dialogue's systems."""
     for system in dialogue.systems.values():
         return system
-    raise InputError(f"dialogue {dialogue.id!r} names no system", cure='write "systems": {"speaker": "system"}')
+    raise InputError(f"dialogue {dialogue.id!r} names no system", hint='write "systems": {"speaker": "system"}')
 
 
 def place_of(sample_id: str) -> tuple[str, int]:
@@ -78,7 +78,7 @@ def place_of(sample_id: str) -> tuple[str, int]:
     dialogue, _, turn = sample_id.rpartition("#")
     if not dialogue or not turn.isdecimal():
         raise InputError(
-            f"sample {sample_id!r} is no turn of a dialogue", cure="make samples with `interloq play samples`"
+            f"sample {sample_id!r} is not a turn of a dialogue", hint="make samples with `interloq play samples`"
         )
     return dialogue, int(turn)
 
@@ -111,14 +111,14 @@ def _unmatched(dialogue: Dialogue) -> str:
 
 def _check(tally: Sampled, first: str, targets: Collection[str], seen: Collection[str]) -> None:
     """Nothing to judge is an error where the reason can be told; some dialogues without are a warning."""
-    cure = 'write "systems": {"speaker": "system"}, or name the assistant of chat exports with --system NAME'
+    hint = 'write "systems": {"speaker": "system"}, or name the assistant of chat exports with --system NAME'
     if unknown := sorted(set(targets) - set(seen)):
-        raise InputError(f"no dialogue has a system {unknown[0]!r}", cure=f"systems seen: {_listed(sorted(seen))}")
+        raise InputError(f"no dialogue has a system {unknown[0]!r}", hint=f"systems seen: {_listed(sorted(seen))}")
     if tally.unmatched and not tally.samples:
-        raise InputError(first, cure=cure)
+        raise InputError(first, hint=hint)
     if tally.unmatched:
         n = f"{tally.unmatched:,} dialogues have" if tally.unmatched > 1 else "1 dialogue has"
-        warnings.warn(f"{n} no speaker that is a system: {first}; {cure}", RejectedWarning, stacklevel=3)
+        warnings.warn(f"{n} no speaker that is a system: {first}; {hint}", RejectedWarning, stacklevel=3)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -52,7 +52,7 @@ def all_play_all(
     """Every target talks with every other, once as the one that speaks first and is judged, once as its partner."""
     names = _names(targets, "target")
     if len(names) < 2:
-        raise InputError("all-play-all needs two targets or more, got 1", cure="add a target, or use self-play")
+        raise InputError("all-play-all needs two targets or more, got 1", hint="add a target, or use self-play")
     pairs = [(target, partner) for target in names for partner in names if target != partner]
     return _matches(pairs, openings, exchanges, repeats, seed)
 
@@ -69,7 +69,7 @@ def bipartite(
     """Every target talks with every partner, and speaks first. Partners are named apart from targets: see `apart`."""
     names, others = _names(targets, "target"), _names(partners, "partner", own=PARTNER)
     if both := sorted(set(names) & set(others)):
-        raise InputError(f"{both[0]!r} is both a target and a partner", cure=f"call the partner {both[0]}{PARTNER}")
+        raise InputError(f"{both[0]!r} is both a target and a partner", hint=f"call the partner {both[0]}{PARTNER}")
     return _matches([(target, partner) for target in names for partner in others], openings, exchanges, repeats, seed)
 
 
@@ -80,12 +80,12 @@ def apart(partners: Iterable[str], targets: Iterable[str]) -> dict[str, str]:
 
 
 def chosen(openings: Sequence[Opening], limit: int | None, seed: int) -> list[Opening]:
-    """`limit` of the openings by lot, in their order; a greater limit keeps those of a smaller one."""
+    """`limit` of the openings at random, in their order; a greater limit keeps those of a smaller one."""
     if limit is None:
         return list(openings)
     if not 1 <= limit <= len(openings):
         raise InputError(
-            f"cannot take {limit} of {len(openings)} openings", cure="add openings, or let each be repeated"
+            f"cannot take {limit} of {len(openings)} openings", hint="add openings, or let each be repeated"
         )
     lots = sorted(range(len(openings)), key=lambda i: fingerprint(str(seed), openings[i].id, *openings[i].turns))
     return [openings[i] for i in sorted(lots[:limit])]
@@ -115,16 +115,16 @@ def _matches(
 def _check_ids(matches: Sequence[Match]) -> None:
     id, count = Counter(match.id for match in matches).most_common(1)[0]
     if count > 1:
-        raise InputError(f"{count} matches would be called {id!r}", cure="rename a bot or an opening")
+        raise InputError(f"{count} matches would be called {id!r}", hint="rename a bot or an opening")
 
 
 def _names(given: Iterable[str], what: str, own: str = "") -> list[str]:
     names = list(given)
     if not names:
-        raise InputError(f"no {what} is named", cure=f"name one, for example --{what} 'mine=eliza'")
+        raise InputError(f"no {what} is named", hint=f"name one, for example --{what} 'mine=eliza'")
     name, count = Counter(names).most_common(1)[0]
     if count > 1:
-        raise InputError(f"{count} {what}s are called {name!r}", cure="give each a name of its own")
+        raise InputError(f"{count} {what}s are called {name!r}", hint="give each a name of its own")
     for name in names:
         check_name(name.removesuffix(own) if own else name)
     return names
@@ -136,5 +136,5 @@ def check_name(name: str) -> None:
         seen = f": {found[0]!r}" if name and found else ""
         raise InputError(
             f"{name!r} cannot be a bot's name{seen}",
-            cure="leave out ~, ;, colons before a space, control characters, blanks at the ends, and (2) or (partner)",
+            hint="leave out ~, ;, colons before a space, control characters, blanks at the ends, and (2) or (partner)",
         )

@@ -8,7 +8,7 @@ Bots that wait on others, on servers and programs (`waits`), answer side by side
 calculate here beside them. All are heard before the next are asked: who is asked what depends on nobody's speed.
 
 Nothing that a bot does stops the others. No reply (crashed, timed out, empty) ends the dialogue; a bot that says the
-same thing again and again is noted, and goes on unless asked otherwise. What happened stands in `Dialogue.trouble`:
+same thing again and again is noted, and continues unless asked otherwise. What happened stands in `Dialogue.trouble`:
 `name: what at turn n`, joined by `; `.
 """
 
@@ -103,14 +103,14 @@ def talk(
 
     Dialogues that the journal holds are not played again, nor yielded. `batch` limits what a bot is asked at once (else
     the bot's own wish), `together` how many dialogues are under way. A batch may take `patience` seconds, if not 0;
-    a bot that takes longer, gives no reply for so long, or owes `give_up` replies in a row, is asked no more.
+    a bot that takes longer, gives no reply for so long, or fails `give_up` times in a row, is asked no more.
     `progress` hears of utterances.
     """
     for name, value in (("batch", batch), ("together", together), ("repeats", repeats), ("give_up", give_up)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be 1 or more, got {value}")
     if not patience >= 0:
-        raise InputError(f"patience must be 0 seconds or more, got {patience}", cure="give 0 for any time")
+        raise InputError(f"patience must be 0 seconds or more, got {patience}", hint="give 0 for any time")
     tally = Tally() if tally is None else tally
     room = _Room(bots, batch, _Rules(repeats, stop_repeating, patience, give_up), tally)
     waiting = _unplayed(matches, bots, journal, tally)
@@ -182,7 +182,7 @@ class _Talk:
         return seed_of(self.match.seed, str(len(self.turns)))
 
     def hear(self, reply: Reply, rules: _Rules) -> bool:
-        """Add the reply; says whether the dialogue goes on."""
+        """Add the reply; says whether the dialogue continues."""
         if reply.trouble:
             self._note(reply.trouble)
         if not reply.text:
@@ -306,7 +306,7 @@ def _unplayed(
     for match in matches:
         for name in (match.target, match.partner):
             if name not in bots:
-                raise InputError(f"no bot is called {name!r}, but {match.id!r} needs it", cure="add it to the bots")
+                raise InputError(f"no bot is called {name!r}, but {match.id!r} needs it", hint="add it to the bots")
         if journal is not None and match.id in journal:
             tally.add(journal[match.id], match.exchanges, resumed=True)
         else:

@@ -24,7 +24,7 @@ def check_trust(bots: Mapping[str, Bot], where: str, trust: Trust) -> None:
     if found and trust is None:
         raise InputError(
             f"bots of this file do more than speak: {'; '.join(f'{name!r} {what}' for name, what in found.items())}",
-            cure="if you trust whoever wrote it, add --trust",
+            hint="if you trust whoever wrote it, add --trust",
             where=where,
         )
     for name, what in found.items():
@@ -56,6 +56,6 @@ def _check_key(name: str, bot: Bot, where: str) -> None:
     if variable and variable not in os.environ.get(ALLOWED_KEYS, "").replace(",", " ").split():
         raise InputError(
             f"{name!r} would send the key in {variable} to a server that the file names: it {side_effect(bot)}",
-            cure=f"write this bot on the command line, or allow the key: {ALLOWED_KEYS}={variable}",
+            hint=f"write this bot on the command line, or allow the key: {ALLOWED_KEYS}={variable}",
             where=where,
         )

@@ -96,7 +96,7 @@ def _pretrained(subwords: Subwords) -> CrossEncoder:
     if subwords.size > network.vocabulary:
         raise InputError(
             f"the tokenizer has {subwords.size} tokens, the encoder {network.vocabulary}",
-            cure="name an encoder with its own tokenizer",
+            hint="name an encoder with its own tokenizer",
             where=str(subwords.folder),
         )
     return network
@@ -158,7 +158,7 @@ class BertRaterModel:
             len(rows.ids),
             lacking=lambda: InputError(
                 f"no memory for one triplet of {rows.ids.shape[1]} tokens on {self.device}",
-                cure="use a smaller encoder, or a machine with more memory",
+                hint="use a smaller encoder, or a machine with more memory",
             ),
             smaller=self._halve,
         )
@@ -172,6 +172,6 @@ class BertRaterModel:
 def _foreign(what: str, folder: Path) -> InputError:
     return InputError(
         f"{what} is missing or not the one the rater was trained with",
-        cure="copy the rater's folder whole, or train it again",
+        hint="copy the rater's folder whole, or train it again",
         where=str(folder),
     )

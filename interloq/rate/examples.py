@@ -105,7 +105,7 @@ class Log:
             raise InputError(
                 f"{len(twice)} of {len(starts)} utterances have two different replies; the rater learns from these, "
                 f"and needs at least {LEAST} of them",
-                cure="give logs in which several people answer one post, such as the groups of `interloq corpus build`",
+                hint="give logs in which several people answer one post, such as the groups of `interloq corpus build`",
             )
         return min(max(np.uint64(int(share * 2**64)), twice[1] + np.uint64(1)), twice[-2])
 

@@ -2,8 +2,8 @@
 
 w = 2 · (m − low) / (high − low) − 1,  m the mean over people of what they gave the reference.
 
-A person who rated a reference twice has one vote, the mean of both. "Not applicable" is no vote. A reference without a
-vote gets weight 0: nobody knows whether it is good, so it may neither earn nor cost a reply anything. Only a gold
+A person who rated a reference twice has one vote, the mean of both. "Not applicable" is not a vote. A reference without
+a vote gets weight 0: nobody knows whether it is good, so it may neither earn nor cost a reply anything. Only a gold
 reply (one that came with the sample) has weight 1 then, as somebody meant it as an answer to this very dialogue;
 `gold=False` treats it like the others.
 """
@@ -98,7 +98,7 @@ class Human(Component):
                 raise InputError(
                     f"the rating of {key[0]!r} names no system, and systems have different references there: "
                     f"{meant!r:.60} and {reference.text!r:.60}",
-                    cure='add "system" to the rating',
+                    hint='add "system" to the rating',
                     where=self.ratings,
                 )
         return weights.get(key, weights.get(everyone))
@@ -118,7 +118,7 @@ class Human(Component):
             return file_fingerprint(Path(self.ratings))
         except OSError as error:
             raise InputError(
-                f"cannot read {self.ratings}: {error.strerror}", cure="name a file of ratings of references"
+                f"cannot read {self.ratings}: {error.strerror}", hint="name a file of ratings of references"
             ) from error
 
 
@@ -137,7 +137,7 @@ def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[Key, fl
             votes.setdefault((_item(rating, path, low, high), rating.system), []).append(rating)
     if not votes:
         raise InputError(
-            f"no usable rating of aspect {aspect!r}", cure=f"rated aspects: {', '.join(sorted(aspects))}", where=path
+            f"no usable rating of aspect {aspect!r}", hint=f"rated aspects: {', '.join(sorted(aspects))}", where=path
         )
     whole = {key: given + (votes.get((key[0], ""), []) if key[1] else []) for key, given in votes.items()}
     return {key: 2 * (_mean(given) - low) / (high - low) - 1 for key, given in whole.items()}
@@ -145,11 +145,11 @@ def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[Key, fl
 
 def _item(rating: Rating, path: str, low: float, high: float) -> str:
     if not rating.item:
-        raise InputError("a rating has no item", cure="write <sample id>/<place of the reference>", where=path)
+        raise InputError("a rating has no item", hint="write <sample id>/<place of the reference>", where=path)
     if rating.value is None or not low <= rating.value <= high:
         raise InputError(
             f"the rating {rating.value:g} of {rating.item!r} is outside {low:g} to {high:g}",
-            cure="mend it, or set low and high to the scale people used",
+            hint="fix it, or set low and high to the scale people used",
             where=path,
         )
     return rating.item

@@ -110,7 +110,7 @@ class RaterModel:
         if not (folder / PIECES).exists() or file_fingerprint(folder / PIECES) != facts.get("pieces"):
             raise InputError(
                 f"{PIECES} is missing or not the one the rater was trained with",
-                cure="copy the rater's folder whole, or train it again",
+                hint="copy the rater's folder whole, or train it again",
                 where=str(folder),
             )
         with reading_saved(folder):

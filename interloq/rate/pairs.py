@@ -60,9 +60,9 @@ class RaterPairs:
         folder = Path(folder)
         facts = _facts(folder)
         if facts is None:
-            raise InputError(f"no training pairs in {folder}: it has no {FACTS}", cure="name a folder made from logs")
+            raise InputError(f"no training pairs in {folder}: it has no {FACTS}", hint="name a folder made from logs")
         if "fingerprint" not in facts:
-            raise InputError("'fingerprint' is missing", cure="make the folder again", where=str(folder / FACTS))
+            raise InputError("'fingerprint' is missing", hint="make the folder again", where=str(folder / FACTS))
         texts = Texts(_opened(folder / TOKENS), _opened(folder / ENDS))
         rows = {part: _opened(folder / f"{part}.npy") for part in PARTS}
         return cls(folder, texts, rows, {part: _opened(folder / f"{part}_labels.npy") for part in PARTS}, facts)
@@ -154,7 +154,7 @@ def _write_rows(log: Log, sides: Mapping[Part, Side], folder: Path) -> Keys:
 def _counts(log: Log, places: slice, drawn: Side) -> dict[str, int]:
     if not len(drawn.rows):
         raise InputError(
-            "no negatives can be drawn: all utterances with two replies share their replies", cure="give larger logs"
+            "no negatives can be drawn: all utterances with two replies share their replies", hint="give larger logs"
         )
     positives = drawn.rows[drawn.labels == 1, 0]
     return {
@@ -174,11 +174,11 @@ def _made(folder: Path, job: str) -> bool:
     """Whether these very examples are there; a folder that holds anything else is refused."""
     facts = _facts(folder)
     if facts is None and not is_free(folder):
-        raise InputError(f"{folder} exists and holds something else", cure="choose another folder")
+        raise InputError(f"{folder} exists and holds something else", hint="choose another folder")
     if facts is not None and facts.get("job") != job:
         raise InputError(
             f"{folder} holds examples with other settings, another vocabulary or of other logs",
-            cure="give the same ones to use it; or choose another folder, or remove this one",
+            hint="give the same ones to use it; or choose another folder, or remove this one",
         )
     return facts is not None
 
@@ -193,9 +193,9 @@ def _facts(folder: Path) -> dict[str, Any] | None:
     path = folder / FACTS
     if not path.is_file():
         return None
-    facts = read_json(path, cure="make the folder again")
+    facts = read_json(path, hint="make the folder again")
     if (facts.get("kind"), facts.get("schema")) != (KIND, SCHEMA):
-        raise InputError(f"{FACTS} is not a {KIND} of form {SCHEMA}", cure="make the folder again", where=str(folder))
+        raise InputError(f"{FACTS} is not a {KIND} of form {SCHEMA}", hint="make the folder again", where=str(folder))
     return facts
 
 
@@ -204,4 +204,4 @@ def _opened(path: Path) -> NDArray[Any]:
     try:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path.name} is missing or damaged", cure="make the folder again", where=str(path)) from error
+        raise InputError(f"{path.name} is missing or damaged", hint="make the folder again", where=str(path)) from error

@@ -68,7 +68,7 @@ class Spool:
         other = "on other samples" if same else f"with {began.get('rater', 'something else')}"
         return InputError(
             f"an unfinished run {other} is kept here",
-            cure="finish it with the command that began it, or throw it away with --force",
+            hint="finish it with the command that began it, or throw it away with --force",
             where=str(self.path),
         )
 
@@ -85,7 +85,7 @@ def spooled(path: Path, job: Mapping[str, str], *, afresh: bool = False) -> Iter
 
 
 def _job(first: bytes) -> dict[str, str]:
-    """The job that a part's first line names; none where it is no part of ours."""
+    """The job that a part's first line names; none where it is not a part of ours."""
     try:
         return dict(orjson.loads(first)["job"])
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):

@@ -70,5 +70,5 @@ class Summary:
             raise InputError(
                 f"none of the {self._rater.items():,} rated items is a reference of these samples: "
                 f"{self._rater.example()} was rated, {self._example!r} would be right",
-                cure="an item is <sample id>/<place of the reference, from 0>",
+                hint="an item is <sample id>/<place of the reference, from 0>",
             )

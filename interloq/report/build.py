@@ -105,7 +105,7 @@ def columns(scores: Iterable[Score]) -> dict[str, dict[Key, float]]:
         if first != score.value:
             raise InputError(
                 f"{score.metric} gives {shown_key(score.key)} two different scores: {first} and {score.value}",
-                cure="report on one run of a metric at a time",
+                hint="report on one run of a metric at a time",
             )
         column = table.setdefault(score.metric, {})
         if score.value is not None:

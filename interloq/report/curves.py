@@ -72,7 +72,7 @@ class Trained:
 def read_model(folder: Path, name: str) -> Trained:
     """The learning curve of a model's folder, and its calibration where it has one."""
     if not (folder / CURVE).is_file():
-        raise InputError(f"no {CURVE} in the folder", cure="name the folder of a trained model", where=str(folder))
+        raise InputError(f"no {CURVE} in the folder", hint="name the folder of a trained model", where=str(folder))
     times = _read(folder / TIMES, _seconds) if (folder / TIMES).is_file() else {}
     signature, epochs = _read(folder / CURVE, partial(_learned, times))
     found = _read(folder / CALIBRATION, _calibration) if (folder / CALIBRATION).is_file() else None
@@ -89,7 +89,7 @@ def _read(path: Path, understood: Any) -> Any:
         return understood(orjson.loads(path.read_bytes()))
     except (OSError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(
-            f"it cannot be read ({type(error).__name__}: {error})", cure="train the model again", where=str(path)
+            f"it cannot be read ({type(error).__name__}: {error})", hint="train the model again", where=str(path)
         ) from error
 
 

@@ -25,7 +25,7 @@ class Inputs:
 
     def __post_init__(self) -> None:
         if "-" in map(str, self.files):
-            raise InputError("a report cannot be made from a pipe", cure="write the scores and samples to files")
+            raise InputError("a report cannot be made from a pipe", hint="write the scores and samples to files")
 
     @property
     def files(self) -> list[str | Path]:

@@ -339,7 +339,7 @@ class SpokenTurn:
     speaker: str
     side: Literal["left", "right"]
     text: Folded
-    given: bool  # part of the opening: nobody's own
+    given: bool  # part of the opening: not theirs
     scores: tuple[TurnScore, ...]
     troubles: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""Scatter plots: each metric against the mean judgment, a point a sample."""
+"""Scatter plots: each metric against the mean judgment, one point per sample."""
 
 from __future__ import annotations
 

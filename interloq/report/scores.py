@@ -40,7 +40,7 @@ def read_results(header: Mapping[str, Any], where: str) -> list[SystemScore]:
     except (AttributeError, InputError, LookupError, TypeError, ValueError) as error:
         raise InputError(
             f"the results in the header cannot be read ({type(error).__name__}: {error})",
-            cure="score again with `interloq score`, or delete the header line",
+            hint="score again with `interloq score`, or delete the header line",
             where=f"{where}:1",
         ) from error
 
@@ -98,7 +98,7 @@ def _mean(metric: str, system: str, values: Sequence[float | None]) -> SystemSco
 def _mean_of(values: Sequence[float]) -> float:
     try:
         return fmean(values)
-    except OverflowError:  # the sum is no number, the mean is
+    except OverflowError:  # the sum is not a number, the mean is
         return fsum(value / len(values) for value in values)
 
 

@@ -68,7 +68,7 @@ class Embedded:
         if not 0 < recall <= 1 or exact_up_to < 0 or expected < 0:
             raise InputError(
                 f"an index cannot have recall {recall}, {exact_up_to} pairs searched exactly and {expected} expected",
-                cure="give a recall above 0 and up to 1, and numbers of pairs from 0",
+                hint="give a recall above 0 and up to 1, and numbers of pairs from 0",
             )
         manifest = Manifest(
             retriever=spec(retriever),
@@ -78,8 +78,8 @@ class Embedded:
             wanted_recall=recall,
         )
         if not (folder / MANIFEST).exists() and not is_free(folder, SEGMENTS, LOCK):
-            raise InputError(f"{folder} is not empty and is not an index", cure="name a new folder")
-        if not _holds_pairs(folder):  # an empty one is nobody's
+            raise InputError(f"{folder} is not empty and is not an index", hint="name a new folder")
+        if not _holds_pairs(folder):  # an empty one can be claimed
             with writing(folder):
                 make_folder(folder)
             with locked(inside(folder, LOCK)):
@@ -98,7 +98,7 @@ class Embedded:
         before, self.manifest = self.manifest, self._read()
         if (before.retriever, before.built_with) != (self.manifest.retriever, self.manifest.built_with):
             raise InputError(
-                "another process has begun another index here", cure="choose another folder", where=self.where
+                "another process has begun another index here", hint="choose another folder", where=self.where
             )
 
     @property
@@ -113,7 +113,7 @@ class Embedded:
             if own != given:
                 raise InputError(
                     f"the index was built with another {name}: {own!r}, not {given!r}",
-                    cure="open it with the one it was built with, or build a new index",
+                    hint="open it with the one it was built with, or build a new index",
                     where=str(self.folder),
                 )
 

@@ -73,7 +73,7 @@ def _server(address: str | Path) -> Any:
     if scheme not in known:
         raise InputError(
             f"unknown home {scheme}://",
-            cure=f"name a folder, or begin with one of {', '.join(f'{name}://' for name in sorted(known))}",
+            hint=f"name a folder, or begin with one of {', '.join(f'{name}://' for name in sorted(known))}",
         )
     module, _, name = known[scheme].partition(":")
     try:

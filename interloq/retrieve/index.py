@@ -49,12 +49,12 @@ class Index:
         segment: int = SEGMENT,
         progress: Callable[[int], None] | None = None,
     ) -> int:
-        """Add the pairs of a source that are not in yet; a source that was cut off goes on where it stopped."""
+        """Add the pairs of a source that are not in yet; a source that was cut off resumes where it stopped."""
         done = self.home.sources().get(source, 0)
         iterator = iter(pairs)
         skipped = sum(1 for _ in islice(iterator, done))
         if skipped < done:
-            raise InputError(f"the source held {done} pairs before and now {skipped}", cure="name it as a new source")
+            raise InputError(f"the source held {done} pairs before and now {skipped}", hint="name it as a new source")
         if progress:
             progress(skipped)
         added = 0
@@ -91,7 +91,7 @@ class Index:
         else:
             responses = self.retriever.encode([query.response for query in queries])
             ids, scores = self._both(utterances, responses, k)
-        # what shares nothing with the query is no answer to it, even where nothing better is left
+        # what shares nothing with the query is not an answer to it, even where nothing better is left
         good = (ids != NOTHING) & (scores > 0) & _comparable(utterances)[:, None]
         pairs = iter(self.home.pairs(ids[good].tolist()))
         return [

@@ -90,7 +90,7 @@ def _check(paths: Iterable[str | Path], segment: int | None) -> None:
     """A pipe cannot be read again, so a build that was cut off could not resume."""
     for path in map(str, paths):
         if path == "-" or not Path(path).is_file():
-            raise InputError(f"no file {path!r}", cure="name files: a pipe cannot be read again after an interruption")
+            raise InputError(f"no file {path!r}", hint="name files: a pipe cannot be read again after an interruption")
     if segment is not None and segment < 1:
         raise InputError(f"segment must be at least 1, got {segment}")
 
@@ -110,7 +110,7 @@ class Exclusion:
             if known.split("-")[0] == own and known != own + self.name:
                 raise InputError(
                     f"{path} is in the index already, with other samples left out",
-                    cure="build a new index, or name the same samples with --without",
+                    hint="build a new index, or name the same samples with --without",
                 )
         return own + self.name
 

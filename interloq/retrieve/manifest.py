@@ -41,7 +41,7 @@ class Manifest:
 
 def damaged(path: Path, what: str) -> InputError:
     """The error for an index that is damaged."""
-    return InputError(f"the index is damaged: {what}", cure=REBUILD, where=str(path))
+    return InputError(f"the index is damaged: {what}", hint=REBUILD, where=str(path))
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -52,9 +52,9 @@ def read_manifest(folder: Path) -> Manifest:
             raise damaged(path, f"more than {LARGEST:,} bytes")
         values = orjson.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"no index in {folder}", cure="make one: interloq index build PAIRS -o FOLDER") from None
+        raise InputError(f"no index in {folder}", hint="make one: interloq index build PAIRS -o FOLDER") from None
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}", cure="check the path") from error
+        raise InputError(f"cannot read {path}: {error.strerror}", hint="check the path") from error
     except orjson.JSONDecodeError as error:
         raise damaged(path, str(error)) from error
     if not isinstance(values, dict) or "schema" not in values:
@@ -62,7 +62,7 @@ def read_manifest(folder: Path) -> Manifest:
     if values["schema"] != SCHEMA:
         raise InputError(
             f"the index has schema {values['schema']}, this version reads {SCHEMA}",
-            cure="build it again with this version, or open it with the version that built it",
+            hint="build it again with this version, or open it with the version that built it",
             where=str(folder),
         )
     return _understood(values, path)

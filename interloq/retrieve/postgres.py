@@ -1,6 +1,6 @@
 """Pairs in a PostgreSQL table, for those who have a server at hand: vectors with the extension pgvector, or words.
 
-`<table>` holds a row a pair: its position, the pair as JSON, a vector for each field. Words have a table of their own
+`<table>` holds one row per pair: its position, the pair as JSON, a vector for each field. Words have their own table
 (`<table>_words`), a row for each word of each text; the database computes BM25 from it, exactly as a folder does. What
 is known of the index is the one row of `<table>_interloq`, changed in the transaction that adds a batch: a batch is in
 whole or not at all, and one client adds at a time.
@@ -97,26 +97,26 @@ class Postgres:
     # ---- the database ------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _transaction(self, *, cure: str = "") -> Iterator[psycopg.Connection]:
+    def _transaction(self, *, hint: str = "") -> Iterator[psycopg.Connection]:
         """All that happens inside is kept together or not at all; what the database says is said in one line."""
         try:
             connection = self._connected()
             with connection.transaction():
                 yield connection
         except errors.LockNotAvailable:
-            raise InputError("another client is adding", cure="wait until it has finished", where=self.where) from None
+            raise InputError("another client is adding", hint="wait until it has finished", where=self.where) from None
         except psycopg.OperationalError as error:
-            cure = "start the server, then run the same again: it goes on where it stopped"
-            raise InputError(f"no answer: {_line(error)}", cure=cure, where=self.where) from error
+            hint = "start the server, then run the same again: it resumes where it stopped"
+            raise InputError(f"no answer: {_line(error)}", hint=hint, where=self.where) from error
         except psycopg.Error as error:
-            raise InputError(f"PostgreSQL said: {_line(error)}", cure=cure, where=self.where) from error
+            raise InputError(f"PostgreSQL said: {_line(error)}", hint=hint, where=self.where) from error
 
     def _connected(self) -> psycopg.Connection:
         if self._connection is None or self._connection.closed:
             try:
                 self._connection = psycopg.connect(self._dsn, autocommit=True)
             except psycopg.ProgrammingError:  # its text may repeat a part of the password
-                raise InputError("cannot read the address", cure="write signs in it as %XX", where=self.where) from None
+                raise InputError("cannot read the address", hint="write signs in it as %XX", where=self.where) from None
             weakref.finalize(self, self._connection.close)
         return self._connection
 
@@ -134,7 +134,7 @@ class Postgres:
     def _refresh(self) -> Manifest:
         manifest = self._read()
         if manifest is None:
-            raise InputError("no index there", cure="make one: interloq index build PAIRS -o ADDRESS", where=self.where)
+            raise InputError("no index there", hint="make one: interloq index build PAIRS -o ADDRESS", where=self.where)
         self.manifest = manifest
         return manifest
 
@@ -142,7 +142,7 @@ class Postgres:
         """The manifest as it is now; nobody else changes it before this transaction ends."""
         found = connection.execute(self._sql("SELECT manifest FROM {notes} FOR UPDATE NOWAIT")).fetchone()
         if found is None:
-            raise InputError("the index is gone", cure="build it again", where=self.where)
+            raise InputError("the index is gone", hint="build it again", where=self.where)
         return read_manifest(found[0], self.where)
 
     def _write(self, connection: psycopg.Connection, manifest: Manifest) -> None:
@@ -151,11 +151,11 @@ class Postgres:
     def _make(self, manifest: Manifest) -> None:
         if manifest.dimensions > MOST_DIMENSIONS:
             what = f"pgvector indexes {MOST_DIMENSIONS} dimensions, got {manifest.dimensions}"
-            raise InputError(what, cure="use another home", where=self.where)
+            raise InputError(what, hint="use another home", where=self.where)
         if manifest.dimensions:
-            with self._transaction(cure="install pgvector, and let who may run CREATE EXTENSION vector") as connection:
+            with self._transaction(hint="install pgvector, and let who may run CREATE EXTENSION vector") as connection:
                 connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        with self._transaction(cure="name a new table") as connection:
+        with self._transaction(hint="name a new table") as connection:
             connection.execute(self._sql(MAKE))
             connection.execute(self._sql("INSERT INTO {notes} VALUES (0, %s)"), [as_json(asdict(manifest))])
             for key in _fields(manifest):
@@ -331,7 +331,7 @@ def _split(address: str) -> tuple[str, tuple[str, ...], str, str]:
     if not re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]{0,39}\.)?[A-Za-z_][A-Za-z0-9_]{0,39}", table):
         raise InputError(
             f"a table is named with letters, digits and '_', 40 at most, got {table!r}",
-            cure="write postgresql://host/database#table or …#schema.table",
+            hint="write postgresql://host/database#table or …#schema.table",
         )
     ours = [(name, value) for name, value in query if name in Made.__dataclass_fields__]
     theirs = [(name, value) for name, value in query if name not in Made.__dataclass_fields__ and name != "table"]

@@ -5,7 +5,7 @@ a unit vector (`dense`), or a sparse vector of BM25's word weights (`bm25`), whi
 
 What is known of the index is one point of a second collection, `<collection>_interloq`. It says how many pairs are in,
 and is written after they are: a load that is cut off anywhere leaves only points past the end, which count for nothing
-and are removed before the load goes on.
+and are removed before the load resumes.
 
 BM25 differs from a folder's in three ways. A word is 32 bits of its hash: among a million different words, one in
 4,300 shares its number with another. The mean length of a text is fixed when the first batch arrives. And in
@@ -25,7 +25,7 @@ import numpy as np
 from interloq.errors import InputError
 from interloq.records import Pair
 from interloq.registry import create
-from interloq.retrieve.qdrant_collection import EXACT, INDEXING_FROM, NEVER, Collection, Made, Manner
+from interloq.retrieve.qdrant_collection import EXACT, INDEXING_FROM, NEVER, Collection, Made, SearchOptions
 from interloq.retrieve.qdrant_nodes import Address, Nodes
 from interloq.retrieve.qdrant_points import Ranking
 from interloq.retrieve.recall import as_probes, choose_effort, share_reaching
@@ -75,7 +75,7 @@ class Qdrant:
         if manifest is None:
             name = home._points.name
             if home._points.exists():
-                raise InputError(f"{name} exists and is no index", cure="name a new collection", where=home.where)
+                raise InputError(f"{name} exists and is not an index", hint="name a new collection", where=home.where)
             manifest = new_manifest(retriever, Made(), home._given, exact_up_to=exact_up_to, recall=recall)
             home._notes.make((), 0, Made(**manifest.options), shards=1)
             home._write(manifest)
@@ -88,8 +88,8 @@ class Qdrant:
     def _connect(self, address: str) -> None:
         read = Address.read(address)
         self.where = str(read)
-        self._given, manner = read_options(read.query, Made, Manner, where=self.where)
-        self._manner = Manner(**manner)
+        self._given, manner = read_options(read.query, Made, SearchOptions, where=self.where)
+        self._manner = SearchOptions(**manner)
         nodes = Nodes(read, self._manner.patience)
         self._points = Collection(read.collection, nodes, self._manner)
         self._notes = Collection(f"{read.collection}_interloq", nodes, self._manner)
@@ -104,7 +104,7 @@ class Qdrant:
     def _refresh(self) -> Manifest:
         manifest = self._read()
         if manifest is None:
-            raise InputError("no index there", cure="make one: interloq index build PAIRS -o ADDRESS", where=self.where)
+            raise InputError("no index there", hint="make one: interloq index build PAIRS -o ADDRESS", where=self.where)
         self.manifest = manifest
         return manifest
 
@@ -116,7 +116,7 @@ class Qdrant:
         """Write what changed, unless somebody else writes here now."""
         now = self._refresh()
         if now.writer not in ("", self._me):
-            raise InputError("another client has begun to add", cure="let one client add at a time", where=self.where)
+            raise InputError("another client has begun to add", hint="let one client add at a time", where=self.where)
         self._write(replace(now, beat=now.beat + 1, **changes))
 
     # ---- adding ------------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class Qdrant:
         except InputError as error:
             raise InputError(
                 f"{error.what}; {self.manifest.sources.get(source, 0)} pairs of the source are in",
-                cure=f"{error.cure or 'look at the server'}, then run the same again: it goes on where it stopped",
+                hint=f"{error.hint or 'look at the server'}, then run the same again: it resumes where it stopped",
                 where=self.where,
             ) from error
         self._writing = True
@@ -157,7 +157,7 @@ class Qdrant:
             if not self._writing:
                 time.sleep(WATCHED)
             if self._writing or self._refresh().beat != manifest.beat:
-                raise InputError("another client is adding", cure="wait until it has finished", where=self.where)
+                raise InputError("another client is adding", hint="wait until it has finished", where=self.where)
         self._write(replace(self.manifest, writer=self._me, beat=self.manifest.beat + 1))
 
     def _ranking(self) -> Ranking | None:
@@ -195,7 +195,7 @@ class Qdrant:
             if time.monotonic() > stop:
                 raise InputError(
                     f"all pairs are in, {indexed} of {total} vectors are indexed after {self._manner.wait} s",
-                    cure="run the same again to go on waiting, with a larger wait= in the address",
+                    hint="run the same again to keep waiting, with a larger wait= in the address",
                     where=self.where,
                 )
             time.sleep(0.3)
@@ -238,7 +238,7 @@ class Qdrant:
         found = self._points.payloads(ids)
         lost = [id for id in ids if id not in found]
         if lost:
-            raise InputError(f"pair {lost[0]} is not in the collection", cure="build it again", where=self.where)
+            raise InputError(f"pair {lost[0]} is not in the collection", hint="build it again", where=self.where)
         return [Pair(**found[id]) for id in ids]
 
     def sources(self) -> dict[str, int]:

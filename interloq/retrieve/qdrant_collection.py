@@ -40,7 +40,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class SearchOptions:
     """Options of one client."""
 
     batch: int = 256  # points in a request
@@ -59,7 +59,7 @@ class Collection:
 
     name: str
     nodes: Nodes
-    manner: Manner
+    manner: SearchOptions
 
     def ask(self, method: str, path: str = "", body: Any = None) -> Any:
         """Send a request that concerns this collection."""
@@ -92,7 +92,7 @@ class Collection:
         while not all(self.exists() for _ in range(len(self.nodes))):
             if time.monotonic() > stop:
                 raise InputError(
-                    f"some nodes never heard of {self.name}", cure="see their logs", where=self.nodes.where
+                    f"some nodes never heard of {self.name}", hint="see their logs", where=self.nodes.where
                 )
             time.sleep(0.1)
 
@@ -104,7 +104,7 @@ class Collection:
         """`green`, or what the server is busy with; and how many vectors are indexed."""
         info = self.ask("GET")
         if info["status"] == "red":
-            raise InputError(f"the server cannot go on: {info['optimizer_status']}", cure="see its log")
+            raise InputError(f"the server cannot continue: {info['optimizer_status']}", hint="see its log")
         return info["status"], info.get("indexed_vectors_count") or 0
 
     def breathe(self, longest: float) -> None:

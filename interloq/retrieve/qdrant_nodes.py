@@ -47,11 +47,11 @@ class Address:
         parts = urlsplit(text)
         collection = parts.path.strip("/")
         if "@" in parts.netloc:  # the text may hold a password: it is not repeated
-            raise InputError("a Qdrant address takes no user and password", cure=f"put the API key in {KEY}")
+            raise InputError("a Qdrant address takes no user and password", hint=f"put the API key in {KEY}")
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,200}", collection):
             raise InputError(
                 f"a collection is named with letters, digits, '_' and '-', got {collection!r}",
-                cure="write qdrant://host:6333/collection",
+                hint="write qdrant://host:6333/collection",
             )
         scheme = "https" if parts.scheme.lower() == "qdrants" else "http"
         return cls(tuple(f"{scheme}://{_host(host)}" for host in parts.netloc.split(",")), collection, parts.query)
@@ -107,7 +107,7 @@ class Nodes:
                 reason, wait = f"{answer.status_code}: {_said(answer, data)}", max(pause, _retry_after(answer))
             if time.monotonic() + wait > stop:
                 raise InputError(
-                    f"no answer for {self.patience:g} s ({reason})", cure="start the server", where=self.where
+                    f"no answer for {self.patience:g} s ({reason})", hint="start the server", where=self.where
                 )
             time.sleep(wait)
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -137,19 +137,19 @@ class Nodes:
                         raise httpx.ReadTimeout(f"the answer took more than {TIMEOUT:g} s")
                 return answer, body.whole()
             except BodyError as error:
-                raise InputError(str(error), cure="check host and port", where=self.where) from None
+                raise InputError(str(error), hint="check host and port", where=self.where) from None
 
     def _result(self, data: bytes) -> Any:
         try:
             return orjson.loads(data)["result"]
         except (orjson.JSONDecodeError, KeyError, TypeError):
-            raise InputError("what answers is no Qdrant server", cure="check host and port", where=self.where) from None
+            raise InputError("what answers is no Qdrant server", hint="check host and port", where=self.where) from None
 
     def _refused(self, answer: httpx.Response, data: bytes) -> InputError:
         if answer.status_code in (401, 403):
             return InputError(
                 f"the server refused the request ({answer.status_code})",
-                cure=f"put an API key that may read and write in {KEY}",
+                hint=f"put an API key that may read and write in {KEY}",
                 where=self.where,
             )
         return InputError(f"the server said ({answer.status_code}): {_said(answer, data)}", where=self.where)
@@ -158,7 +158,7 @@ class Nodes:
 def _host(text: str) -> str:
     match = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?", text)
     if not match:
-        raise InputError(f"cannot read the host {text!r}", cure="write qdrant://host:6333/collection")
+        raise InputError(f"cannot read the host {text!r}", hint="write qdrant://host:6333/collection")
     return f"{match[1]}:{match[2] or PORT}"
 
 

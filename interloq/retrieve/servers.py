@@ -54,7 +54,7 @@ def read_manifest(values: Mapping[str, Any], where: str) -> Manifest:
     if values.get("schema") != SCHEMA:
         raise InputError(
             f"the index has schema {values.get('schema')}, this version reads {SCHEMA}",
-            cure="build it again with this version, or open it with the version that built it",
+            hint="build it again with this version, or open it with the version that built it",
             where=where,
         )
     return Manifest(**values)
@@ -72,16 +72,16 @@ def check(manifest: Manifest, retriever: Retriever | None, given: Mapping[str, A
         if own != value:
             raise InputError(
                 f"the index was built with another {name}: {own!r}, not {value!r}",
-                cure="open it with the one it was built with, or build a new index",
+                hint="open it with the one it was built with, or build a new index",
                 where=where,
             )
 
 
 def check_source(manifest: Manifest, source: str, before: int) -> None:
-    """Refuse a batch that does not go on where its source stands."""
+    """Refuse a batch that does not continue where its source stands."""
     now = manifest.sources.get(source, 0)
     if now != before:
-        raise InputError(f"the batch follows {before} pairs of its source, {now} are in", cure="begin again")
+        raise InputError(f"the batch follows {before} pairs of its source, {now} are in", hint="begin again")
 
 
 def read_options(query: str, *known: type, where: str) -> list[dict[str, Any]]:

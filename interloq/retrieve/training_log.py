@@ -30,7 +30,7 @@ class TrainingLog:
     ) -> None:
         for path in [*files, *without]:
             if path == "-":
-                raise InputError("a pipe cannot be read twice", cure="name files")
+                raise InputError("a pipe cannot be read twice", hint="name files")
             if not Path(path).is_file():
                 raise InputError(f"no file {path!r}")
         self.files: Sequence[str] = sorted(files, key=lambda path: file_fingerprint(Path(path)))
@@ -76,7 +76,7 @@ class TrainingLog:
         """The pairs or dialogues of one file."""
         kind = kind_of(path)
         if kind not in ("pairs", "dialogues"):
-            raise InputError(f"the file holds {kind}", cure="name files of pairs or of dialogues", where=path)
+            raise InputError(f"the file holds {kind}", hint="name files of pairs or of dialogues", where=path)
         yield from read(path, kind=kind, strict=self.strict, on_reject=self._reject)
 
     def _reject(self, rejected: Rejected) -> None:

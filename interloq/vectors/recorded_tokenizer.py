@@ -32,19 +32,19 @@ def agreed(recorded: Mapping[str, str] | None, given: Tokenizer | None) -> Token
     if recorded and given and not _same(given, recorded):
         raise InputError(
             f"the vectors belong to tokenizer {recorded['signature']}, got {given.signature()}",
-            cure=f"use {recorded['spec']}, or train vectors with the other tokenizer",
+            hint=f"use {recorded['spec']}, or train vectors with the other tokenizer",
         )
     if given:
         return given
     if not recorded:
         raise InputError(
             "these vectors do not say how texts are split into words",
-            cure="give tokenizer=…, or record it: interloq train vectors --from FILE --tokenizer SPEC -o FOLDER",
+            hint="give tokenizer=…, or record it: interloq train vectors --from FILE --tokenizer SPEC -o FOLDER",
         )
     tokenizer: Tokenizer = create(recorded["spec"], kind="tokenizer")
     if not _same(tokenizer, recorded):
         what = f"the tokenizer {recorded['spec']} is not what it was: {tokenizer.signature()}"
-        raise InputError(what, cure=f"restore {recorded['signature']}")
+        raise InputError(what, hint=f"restore {recorded['signature']}")
     return tokenizer
 
 

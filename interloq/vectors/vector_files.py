@@ -1,6 +1,6 @@
 """Word vectors as other programs write them: GloVe text, word2vec text and binary, fastText `.vec`; also .gz .xz .zst.
 
-Text is one word a line with its numbers, with or without a first line `words dimensions`. Binary is that line, then
+Text is one word per line with its numbers, with or without a first line `words dimensions`. Binary is that line, then
 each word, a space and its float32 numbers. What is wrong with a file is said with its line (in a binary file, with the
 number of the word).
 """
@@ -34,7 +34,7 @@ def blocks(path: str | Path) -> Iterator[Block]:
     try:
         yield from _blocks(path)
     except damage() as error:
-        raise InputError(f"{path} is damaged or cut off: {error}", cure="copy it again") from error
+        raise InputError(f"{path} is damaged or cut off: {error}", hint="copy it again") from error
 
 
 def _blocks(path: str | Path) -> Iterator[Block]:
@@ -47,13 +47,13 @@ def _blocks(path: str | Path) -> Iterator[Block]:
         _check(words, vectors, first, seen, path)
         if len(seen) * vectors.shape[1] * vectors.itemsize > most:
             what = f"the vectors take more than {EXPANDED} times the size of the file"
-            raise InputError(what, cure="check that it is the right file", where=str(path))
+            raise InputError(what, hint="check that it is the right file", where=str(path))
         yield words, vectors
     if header and len(seen) != header.words:
         what = f"the first line promises {header.words} words, the file holds {len(seen)}"
-        raise InputError(what, cure="copy the file again, or mend its first line", where=f"{path}:1")
+        raise InputError(what, hint="copy the file again, or fix its first line", where=f"{path}:1")
     if not seen:
-        raise InputError("the file holds no vectors", cure="name another file", where=str(path))
+        raise InputError("the file holds no vectors", hint="name another file", where=str(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _refuse_fasttext(path: str | Path) -> None:
         if stream.read(4) == FASTTEXT:
             raise InputError(
                 f"{path} is a fastText model, not a file of word vectors",
-                cure="give its .vec file; `fasttext print-word-vectors` writes one",
+                hint="give its .vec file; `fasttext print-word-vectors` writes one",
             )
 
 
@@ -79,13 +79,13 @@ def _header(path: str | Path) -> _Header | None:
         if len(fields) != 2 or not all(field.isdigit() for field in fields):
             if plain_suffix(path) == ".bin":
                 what = "the file does not begin with a line `words dimensions`"
-                raise InputError(what, cure="give word2vec's binary form, or text", where=f"{path}:1")
+                raise InputError(what, hint="give word2vec's binary form, or text", where=f"{path}:1")
             return None
         words, dimensions = int(fields[0]), int(fields[1])
         binary = plain_suffix(path) == ".bin" or b"\0" in stream.read(4096)
     if not words or not 0 < dimensions <= MOST_DIMENSIONS:
         what = f"the first line promises {words} words of {dimensions} numbers"
-        raise InputError(what, cure=f"a vector has 1 to {MOST_DIMENSIONS:,} numbers", where=f"{path}:1")
+        raise InputError(what, hint=f"a vector has 1 to {MOST_DIMENSIONS:,} numbers", where=f"{path}:1")
     return _Header(words, dimensions, binary)
 
 
@@ -104,7 +104,7 @@ def _text(path: str | Path, header: _Header | None) -> Iterator[tuple[list[str],
         dimensions = dimensions or line.count(b" ")
         if dimensions > MOST_DIMENSIONS:
             what = f"{dimensions} numbers, the most is {MOST_DIMENSIONS:,}"
-            raise InputError(what, cure="write one word with its numbers on each line", where=f"{path}:{number}")
+            raise InputError(what, hint="write one word with its numbers on each line", where=f"{path}:{number}")
         word, row = _parsed(line, dimensions, f"{path}:{number}")
         words.append(word)
         rows.append(row)
@@ -132,11 +132,11 @@ def _parsed(line: bytes, dimensions: int, where: str) -> tuple[str, list[float]]
     # a space belongs to the word, unless what stands before the numbers is itself a number
     if count < dimensions or dimensions < 1 or (count > dimensions and _is_number(word.rsplit(b" ", 1)[-1])):
         what = f"{count} numbers, expected {dimensions}" if dimensions else "no numbers after the word"
-        raise InputError(what, cure="write a word and its numbers with single spaces", where=where)
+        raise InputError(what, hint="write a word and its numbers with single spaces", where=where)
     try:
         row = [float(field) for field in fields]
     except ValueError as error:
-        raise InputError(f"not a number: {str(error).split(': ')[-1]:.60}", cure="mend the line", where=where) from None
+        raise InputError(f"not a number: {str(error).split(': ')[-1]:.60}", hint="fix the line", where=where) from None
     return _decoded(word, where), row
 
 
@@ -163,7 +163,7 @@ def _binary(path: str | Path, header: _Header) -> Iterator[tuple[list[str], NDAr
             yield [word for word, _ in found], vectors.astype(np.float32), first + 1
         if pieces.rest().strip():
             what = f"the first line promises {header.words} words, the file holds more"
-            raise InputError(what, cure="copy the file again", where=f"{path}:1")
+            raise InputError(what, hint="copy the file again", where=f"{path}:1")
 
 
 def _entry(pieces: _Pieces, header: _Header, where: str) -> tuple[str, bytes]:
@@ -203,7 +203,9 @@ class _Pieces:
 
 
 def _cut_off(where: str) -> InputError:
-    return InputError("the file ends inside a vector, or is no binary vector file", cure="copy it again", where=where)
+    return InputError(
+        "the file ends inside a vector, or is not a binary vector file", hint="copy it again", where=where
+    )
 
 
 # ---- both ------------------------------------------------------------------------------------------------------------
@@ -213,21 +215,21 @@ def _check(words: list[str], vectors: NDArray[np.float32], first: int, seen: dic
     """Every word once and not empty, every vector of finite length; `first` is the line of the first word."""
     for number, word in enumerate(words, start=first):
         if not word:
-            raise InputError("the word is empty", cure="remove the line", where=f"{path}:{number}")
+            raise InputError("the word is empty", hint="remove the line", where=f"{path}:{number}")
         if (other := seen.setdefault(word, number)) != number:
             what = f"the word {word!r:.60} stands in line {other} too"
-            raise InputError(what, cure="remove one of the lines", where=f"{path}:{number}")
+            raise InputError(what, hint="remove one of the lines", where=f"{path}:{number}")
     with np.errstate(over="ignore", invalid="ignore"):
         bad = np.flatnonzero(~np.isfinite(np.einsum("ij,ij->i", vectors, vectors)))
     if len(bad):
         row = vectors[bad[0]]
         value = next((float(x) for x in row if not math.isfinite(x)), float(np.abs(row).max()))
         what = f"the vector of {words[bad[0]]!r:.60} holds {value:g}"
-        raise InputError(what, cure="remove the line", where=f"{path}:{first + int(bad[0])}")
+        raise InputError(what, hint="remove the line", where=f"{path}:{first + int(bad[0])}")
 
 
 def _decoded(word: bytes, where: str) -> str:
     try:
         return word.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"{word!r:.60} is not valid UTF-8", cure="save the file as UTF-8", where=where) from error
+        raise InputError(f"{word!r:.60} is not valid UTF-8", hint="save the file as UTF-8", where=where) from error

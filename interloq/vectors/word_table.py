@@ -110,7 +110,7 @@ def _decoded(word: bytes) -> str:
     try:
         return word.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
-        raise InputError(f"the saved word {word!r:.60} is damaged", cure="copy the vectors again") from error
+        raise InputError(f"the saved word {word!r:.60} is damaged", hint="copy the vectors again") from error
 
 
 def _encoded(word: str) -> bytes:

@@ -65,7 +65,7 @@ class WordVectors:
         """Vectors from Python: row i belongs to word i; `tokenizer` is the one to split texts with."""
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
         if matrix.ndim != 2 or len(words) != len(matrix):
-            raise InputError(f"{len(words)} words for an array of shape {matrix.shape}", cure="give a row a word")
+            raise InputError(f"{len(words)} words for an array of shape {matrix.shape}", hint="give one row per word")
         if len(set(words)) != len(words) or "" in words:
             raise InputError("words must be distinct and not empty")
         table, recorded = WordTable.of(words), described(as_tokenizer(tokenizer))
@@ -89,8 +89,8 @@ class WordVectors:
     def _opened(cls, folder: Path) -> WordVectors:
         if not (folder / FACTS).is_file():
             unfinished = " yet; training was cut short" if (folder / "work").is_dir() else ""
-            cure = "run the same training again" if unfinished else "name a folder made by `interloq train vectors`"
-            raise InputError(f"{folder} holds no word vectors{unfinished}", cure=cure)
+            hint = "run the same training again" if unfinished else "name a folder made by `interloq train vectors`"
+            raise InputError(f"{folder} holds no word vectors{unfinished}", hint=hint)
         facts = read_json(folder / FACTS)
         if facts.get("schema") != SCHEMA:
             raise InputError(f"schema {facts.get('schema')} is not {SCHEMA}", where=str(folder / FACTS))
@@ -119,7 +119,7 @@ class WordVectors:
         with replacing(path) as file:
             for word, row in zip(self.words, self.matrix, strict=True):
                 if any(letter in word for letter in " \n\r"):
-                    raise InputError(f"the word {word!r} cannot stand in a text file", cure="use the folder")
+                    raise InputError(f"the word {word!r} cannot stand in a text file", hint="use the folder")
                 numbers = " ".join(map(str, row))  # the shortest digits that read back as the same number
                 file.write(f"{word} {numbers}\n".encode("utf-8", "surrogatepass"))
 
@@ -151,7 +151,7 @@ class WordVectors:
         """The vector of one word; an unknown word is refused."""
         place = self.words.find(word)
         if place < 0:
-            raise InputError(f"no vector for {word!r}", cure="check its spelling and its case")
+            raise InputError(f"no vector for {word!r}", hint="check its spelling and its case")
         return np.array(self.matrix[place])
 
     def nearest(self, word: str, k: int = 10) -> list[tuple[str, float]]:
@@ -244,7 +244,7 @@ class WordVectors:
         return self._numberings[key]
 
     def tokenizer(self, given: Tokenizer | str | None = None) -> Tokenizer:
-        """The tokenizer to split texts with: the recorded one, or the given one if that is no other."""
+        """The tokenizer to split texts with: the recorded one, or the given one if that is the same."""
         return agreed(self._facts.get("tokenizer"), as_tokenizer(given))
 
     def signature(self) -> str:

@@ -252,7 +252,7 @@ def test_a_run_that_was_stopped_goes_on(talking: Path, how: signal.Signals) -> N
     assert 4 <= kept < 12, err
     assert process.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 130)
     if how == signal.SIGINT:
-        assert f"{kept} dialogues are kept; the same command goes on" in err
+        assert f"{kept} dialogues are kept; the same command resumes" in err
     assert not Path("d.jsonl").exists()
     Path("calls.txt").unlink()
     out, err = _started().communicate(timeout=120)

@@ -164,7 +164,7 @@ def test_what_cannot_be_compared_is_refused(
     assert main(list(_two_files(folder, first, second))) == 2
     error = capsys.readouterr().err
     assert message in error
-    assert "; " in error  # the cure
+    assert "; " in error  # the hint
     assert error.count("\n") == 1
 
 

@@ -1,4 +1,4 @@
-"""Files: every way a line can be bad is named and set aside, and the rest goes on."""
+"""Files: every way a line can be bad is named and set aside, and the rest is used."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_bad_line_is_named_set_aside_and_passed_over(tmp_path: Path, line: byt
     assert said in str(caught[0].message)
     (record,) = [json.loads(text) for text in rejected_path(path).read_text().splitlines()]
     assert record["where"] == f"{path}:2"
-    assert record["cure"]
+    assert record["hint"]
     assert ("base64" in record) if b"\xff" in line else (record["line"].encode() == line)
     with pytest.raises(InputError) as stopped:
         load(path, strict=True)

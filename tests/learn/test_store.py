@@ -1,4 +1,4 @@
-"""A model's folder: what goes in comes out, and what does not belong together is refused with a cure."""
+"""A model's folder: what goes in comes out, and what does not belong together is refused with a hint."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def test_a_bot_that_always_crashes_is_soon_left_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [SystemExit(3), RecursionError("deep"), MemoryError(), InputError("bad", cure="mend")]
+    "error", [SystemExit(3), RecursionError("deep"), MemoryError(), InputError("bad", hint="mend")]
 )
 def test_any_error_is_a_trouble(error: BaseException) -> None:
     found = guarded(raising({"x"}, error), [dialogue("x"), dialogue("y")], [0, 1])

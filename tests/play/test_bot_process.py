@@ -169,7 +169,7 @@ def test_a_program_that_never_reads(program: Path) -> None:
     ("word", "trouble"),
     [
         ("text", "wrote no JSON: not JSON, at all"),
-        ("number", "wrote a text that is no text"),
+        ("number", "wrote something that is not text"),
         ("list", "wrote a line without an id"),
         ("flood", "wrote a line of more than 1 MiB"),
         ("tired", "too tired"),

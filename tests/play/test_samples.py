@@ -76,7 +76,7 @@ def test_a_dialogue_from_elsewhere_is_judged_by_its_systems() -> None:
 
 @pytest.mark.parametrize("id", ["", "x", "#3", "x#", "x#-1", "x#y"])
 def test_what_is_no_turn_is_refused(id: str) -> None:
-    with pytest.raises(InputError, match="is no turn of a dialogue"):
+    with pytest.raises(InputError, match="is not a turn of a dialogue"):
         place_of(id)
 
 

@@ -228,7 +228,9 @@ def test_a_folder_that_holds_nothing_of_worth_can_be_used(tmp_path: Path) -> Non
     (tmp_path / "index" / "index.lock").write_bytes(b"")
     (tmp_path / "index" / ".DS_Store").write_text("stray")
     first = create_index(tmp_path / "index", "bm25")
-    assert create_index(tmp_path / "index", "bm25(k1=2.0)").add(pairs(9), source="a") == 9, "an empty one is nobody's"
+    assert create_index(tmp_path / "index", "bm25(k1=2.0)").add(pairs(9), source="a") == 9, (
+        "an empty one can be claimed"
+    )
     with pytest.raises(InputError, match="another retriever"):
         create_index(tmp_path / "index", "bm25")
     with pytest.raises(InputError, match="another process has begun another index here"):

@@ -34,7 +34,7 @@ from interloq.records import Pair
 from interloq.retrieve import qdrant, qdrant_nodes
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.qdrant import Qdrant
-from interloq.retrieve.qdrant_collection import Collection, Made, Manner
+from interloq.retrieve.qdrant_collection import Collection, Made, SearchOptions
 from interloq.retrieve.qdrant_nodes import KEY, Address, Nodes
 from interloq.retrieve.qdrant_points import Ranking, as_queries, as_stored, fold
 from interloq.retrieve.retriever import Query, Words
@@ -284,7 +284,7 @@ def scripted(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str,
 
 
 def collection(hosts: str, *, patience: int = 20) -> Collection:
-    return Collection("log", Nodes(Address.read(f"qdrant://{hosts}/log"), patience), Manner())
+    return Collection("log", Nodes(Address.read(f"qdrant://{hosts}/log"), patience), SearchOptions())
 
 
 def test_a_busy_server_is_asked_again() -> None:
@@ -371,7 +371,7 @@ def test_few_requests_are_on_their_way_at_once() -> None:
                 self.now -= 1
 
     slow = Slow()
-    stored = Collection("log", slow, Manner(batch=10, outstanding=3))  # type: ignore[arg-type]
+    stored = Collection("log", slow, SearchOptions(batch=10, outstanding=3))  # type: ignore[arg-type]
     vectors = np.zeros((305, 4), dtype=np.float32)
     arrived = list(stored.store(0, PAIRS[:305], {"utterance": vectors}, None))
     assert arrived == [*range(10, 310, 10), 305]
@@ -404,7 +404,7 @@ def test_the_mean_length_is_that_of_the_first_batch(qdrant_address: str) -> None
 
 def test_a_collection_that_is_no_index_is_left_alone(qdrant_address: str) -> None:
     on_server(qdrant_address, "PUT", "", {"vectors": {"size": 4, "distance": "Cosine"}})
-    with pytest.raises(InputError, match=r"exists and is no index; name a new collection"):
+    with pytest.raises(InputError, match=r"exists and is not an index; name a new collection"):
         create_index(qdrant_address, "bm25")
     with pytest.raises(InputError, match="no index there"):
         open_index(qdrant_address)
@@ -427,7 +427,7 @@ def test_options_are_kept_and_checked(qdrant_address: str) -> None:
 
 def test_every_option_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "servers.md").read_text()
-    for option in (*dataclasses.fields(Made), *dataclasses.fields(Manner)):
+    for option in (*dataclasses.fields(Made), *dataclasses.fields(SearchOptions)):
         (row,) = [line for line in page.splitlines() if line.startswith("| `") and f"`{option.name}`" in line]
         if option.default not in (0, False):
             assert str(option.default) in row or option.name == "replicas"

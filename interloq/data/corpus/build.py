@@ -2,7 +2,7 @@
 
 The build runs in stages whose results lie in `<output>/.work` until the corpus is whole: shards of the logs are cleaned
 in parallel, threads are joined out of core, and stretches of threads become dialogues in parallel. Every stage can be
-killed and goes on where it stopped. The outputs depend neither on the number of workers nor on the order of the posts.
+killed and resumes where it stopped. The outputs depend neither on the number of workers nor on the order of the posts.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def build(
     strict: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Build a corpus in a folder, or go on with it; returns what `corpus.json` holds.
+    """Build a corpus in a folder, or resume it; returns what `corpus.json` holds.
 
     `workers` is the number of processes (0: one a core), `memory` the limit of the joins, `block` the bytes of a log
     that a worker takes at a time. `fresh` throws an earlier build in the folder away.
     """
     threads.checked_memory(memory)
     if not 0 < block <= LARGEST_BLOCK:
-        raise InputError(f"a block cannot have {block:,} bytes", cure=f"give at most {LARGEST_BLOCK >> 20} MiB")
+        raise InputError(f"a block cannot have {block:,} bytes", hint=f"give at most {LARGEST_BLOCK >> 20} MiB")
     threads.duckdb_version()
     job = _Job(inputs, Path(output), (settings or Settings()).checked(), workers or cores(), memory, block, strict)
     job.progress = progress or (lambda _, __: None)
@@ -133,7 +133,7 @@ class _Job:
             if facts["signature"] == self.settings.signature(_source(logs)):
                 return facts
         what = "the folder holds a corpus of other logs or other options"
-        raise InputError(what, cure="choose another folder, or add --fresh to replace it", where=str(self.output))
+        raise InputError(what, hint="choose another folder, or add --fresh to replace it", where=str(self.output))
 
     def begin(self) -> None:
         """Make the folder of the unfinished build, or make sure that the one there is this one."""
@@ -146,35 +146,35 @@ class _Job:
         }
         path = self.work / "plan.json"
         if path.exists():
-            if read_json(path, cure="add --fresh") == orjson.loads(orjson.dumps(plan)):
+            if read_json(path, hint="add --fresh") == orjson.loads(orjson.dumps(plan)):
                 return
             if self._is_of_worth():
                 what = "an unfinished build with other logs or other options is in the folder"
-                raise InputError(what, cure="repeat it as it was, or add --fresh", where=str(self.output))
+                raise InputError(what, hint="repeat it as it was, or add --fresh", where=str(self.output))
             self.clear()
         if any(
             Path(given).is_dir() and self.output.resolve().is_relative_to(Path(given).resolve())
             for given in self.inputs
         ):
-            raise InputError(f"{self.output} lies in a folder of logs", cure="choose a folder beside the logs")
+            raise InputError(f"{self.output} lies in a folder of logs", hint="choose a folder beside the logs")
         if self.output.exists() and not self.output.is_dir():
-            raise InputError(f"{self.output} is a file", cure="name a folder")
+            raise InputError(f"{self.output} is a file", hint="name a folder")
         if not is_free(self.output) and not self.work.exists():
             what = "the folder is not empty and holds no corpus"
-            raise InputError(what, cure="choose another folder", where=str(self.output))
+            raise InputError(what, hint="choose another folder", where=str(self.output))
         with writing(self.output):
             (self.work / "posts").mkdir(parents=True, exist_ok=True)
             (self.work / "parts").mkdir(exist_ok=True)
             write_json(path, plan)
 
     def _is_of_worth(self) -> bool:
-        """Whether an unfinished build has kept a post: one that failed or was killed before that is nobody's."""
+        """Whether an unfinished build has kept a post; before that its folder can be claimed again."""
         files = matching(self.work / "posts", "*.json")
-        return any(read_json(path, cure="add --fresh").get("kept") for path in files)
+        return any(read_json(path, hint="add --fresh").get("kept") for path in files)
 
     def _facts(self) -> dict[str, Any] | None:
         path = self.output / "corpus.json"
-        return read_json(path, cure="add --fresh") if path.exists() else None
+        return read_json(path, hint="add --fresh") if path.exists() else None
 
     # ---- the stages
 
@@ -225,7 +225,7 @@ class _Job:
         path = self.work / "cleaned.json"
         if len(matching(self.work / "posts", "*.json")) != shards:
             raise _changed(str(self.inputs[0]))
-        if path.exists() and read_json(path, cure="add --fresh") != found:
+        if path.exists() and read_json(path, hint="add --fresh") != found:
             raise _changed(str(self.inputs[0]))
         write_json(path, found)
 
@@ -237,8 +237,8 @@ class _Job:
             file = matching(self.work / "posts", "*.rejected")[0]
             first = orjson.loads(file.read_bytes().split(b"\n", 1)[0])
             reasons.append(f"{bad} bad lines, the first: {first['where']}: {first['what']}")
-        cure = f"dropped: {', '.join(reasons)}" if reasons else "check that the files hold posts"
-        return InputError("no post is left after cleaning", cure=cure, where=str(self.inputs[0]))
+        hint = f"dropped: {', '.join(reasons)}" if reasons else "check that the files hold posts"
+        return InputError("no post is left after cleaning", hint=hint, where=str(self.inputs[0]))
 
     def _join(self, tables: Tables) -> tuple[int, ...]:
         self.progress("joining threads", 0.0)
@@ -278,7 +278,7 @@ class _Job:
                 names.append(name)
             total = Counter[str]()
             for stretch in own:
-                total.update(read_json(stretch.path(folder, "json"), cure="add --fresh"))
+                total.update(read_json(stretch.path(folder, "json"), hint="add --fresh"))
             parts[part] = part_facts(total, users.get(number, 0))
         return names, parts
 
@@ -292,8 +292,8 @@ class _Job:
 
 
 def _changed(where: str) -> InputError:
-    cure = "put the logs back as they were, or add --fresh to begin again"
-    return InputError("the logs have changed since this build began", cure=cure, where=where)
+    hint = "put the logs back as they were, or add --fresh to begin again"
+    return InputError("the logs have changed since this build began", hint=hint, where=where)
 
 
 def _source(logs: Logs) -> str:
@@ -314,5 +314,5 @@ def _troubles_named() -> Iterator[None]:
         raise KeyboardInterrupt from None
     except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
         first = str(error).splitlines()[0]
-        cure = "give more with --memory, or make room on the disk; then run it again: it goes on where it stopped"
-        raise InterloqError(f"the joins ran out of memory or disk: {first}; {cure}") from error
+        hint = "give more with --memory, or make room on the disk; then run it again: it resumes where it stopped"
+        raise InterloqError(f"the joins ran out of memory or disk: {first}; {hint}") from error

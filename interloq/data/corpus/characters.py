@@ -136,8 +136,8 @@ def scripts_of(lang: str) -> tuple[str, ...]:
     """The scripts in which a language is written."""
     found = LANGUAGE_SCRIPTS.get(lang)
     if found is None:
-        cure = "name its scripts yourself, for example --script Latin"
-        raise InputError(f"no script known for language {lang!r}", cure=cure)
+        hint = "name its scripts yourself, for example --script Latin"
+        raise InputError(f"no script known for language {lang!r}", hint=hint)
     return found
 
 

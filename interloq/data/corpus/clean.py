@@ -95,7 +95,7 @@ class Cleaning:
     def __post_init__(self) -> None:
         for name in self.detectors:
             if name not in DETECTORS:
-                raise InputError(f"unknown detector {name!r}", cure=f"choose among {', '.join(DETECTORS)}")
+                raise InputError(f"unknown detector {name!r}", hint=f"choose among {', '.join(DETECTORS)}")
         if not 0 <= self.script_share <= 1:
             raise InputError(f"script share must lie between 0 and 1, got {self.script_share}")
         for name in ("min_characters", "repeated_letters", "repeated_words"):

@@ -76,7 +76,7 @@ def _clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, 
 
         def reject(number: int, line: bytes, error: InputError, name: str = piece.name) -> None:
             if strict:
-                raise InputError(error.what, cure=error.cure, where=f"{name}:{number}")
+                raise InputError(error.what, hint=error.hint, where=f"{name}:{number}")
             cleaned.rejected.append(_rejected(f"{name}:{number}", line, error))
 
         for posts in read_batches(piece, reject):
@@ -136,7 +136,7 @@ def _keep(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
 
 def _rejected(where: str, line: bytes, error: InputError) -> bytes:
     """A line of the file of bad lines, as `jsonl.py` writes them; a very long line is cut."""
-    record: dict[str, Any] = {"where": where, "what": error.what, "cure": error.cure}
+    record: dict[str, Any] = {"where": where, "what": error.what, "hint": error.hint}
     try:
         record["line"] = line[:KEPT_OF_LINE].decode("utf-8", "strict" if len(line) <= KEPT_OF_LINE else "ignore")
     except UnicodeDecodeError:

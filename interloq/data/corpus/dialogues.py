@@ -43,7 +43,7 @@ class Shape:
     def __post_init__(self) -> None:
         if self.users < 0 or self.min_posts < 1 or self.max_posts < self.min_posts:
             what = f"cannot make dialogues of {self.users} users and {self.min_posts} to {self.max_posts} posts"
-            raise InputError(what, cure="give 0 or more users and at least 1 post")
+            raise InputError(what, hint="give 0 or more users and at least 1 post")
 
 
 class Thread:

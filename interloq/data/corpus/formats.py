@@ -35,7 +35,7 @@ def read_piece(piece: Piece, reject: Reject) -> Iterator[RawPost]:
     """The posts of a piece of a log; a whole file that cannot be read is set aside like a line."""
     if piece.overlong:
         what = f"the line is longer than {len(piece.data):,} bytes"
-        reject(piece.first_line, piece.data, InputError(what, cure="put one post on a line"))
+        reject(piece.first_line, piece.data, InputError(what, hint="put one post on a line"))
         return
     try:
         yield from READERS[piece.format](piece, reject)

@@ -106,7 +106,7 @@ class Lingua:
 
         known = {_code(language): language for language in lingua.Language.all()}
         if lang not in known:
-            raise InputError(f"lingua does not know the language {lang!r}", cure="use the detector fasttext alone")
+            raise InputError(f"lingua does not know the language {lang!r}", hint="use the detector fasttext alone")
         chosen = [known[code] for code in rivals(lang) if code in known]
         self.lang = lang
         self._detector = lingua.LanguageDetectorBuilder.from_languages(*chosen).build()

@@ -70,7 +70,7 @@ def read_settings(path: str | Path) -> Settings:
     try:
         table = tomllib.loads(read_small(path).decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"this is not a TOML file: {error}", cure=HINT, where=where) from error
+        raise InputError(f"this is not a TOML file: {error}", hint=HINT, where=where) from error
     names = log_names(table.pop(FIELDS, {}), where)
     values = {name: _key(name, where).read(value, where) for name, value in _flat(table, where).items()}
     if values.get("split.dev_from"):
@@ -78,7 +78,7 @@ def read_settings(path: str | Path) -> Settings:
     try:
         return replaced(replace(Settings(), fields=names), values)
     except InputError as error:
-        raise InputError(error.what, cure=error.cure, where=where) from error
+        raise InputError(error.what, hint=error.hint, where=where) from error
 
 
 def replaced(settings: Settings, values: Mapping[str, Any]) -> Settings:
@@ -94,7 +94,7 @@ def replaced(settings: Settings, values: Mapping[str, Any]) -> Settings:
 def log_names(given: object, where: str = "") -> tuple[tuple[str, str], ...]:
     """Which field of a log stands for which part of a post."""
     if not isinstance(given, dict):
-        raise InputError(f"{FIELDS} must be a table, got {shown(given)}", cure=f"write [{FIELDS}]", where=where)
+        raise InputError(f"{FIELDS} must be a table, got {shown(given)}", hint=f"write [{FIELDS}]", where=where)
     for part, name in given.items():
         if part not in NAMES:
             raise InputError(f"posts have no {part!r}{nearest(part, NAMES)}", where=where)
@@ -129,7 +129,7 @@ def _key(name: str, where: str) -> Key:
     if name not in known:
         same = [other for other in known if other.rpartition(".")[2] == name.rpartition(".")[2]]
         meant = f"; did you mean {same[0]!r}?" if len(same) == 1 else nearest(name, known)
-        raise InputError(f"unknown key {name!r}{meant}", cure="" if meant else HINT, where=where)
+        raise InputError(f"unknown key {name!r}{meant}", hint="" if meant else HINT, where=where)
     return known[name]
 
 
@@ -139,7 +139,7 @@ def _flat(table: Mapping[str, Any], where: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in table.items():
         if name in groups and not isinstance(value, dict):
-            raise InputError(f"{name} must be a table", cure=f"write [{name}], and its keys below", where=where)
+            raise InputError(f"{name} must be a table", hint=f"write [{name}], and its keys below", where=where)
         if isinstance(value, dict) and name not in groups:
             raise InputError(f"unknown table [{name}]{nearest(name, groups)}", where=where)
         found |= {f"{name}.{field}": each for field, each in value.items()} if name in groups else {name: value}

@@ -86,7 +86,7 @@ class Logs:
     def _plan(self, source: Source, head: bytes) -> Piece | None:
         """A piece without data that says how to read the file; None where it holds no posts."""
         if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise InputError("the file is in UTF-16", cure="save it as UTF-8", where=source.name)
+            raise InputError("the file is in UTF-16", hint="save it as UTF-8", where=source.name)
         suffix = plain_suffix(source.name)
         format = self.format
         if format == "auto":
@@ -97,8 +97,8 @@ class Logs:
         if not format:
             if not source.named or not head.strip():
                 return None
-            cure = "name its format with --format; docs/corpus.md lists them"
-            raise InputError("cannot tell what kind of log this is", cure=cure, where=source.name)
+            hint = "name its format with --format; docs/corpus.md lists them"
+            raise InputError("cannot tell what kind of log this is", hint=hint, where=source.name)
         whole = format in WHOLE or (format != "table" and is_list(head))
         plan = Piece(source.name, format, b"", links=source.links, whole=whole)
         if format == "posts":
@@ -131,7 +131,7 @@ def _of_table(plan: Piece, head: bytes, suffix: str, fields: Mapping[str, str]) 
         columns = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
     except csv.Error as error:
         what = f"the line of column names is not a valid row: {error}"
-        raise InputError(what, cure="end lines with a line feed", where=f"{plan.name}:1") from error
+        raise InputError(what, hint="end lines with a line feed", where=f"{plan.name}:1") from error
     chosen = choose_fields(columns, fields, f"{plan.name}:1")
     return replace(plan, columns=tuple(columns), delimiter=delimiter, fields=chosen)
 
@@ -141,8 +141,8 @@ def _cut(plan: Piece, head: bytes, stream: IO[bytes], block: int) -> Iterator[Pi
     if plan.whole:
         data = head + stream.read(MAX_WHOLE + 1)
         if len(data) > MAX_WHOLE:
-            cure = "split it, or write it as one post a line"
-            raise InputError(f"the file is larger than {MAX_WHOLE >> 20} MiB", cure=cure, where=plan.name)
+            hint = "split it, or write it as one post per line"
+            raise InputError(f"the file is larger than {MAX_WHOLE >> 20} MiB", hint=hint, where=plan.name)
         yield replace(plan, data=data)
     elif plan.format == "table":
         _, _, rest = head.partition(b"\n")

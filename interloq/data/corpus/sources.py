@@ -48,7 +48,7 @@ def on_disk(inputs: Sequence[str | Path]) -> list[Path]:
             continue
         path = Path(given)
         if not path.exists():
-            raise InputError(f"no file or folder {str(path)!r}", cure="check the path")
+            raise InputError(f"no file or folder {str(path)!r}", hint="check the path")
         found += _in_folder(path) if path.is_dir() else [path]
     return found
 
@@ -71,14 +71,14 @@ def damage_named(name: str) -> Iterator[None]:
     try:
         yield
     except damage(tarfile.TarError, ValueError) as error:
-        raise InputError(f"the file is damaged or cut off: {error}", cure="copy it again", where=name) from error
+        raise InputError(f"the file is damaged or cut off: {error}", hint="copy it again", where=name) from error
 
 
 def _alone(path: Path, done: int, *, named: bool) -> Iterator[Source]:
     try:
         file = path.open("rb")
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}", cure="check the path") from error
+        raise InputError(f"cannot read {path}: {error.strerror}", hint="check the path") from error
     with file, decompressed(file, path.suffix.lower(), window=_WINDOW) as stream:
         beside = path.with_name(_stem(path.name) + ANNOTATION)
         links = read_small(beside) if beside.exists() else b""
@@ -105,7 +105,7 @@ def _in_folder(folder: Path) -> list[Path]:
     names = {path.as_posix() for path in files}
     found = [path for path in files if is_archive(path) or _wanted(path.as_posix(), names)]
     if not found:
-        raise InputError(f"no logs in the folder {str(folder)!r}", cure=f"logs end in {' '.join(SUFFIXES[:-1])}")
+        raise InputError(f"no logs in the folder {str(folder)!r}", hint=f"logs end in {' '.join(SUFFIXES[:-1])}")
     return found
 
 

@@ -29,9 +29,9 @@ class Split:
 
     def __post_init__(self) -> None:
         if self.shares and (len(self.shares) != 3 or min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-9):
-            raise InputError(f"shares must be three that add up to 1, got {self.shares}", cure="try 0.8,0.1,0.1")
+            raise InputError(f"shares must be three that add up to 1, got {self.shares}", hint="try 0.8,0.1,0.1")
         if bool(self.dev_from) != bool(self.test_from):
-            raise InputError("one border is missing", cure="give both dev_from and test_from, or neither")
+            raise InputError("one border is missing", hint="give both dev_from and test_from, or neither")
         if self.dev_from and microseconds(self.dev_from) > microseconds(self.test_from):
             raise InputError(f"dev would begin at {self.dev_from}, after test at {self.test_from}")
 

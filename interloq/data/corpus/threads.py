@@ -128,7 +128,7 @@ def _connected(spill: Path, memory: str, threads: int) -> Any:
 def checked_memory(size: str) -> str:
     """A size that DuckDB understands; it takes some others for no limit at all."""
     if not re.fullmatch(r"[1-9]\d*(\.\d+)? ?[KMGT]i?B", size):
-        raise InputError(f"cannot use {size!r} as a limit of memory", cure="write --memory 4GB")
+        raise InputError(f"cannot use {size!r} as a limit of memory", hint="write --memory 4GB")
     return size
 
 

@@ -91,5 +91,5 @@ def _of_twitter(value: str) -> datetime:
 
 
 def _unreadable(value: object) -> InputError:
-    cure = "write seconds or milliseconds since 1970, or 2018-10-10T20:19:24Z"
-    return InputError(f"cannot read the time {shown(value)}", cure=cure)
+    hint = "write seconds or milliseconds since 1970, or 2018-10-10T20:19:24Z"
+    return InputError(f"cannot read the time {shown(value)}", hint=hint)

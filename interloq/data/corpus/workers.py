@@ -30,8 +30,8 @@ def work(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], workers
     try:
         yield from _ahead(pool, function, tasks, 2 * workers)
     except BrokenProcessPool as error:
-        cure = "run it again: it goes on where it stopped; with fewer --workers it takes less memory"
-        raise InterloqError(f"a worker process was killed; {cure}") from error
+        hint = "run it again: it resumes where it stopped; with fewer --workers it takes less memory"
+        raise InterloqError(f"a worker process was killed; {hint}") from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -63,8 +63,8 @@ def read_follow_ups(name: str | Path) -> FollowUps:
     path = Path(__file__).with_name(f"{name}.json") if name in LANGUAGES else Path(name)
     if not path.is_file():
         known = ", ".join(LANGUAGES)
-        raise InputError(f"no follow-ups {name!r}", cure=f"name a JSON file, or one of these: {known}")
-    return _checked(read_json(path, cure=FORM), name)
+        raise InputError(f"no follow-ups {name!r}", hint=f"name a JSON file, or one of these: {known}")
+    return _checked(read_json(path, hint=FORM), name)
 
 
 def _checked(content: Mapping[str, Any], where: str) -> FollowUps:
@@ -76,41 +76,41 @@ def _checked(content: Mapping[str, Any], where: str) -> FollowUps:
     for level in LEVELS:
         part = content.get(level, {})
         if not isinstance(part, dict):
-            raise InputError(f"{level!r} must hold dimensions, got {shown(part)}", cure=FORM, where=where)
+            raise InputError(f"{level!r} must hold dimensions, got {shown(part)}", hint=FORM, where=where)
         for name, value in part.items():
             if _plain(name) in dimensions:
-                raise InputError(f"dimension {name!r} is there twice", cure="give each its own name", where=where)
+                raise InputError(f"dimension {name!r} is there twice", hint="give each its own name", where=where)
             dimensions[_plain(name)] = _dimension(name, level, value, where)
     full = _texts(content.get("full", []), "full", where)
     if not dimensions and not full:
-        raise InputError("no dimension in the file", cure=FORM, where=where)
+        raise InputError("no dimension in the file", hint=FORM, where=where)
     return FollowUps(where, dimensions, full)
 
 
 def _dimension(name: str, level: str, value: Any, where: str) -> Dimension:
     if not isinstance(value, dict):
-        raise InputError(f"dimension {name!r} must be an object, got {shown(value)}", cure=FORM, where=where)
+        raise InputError(f"dimension {name!r} must be an object, got {shown(value)}", hint=FORM, where=where)
     for key in value:
         if key not in (*SIDES, "source"):
             raise InputError(f"{name!r} has an unknown part {key!r}{nearest(key, [*SIDES, 'source'])}", where=where)
     positive, negative = (_texts(value.get(side, []), f"{name}.{side}", where) for side in SIDES)
     if not positive and not negative:
-        raise InputError(f"dimension {name!r} has no follow-ups", cure="write at least one", where=where)
+        raise InputError(f"dimension {name!r} has no follow-ups", hint="write at least one", where=where)
     both = set(positive) & set(negative)
     if both:
-        raise InputError(f"{name!r} has {min(both)!r} on both sides", cure="take it from one of them", where=where)
+        raise InputError(f"{name!r} has {min(both)!r} on both sides", hint="take it from one of them", where=where)
     return Dimension(_plain(name), level, positive, negative, str(value.get("source", "")))
 
 
 def _texts(values: Any, name: str, where: str) -> tuple[str, ...]:
     if not isinstance(values, list):
-        raise InputError(f"{name} must be a list of texts, got {shown(values)}", cure=FORM, where=where)
+        raise InputError(f"{name} must be a list of texts, got {shown(values)}", hint=FORM, where=where)
     for i, text in enumerate(values):
         if not isinstance(text, str) or not text.strip():
-            raise InputError(f"{name}[{i}] must be a text, got {shown(text)}", cure="write what is said", where=where)
+            raise InputError(f"{name}[{i}] must be a text, got {shown(text)}", hint="write what is said", where=where)
     if len(set(values)) < len(values):
         twice = next(text for text in values if values.count(text) > 1)
-        raise InputError(f"{name} has {twice!r} twice", cure="leave one out", where=where)
+        raise InputError(f"{name} has {twice!r} twice", hint="leave one out", where=where)
     return tuple(values)
 
 

@@ -1,4 +1,4 @@
-"""The ChatterBot corpus: short conversations in YAML, a folder a language; it comes as the package chatterbot-corpus.
+"""The ChatterBot corpus: short conversations in YAML, one folder per language (package chatterbot-corpus).
 
 The files have one simple shape (`- - first`, `  - next`), so a small reader does. It reads what was meant where a first
 dash is missing (`- question` over `  - answer`, in six of the published files), which to YAML is one long question.
@@ -38,7 +38,7 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
 
 
 def conversations(data: str, where: str) -> list[list[str]]:
-    """The conversations of a file; an indented line without a dash goes on with the text before it."""
+    """The conversations of a file; an indented line without a dash continues the text before it."""
     said: list[list[str]] = []
     inside, block = False, 0  # where a text is written as a block, its depth
     for line in data.splitlines():
@@ -59,7 +59,7 @@ def conversations(data: str, where: str) -> list[list[str]]:
         else:
             inside = False
     if not said:
-        raise InputError("no list of conversations in it", cure="name the published files", where=where)
+        raise InputError("no list of conversations in it", hint="name the published files", where=where)
     return [[turn for turn in map(_unquoted, turns) if turn] for turns in said]
 
 

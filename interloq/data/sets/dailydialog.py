@@ -1,4 +1,4 @@
-"""DailyDialog (Li et al., 2017): a dialogue a line, `__eou__` after every utterance; two speakers take turns."""
+"""DailyDialog (Li et al., 2017): one dialogue per line, `__eou__` after every utterance; two speakers take turns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
         for index, line in enumerate(text_lines(file)):
             texts = [text.strip() for text in line.split(END) if text.strip()]
             if END not in line or not texts:
-                cure = "name DailyDialog's folder or archive"
-                raise InputError(f"no dialogue: {line!r:.60}", cure=cure, where=f"{file.where}:{index + 1}")
+                hint = "name DailyDialog's folder or archive"
+                raise InputError(f"no dialogue: {line!r:.60}", hint=hint, where=f"{file.where}:{index + 1}")
             turns = [Turn(text, "AB"[i % 2]) for i, text in enumerate(texts)]
             yield part, Dialogue(f"dailydialog/{part}/{index}", turns)

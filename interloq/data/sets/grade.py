@@ -28,7 +28,7 @@ def samples(path: str | Path, *, subset: str = "") -> Iterator[Sample]:
     files = read_files(_root(Path(path)), FILES)
     judgements = next((f for f in files if not f.name.endswith(".txt")), None)
     if judgements is None:
-        raise InputError(f"{JUDGEMENTS} is missing", cure="name the whole dataset", where=str(path))
+        raise InputError(f"{JUDGEMENTS} is missing", hint="name the whole dataset", where=str(path))
     texts = {file.name: text_lines(file) for file in files if file.name.endswith(".txt")}
     place: Counter[str] = Counter()
     for item in items(judgements):

@@ -47,9 +47,9 @@ class Item:
         except ValueError:
             raise self.error(f"{name!r} must be a number, got {self.text(name)!r:.60}") from None
 
-    def error(self, what: str, cure: str = "compare it with the published file") -> InputError:
+    def error(self, what: str, hint: str = "compare it with the published file") -> InputError:
         """An error with the place of this item."""
-        return InputError(what, cure=cure, where=self.where)
+        return InputError(what, hint=hint, where=self.where)
 
     def _get(self, name: str, kind: type, said: str) -> Any:
         if name not in self.value:
@@ -65,7 +65,7 @@ def items(file: DataFile) -> Iterator[Item]:
     values = parsed(text(file), file.where)
     if not isinstance(values, list):
         what = f"expected a JSON list of items, got {type(values).__name__}"
-        raise InputError(what, cure="name the published file", where=file.where)
+        raise InputError(what, hint="name the published file", where=file.where)
     for i, value in enumerate(values):
         yield as_item(value, f"{file.where}:{i}")
 
@@ -76,15 +76,15 @@ def rows(file: DataFile, columns: Sequence[str]) -> Iterator[Item]:
     try:
         missing = [name for name in columns if name not in (reader.fieldnames or ())]
     except csv.Error as error:
-        raise InputError(f"not a table: {error}", cure="copy the file again", where=file.where) from error
+        raise InputError(f"not a table: {error}", hint="copy the file again", where=file.where) from error
     if missing:
-        raise InputError(f"no column {', '.join(map(repr, missing))}", cure="name the published file", where=file.where)
+        raise InputError(f"no column {', '.join(map(repr, missing))}", hint="name the published file", where=file.where)
     for index in count():
         where = f"{file.where}:{index}"
         try:
             row = next(reader, None)
         except csv.Error as error:
-            raise InputError(f"not a valid row: {error}", cure="copy the file again", where=where) from error
+            raise InputError(f"not a valid row: {error}", hint="copy the file again", where=where) from error
         if row is None:
             return
         yield Item(row, where)
@@ -94,7 +94,7 @@ def as_item(value: Any, where: str) -> Item:
     """A JSON object of a published file."""
     if not isinstance(value, dict):
         raise InputError(
-            f"expected an object, got {shown(value)}", cure="compare it with the published file", where=where
+            f"expected an object, got {shown(value)}", hint="compare it with the published file", where=where
         )
     return Item(value, where)
 
@@ -105,7 +105,7 @@ def parsed(data: str, where: str) -> Any:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
         what = f"not valid JSON ({error.msg} at line {error.lineno}, column {error.colno})"
-        raise InputError(what, cure="copy it again", where=where) from error
+        raise InputError(what, hint="copy it again", where=where) from error
 
 
 def as_number(value: Any, name: str, where: str) -> float:
@@ -113,7 +113,7 @@ def as_number(value: Any, name: str, where: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
     raise InputError(
-        f"{name!r} must be a number, got {shown(value)}", cure="compare it with the published file", where=where
+        f"{name!r} must be a number, got {shown(value)}", hint="compare it with the published file", where=where
     )
 
 

@@ -138,8 +138,8 @@ def corpus(name: str) -> Dataset:
     """A corpus of dialogues by its name."""
     found = dataset(name)
     if not found.corpus:
-        cure = f"import its replies with: interloq data import {name}"
-        raise InputError(f"{name} is not a corpus of dialogues", cure=cure)
+        hint = f"import its replies with: interloq data import {name}"
+        raise InputError(f"{name} is not a corpus of dialogues", hint=hint)
     return found
 
 
@@ -157,8 +157,8 @@ def read_parts(name: str, path: str | Path | None = None, *, subset: str = "") -
     for part, record in chosen.records(path, subset):
         key = getattr(record, "key", record.id)
         if unique and key in seen:
-            cure = "compare it with the published files"
-            raise InputError(f"{record.id} is there twice", cure=cure, where=str(path))
+            hint = "compare it with the published files"
+            raise InputError(f"{record.id} is there twice", hint=hint, where=str(path))
         seen.add(key)
         yield part, record
 
@@ -177,9 +177,9 @@ def locate(name: str, folder: str | Path | None = None) -> Path:
     if installed := module.installed() if hasattr(module, "installed") else None:
         return Path(installed)
     if str(folder):
-        raise InputError(f"no {chosen.name} in {str(folder)!r}", cure=f"put one of these there: {', '.join(names)}")
-    cure = f"name its folder, archive or file, or set {VARIABLE} to the folder that holds it"
-    raise InputError(f"no path given for {chosen.name}", cure=cure)
+        raise InputError(f"no {chosen.name} in {str(folder)!r}", hint=f"put one of these there: {', '.join(names)}")
+    hint = f"name its folder, archive or file, or set {VARIABLE} to the folder that holds it"
+    raise InputError(f"no path given for {chosen.name}", hint=hint)
 
 
 def source_fingerprint(name: str, path: str | Path) -> str:

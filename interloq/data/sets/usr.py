@@ -30,7 +30,7 @@ def samples(path: str | Path, *, subset: str = "") -> Iterator[Sample]:
     for file in read_files(path, NAMES[subset] if subset else FILES):
         part = _subset(file) or subset
         if not part:
-            raise InputError("which subset is this?", cure="add topical or persona as the subset", where=file.where)
+            raise InputError("which subset is this?", hint="add topical or persona as the subset", where=file.where)
         for index, item in enumerate(items(file)):
             yield from _of_context(item, f"usr/{part}_chat/{index}")
 

@@ -85,7 +85,7 @@ class Setup:
         if len(tokenizer) > embeddings:
             raise InputError(
                 f"the tokenizer has {len(tokenizer):,} tokens and the network {embeddings:,}",
-                cure="copy a model's folder whole; its parts are of different models",
+                hint="copy a model's folder whole; its parts are of different models",
                 where=str(base.folder),
             )
         longest = longest_text(settings, network, marks)
@@ -168,7 +168,7 @@ class AdaptJob(Job[AdaptTask]):
             except torch.OutOfMemoryError:
                 pieces = 2 * task.pieces
             if pieces >= 2 * self.settings.batch:
-                raise InputError("no memory for a batch of one pair", cure="lower --longest, or use a smaller model")
+                raise InputError("no memory for a batch of one pair", hint="lower --longest, or use a smaller model")
             run.say(f"no memory for a batch: going on with {pieces} pieces of it at a time")
             network = load_guesser(base.folder, task.goal, seed=self.settings.seed)  # as it was before any step
             task = AdaptTask(network, task.pairs, self.settings, task.goal, task.marks, pieces=pieces)
@@ -226,7 +226,7 @@ def _write_before(task: AdaptTask, training: Training, run: Run) -> None:
     amp = training.amp == "bf16" or (training.amp == "auto" and device.type == "cuda")
     loss = dev_loss(task, device, amp=amp)
     if not math.isfinite(loss):
-        raise InputError(f"the network's loss is {loss} before any training", cure="use another model")
+        raise InputError(f"the network's loss is {loss} before any training", hint="use another model")
     if run.processes.first:
         write_json(run.work / BEFORE, {"dev_loss": loss})
 
@@ -254,7 +254,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
     if not weights.exists() or file_fingerprint(weights) != facts.get("weights"):
         raise InputError(
             f"{WEIGHTS} is missing or belongs to another model than {FACTS}",
-            cure="copy the folder whole, or train it again",
+            hint="copy the folder whole, or train it again",
             where=str(folder),
         )
     return facts

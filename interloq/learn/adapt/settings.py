@@ -70,7 +70,7 @@ class SmallEncoder(Component):
         if self.dimensions % self.heads:
             raise InputError(
                 f"{self.dimensions} dimensions cannot be shared by {self.heads} heads",
-                cure="choose dimensions that heads divide",
+                hint="choose dimensions that heads divide",
             )
 
 

@@ -65,7 +65,7 @@ class AdaptTask:
         targets = int(self.targets(part).sum())
         if not targets:
             raise InputError(
-                f"the tokenizer knows no token of the {part} part", cure="name a model of the log's language"
+                f"the tokenizer knows no token of the {part} part", hint="name a model of the log's language"
             )
         return len(self.pairs.rows(part)) / targets
 

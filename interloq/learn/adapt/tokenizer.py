@@ -32,7 +32,7 @@ def train_word_pieces(pairs: Callable[[], Iterable[Pair]], folder: Path, *, voca
     """Write tokenizer.json and tokenizer_config.json, as transformers reads them. Returns how many pieces there are."""
     alphabet = _alphabet(pairs(), vocabulary)
     if not alphabet:
-        raise InputError("the pairs hold no text", cure="name files with text")
+        raise InputError("the pairs hold no text", hint="name files with text")
     found = _trained(pairs(), alphabet, vocabulary)
     folder.mkdir(parents=True, exist_ok=True)
     tokens = {f"{token[1:-1].lower()}_token": token for token in SPECIAL}

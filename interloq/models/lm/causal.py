@@ -4,7 +4,7 @@ log p(continuation | context) = Σ_t log p(token_t | start, context, the continu
 
 Context and continuation are tokenised apart, so the border between them is that of the texts, whatever stands on its
 other side. The model's start token (BOS) comes first where it has one; where it has none, its end token opens a text
-without context, because the first token must be foretold from something. A context that is too long loses its
+without context, because the first token must be predicted from something. A context that is too long loses its
 beginning, a continuation that is too long for the model its end.
 
 Each distinct pair is calculated once, in batches of like length. Rows are padded on the right by our own hand: what
@@ -55,8 +55,8 @@ class LanguageModel(LoadedModel):
     """A causal model."""
 
     kind = transformers.AutoModelForCausalLM
-    cure = "name a causal language model, such as a GPT"
-    fewest = 2  # a token, and one to foretell it from
+    hint = "name a causal language model, such as a GPT"
+    fewest = 2  # a token, and one to predict it from
 
     def _look(self) -> None:
         self._some = "logits_to_keep" in inspect.signature(self._model.forward).parameters
@@ -277,20 +277,20 @@ class LanguageModel(LoadedModel):
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _check_causal(self) -> None:
-        """A model that sees what comes next, such as a BERT, would foretell it too well."""
+        """A model that sees what comes next, such as a BERT, would predict it too well."""
         logits, _ = self._logits(torch.tensor([[0, 0], [0, 1]]), 0)
         if not torch.allclose(logits[0, 0].float(), logits[1, 0].float(), atol=1e-4):
-            raise InputError("the model reads in both directions", cure=self.cure, where=str(self.folder))
+            raise InputError("the model reads in both directions", hint=self.hint, where=str(self.folder))
 
 
 def check_follow_ups(texts: Sequence[str], rows: Sequence[Sequence[int]], reserve: int) -> None:
     """Refuse follow-ups that are empty or too long for the model."""
     for text, row in zip(texts, rows, strict=True):
         if not row:
-            raise InputError("a follow-up is empty", cure="write a text that could be said next")
+            raise InputError("a follow-up is empty", hint="write a text that could be said next")
         if len(row) > reserve:
             raise InputError(
-                f"a follow-up has {len(row)} tokens, {reserve} are the most: {text!r:.60}", cure="write shorter ones"
+                f"a follow-up has {len(row)} tokens, {reserve} are the most: {text!r:.60}", hint="write shorter ones"
             )
 
 

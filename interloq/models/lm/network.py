@@ -28,7 +28,7 @@ class LoadedModel:
     """`name` is a folder, an installed package or `hub:org/name@revision`; see `models.pretrained`."""
 
     kind: ClassVar[Any]  # one of transformers' `AutoModel…` classes
-    cure: ClassVar[str]  # where the folder holds something else
+    hint: ClassVar[str]  # where the folder holds something else
     fewest: ClassVar[int]  # tokens that must have room
 
     def __init__(
@@ -43,7 +43,7 @@ class LoadedModel:
         self.folder, self.tokens, self.device = model_folder(name), tokens, pick_device(device)
         self.precision = pick_precision(precision, self.device)
         self._tokenizer = load_tokenizer(self.folder)
-        self._model = load_network(self.folder, self.kind, cure=self.cure).eval()
+        self._model = load_network(self.folder, self.kind, hint=self.hint).eval()
         check_fit(self._tokenizer.vocab_size, self._model, self.folder)
         self.longest = min(longest, getattr(self._model.config, "max_position_embeddings", None) or longest)
         if self.longest < self.fewest:
@@ -64,7 +64,7 @@ class LoadedModel:
 
     def _no_memory(self, length: int) -> InputError:
         return InputError(
-            f"no memory for one text of {length} tokens on {self.device}", cure="use a smaller model, or --device cpu"
+            f"no memory for one text of {length} tokens on {self.device}", hint="use a smaller model, or --device cpu"
         )
 
     def _halve(self) -> None:

@@ -1,7 +1,7 @@
 """Log-likelihoods of continuations under a model with an encoder and a decoder, such as BlenderBot, BART or T5.
 
 The encoder reads the dialogue; the decoder begins with its start token (and with the token that must come first, where
-the model names one) and foretells the continuation. The end of the continuation is not foretold, as with causal models.
+the model names one) and predicts the continuation. The end of the continuation is not predicted, as with causal models.
 The encoder runs once for each dialogue, and so does the decoder's look at what the encoder saw: its keys and values are
 laid out for all follow-ups.
 """
@@ -37,7 +37,7 @@ class Seq2SeqModel(LoadedModel):
     """The same calls as `LanguageModel`."""
 
     kind = transformers.AutoModelForSeq2SeqLM
-    cure = "name a model with an encoder and a decoder, such as BlenderBot"
+    hint = "name a model with an encoder and a decoder, such as BlenderBot"
     fewest = 4
 
     def _look(self) -> None:
@@ -62,9 +62,9 @@ class Seq2SeqModel(LoadedModel):
     def follow_up_scores(
         self, dialogues: Sequence[Turns], follow_ups: Sequence[str], *, layout: Layout = "eos", whole: bool = False
     ) -> FollowUpScores:
-        """Every follow-up after every dialogue. The dialogue itself is read, not foretold: `whole` is refused."""
+        """Every follow-up after every dialogue. The dialogue itself is read, not predicted: `whole` is refused."""
         if whole:
-            raise InputError("a model with an encoder foretells no dialogue", cure="use mode='conditional'")
+            raise InputError("a model with an encoder predicts no dialogue", hint="use mode='conditional'")
         turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
         rows = turns.numbers(follow_ups)
         check_follow_ups(follow_ups, rows, min(RESERVE, self.longest // 2))
@@ -135,7 +135,7 @@ class Seq2SeqModel(LoadedModel):
             start = getattr(self._model.generation_config, "decoder_start_token_id", None)
         if start is None:
             raise InputError(
-                "the model names no token that its decoder starts with", cure=self.cure, where=str(self.folder)
+                "the model names no token that its decoder starts with", hint=self.hint, where=str(self.folder)
             )
         forced = getattr(self._model.generation_config, "forced_bos_token_id", None)
         return [start] if forced is None else [start, forced]

@@ -5,7 +5,7 @@ each context, a block: the tree of all follow-ups. Every token attends to the to
 position is their number; to the model each way is a text of its own. So a context is read once for all follow-ups, and
 a dialogue once for all its turns.
 
-A block's root repeats the context's last token: then all that is foretold stands in blocks, at a row's end. The last
+A block's root repeats the context's last token: then all that is predicted stands in blocks, at a row's end. The last
 tokens of follow-ups are never read, as nothing comes after them.
 """
 
@@ -31,7 +31,7 @@ class Block:
     tokens: Ints
     depths: Ints
     sees: Bools  # [node, node]
-    places: Ints  # of each token to be foretold: the node it follows,
+    places: Ints  # of each token to be predicted: the node it follows,
     targets: Ints  # and the token
     owners: tuple[Ints, ...]  # of each follow-up: its tokens' numbers among these
 
@@ -70,7 +70,7 @@ class Block:
         return len(self.tokens)
 
     def summed(self, said: Floats) -> Floats:
-        """Each follow-up's sum, [contexts, follow-ups], from log-probabilities of what is foretold."""
+        """Each follow-up's sum, [contexts, follow-ups], from log-probabilities of what is predicted."""
         each = np.zeros((len(self.targets), len(self.owners)))
         for i, own in enumerate(self.owners):
             each[own, i] = 1
@@ -157,11 +157,11 @@ class Batch:
     depths: Ints
     sees: Bools  # [rows, length, length]
     blocks: tuple[tuple[int, int, int], ...]  # row, where the block starts, number of the context
-    context_edges: Ints  # what is foretold within contexts: [row, place, token]
+    context_edges: Ints  # what is predicted within contexts: [row, place, token]
     context_owners: Ints  # of each of these: its block
 
     def edges(self, block: Block) -> Ints:
-        """What is foretold in blocks, one after another: [row, place, token]."""
+        """What is predicted in blocks, one after another: [row, place, token]."""
         each = [
             np.column_stack([np.full(len(block.places), row), start + block.places, block.targets])
             for row, start, _ in self.blocks

@@ -29,9 +29,9 @@ class TurnTokens:
         self.tokenizer, self.layout, self.where = tokenizer, layout, where
         self.start, self.end = tokenizer.bos_token_id, tokenizer.eos_token_id
         if layout == "eos" and self.end is None:
-            raise InputError("the model has no end token", cure="use layout='lines'", where=where)
+            raise InputError("the model has no end token", hint="use layout='lines'", where=where)
         if layout == "chat" and not getattr(tokenizer, "chat_template", None):
-            raise InputError("the model has no chat template", cure="use layout='eos' or layout='lines'", where=where)
+            raise InputError("the model has no chat template", hint="use layout='eos' or layout='lines'", where=where)
 
     def contexts(self, dialogues: Sequence[Turns], room: int) -> list[tuple[int, ...]]:
         """The tokens before the next turn, at most `room` and at least one."""
@@ -52,7 +52,7 @@ class TurnTokens:
         return [list(row) or ([unknown] if text else []) for row, text in zip(rows, texts, strict=True)]
 
     def first(self) -> list[int]:
-        """What opens a text: the first token too must be foretold from something."""
+        """What opens a text: the first token too must be predicted from something."""
         return [self.start if self.start is not None else self.end or 0]
 
     def _cut(self, turns: Sequence[Sequence[int]], room: int) -> tuple[int, ...]:
@@ -88,7 +88,7 @@ class TurnTokens:
         except Exception as error:
             raise InputError(
                 f"the chat template refuses a dialogue of {len(messages)} turns: {str(error).strip():.100}",
-                cure="use layout='eos' or layout='lines'",
+                hint="use layout='eos' or layout='lines'",
                 where=self.where,
             ) from error
         return made

@@ -79,7 +79,7 @@ class BertRuberScorer:
         if weights_fingerprint(found.folder) != trained_on.get("weights"):
             raise InputError(
                 f"{found.folder} is not the encoder that the scorer was trained on, {trained_on.get('signature')}",
-                cure="name the right one as `encoder`, or train the scorer again",
+                hint="name the right one as `encoder`, or train the scorer again",
                 where=str(folder),
             )
         network = restored(lambda: BertRuberNetwork(found.dimensions), tensors, folder)

@@ -77,7 +77,7 @@ class Exchanges:
     @classmethod
     def load(cls, folder: Path) -> Exchanges:
         """Those that a folder holds."""
-        with reading_saved(folder, "no exchanges can be read", cure="make them again"):
+        with reading_saved(folder, "no exchanges can be read", hint="make them again"):
             arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in ARRAYS}
             return cls(**arrays, facts=read_json(folder / FACTS))
 
@@ -175,7 +175,7 @@ class _Found:
 
     def arrays(self) -> tuple[Any, ...]:
         if not sum(len(part[1]) for part in self._parts):
-            raise InputError("there is no exchange with text on both sides", cure="name dialogues or pairs")
+            raise InputError("there is no exchange with text on both sides", hint="name dialogues or pairs")
         return tuple(np.concatenate(column) for column in zip(*self._parts, strict=True))
 
 
@@ -233,7 +233,7 @@ def _boundary(talks: Hashes, dev: int) -> np.uint64:
     keys, counts = np.unique(talks, return_counts=True)
     if len(keys) < 2 * LEAST:
         raise InputError(
-            f"the logs hold {len(keys)} different dialogues or utterances", cure=f"give {2 * LEAST} or more"
+            f"the logs hold {len(keys)} different dialogues or utterances", hint=f"give {2 * LEAST} or more"
         )
     wanted = int(np.searchsorted(np.cumsum(counts), max(1, min(dev, len(talks) // 10)))) + 1
     return np.uint64(keys[min(max(wanted, LEAST), len(keys) - LEAST)])

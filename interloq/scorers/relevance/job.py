@@ -84,7 +84,7 @@ class RelevanceJob(Job[RelevanceTask]):
         if Exchanges.written(folder):
             return self._checked(Exchanges.load(folder), folder)
         if self.exchanges is None:
-            raise InputError("no examples in the folder", cure="name logs to make them from", where=str(folder))
+            raise InputError("no examples in the folder", hint="name logs to make them from", where=str(folder))
         with run.progress("reading exchanges", None) as step:
             return write_exchanges(self.exchanges(), folder, self.subwords, self.reading, source=self.source, step=step)
 
@@ -93,7 +93,7 @@ class RelevanceJob(Job[RelevanceTask]):
             if stored.facts[name] != value:
                 raise InputError(
                     f"the examples have {name} {stored.facts[name]}, not {value}",
-                    cure="repeat the options they were made with, or choose another folder",
+                    hint="repeat the options they were made with, or choose another folder",
                     where=str(folder),
                 )
         return stored
@@ -104,7 +104,7 @@ class RelevanceJob(Job[RelevanceTask]):
         if positions is not None and wanted > positions:
             raise InputError(
                 f"the encoder reads {positions} tokens, and context and reply have up to {wanted}",
-                cure="lower --context or --reply",
+                hint="lower --context or --reply",
             )
         return RelevanceTask(network, self._exchanges(run), self.settings, self.subwords)
 
@@ -135,7 +135,7 @@ def from_log(
 ) -> RelevanceJob:
     """The job of `interloq train relevance` and `interloq train valid`."""
     if not (log.files or given.hard or given.examples):
-        raise InputError("nothing to train on", cure="name files of dialogues or pairs, or --examples FOLDER")
+        raise InputError("nothing to train on", hint="name files of dialogues or pairs, or --examples FOLDER")
     examples = Path(given.examples) if given.examples else None
     exchanges = ExchangeLog(log, given.hard, turns=reading.turns)
     return RelevanceJob(

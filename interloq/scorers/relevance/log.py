@@ -105,7 +105,7 @@ def _written(path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             raise InputError(
                 f"no context with replies: {error}",
-                cure=f"write {{context: […], {POSITIVE}: […], {ADVERSARIAL}: […]}} on each line",
+                hint=f"write {{context: […], {POSITIVE}: […], {ADVERSARIAL}: […]}} on each line",
                 where=f"{path}:{number}",
             ) from error
         if context:

@@ -48,7 +48,7 @@ class RelevanceScorer:
             if subwords.signature() != facts["subwords"]:
                 raise InputError(
                     "the tokenizer is not the one the scorer was trained with",
-                    cure="copy the folder whole, or train it again",
+                    hint="copy the folder whole, or train it again",
                     where=str(folder),
                 )
             check_temperature(facts)
@@ -99,7 +99,7 @@ class RelevanceScorer:
             len(batch.ids),
             lacking=lambda: InputError(
                 f"no memory for one row of {batch.ids.shape[1]} tokens on {self.device}",
-                cure="use a smaller encoder, or a machine with more memory",
+                hint="use a smaller encoder, or a machine with more memory",
             ),
             smaller=self._halve,
         )

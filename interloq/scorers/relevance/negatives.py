@@ -94,7 +94,7 @@ class _Drawing:
         long = own[lengths[own] >= SHORTEST]
         if not len(long):
             raise InputError(
-                f"no reply has {SHORTEST} tokens, and shorter ones cannot be spoiled", cure="name other logs"
+                f"no reply has {SHORTEST} tokens, and shorter ones cannot be spoiled", hint="name other logs"
             )
         others = long[(self._bits(self.numbers) % np.uint64(len(long))).astype(np.int64)]
         return np.where(lengths[own] < SHORTEST, others, own), SPOILED[0] + self._chosen(self.settings.spoiling)

@@ -38,7 +38,7 @@ class ExchangePairs:
 def _write(stored: Exchanges, folder: Path, subwords: Subwords, *, dev: int) -> PairTokens:
     if stored.facts["subwords"] != Subwords(subwords.folder, longest=stored.facts["longest"]).signature():
         raise InputError(
-            "the examples were made with another tokenizer", cure="name the model that they were made for, or logs"
+            "the examples were made with another tokenizer", hint="name the model that they were made for, or logs"
         )
     folder.mkdir(parents=True, exist_ok=True)
     stored.tokens.astype(np.int32).tofile(folder / TOKENS)

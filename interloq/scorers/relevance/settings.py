@@ -61,15 +61,15 @@ class Relevance(Component):
         if self.seed < 0:
             raise InputError(f"seed must not be below 0, got {self.seed}")
         if bad := [name for name in self.slots if name not in KINDS]:
-            raise InputError(f"unknown kind of negatives {bad[0]!r}", cure=f"choose among {', '.join(KINDS)}")
+            raise InputError(f"unknown kind of negatives {bad[0]!r}", hint=f"choose among {', '.join(KINDS)}")
         if min(self.shares) < 0 or sum(self.shares) <= 0 or not 0 <= self.written <= 1:
             raise InputError("shares of adversarial replies must not be below 0, nor all 0, nor `written` above 1")
         if "spoiled" in self.slots and not sum(self.spoiling):
-            raise InputError("the shares of all ways to spoil a reply are 0", cure="raise one of them")
+            raise InputError("the shares of all ways to spoil a reply are 0", hint="raise one of them")
         if not self.context and {*self.slots} != {"spoiled"}:
             raise InputError(
                 f"negatives are {self.negatives!r}, and without a context only a spoiled reply is wrong",
-                cure="choose the negatives 'spoiled', or a context above 0",
+                hint="choose the negatives 'spoiled', or a context above 0",
             )
 
     @property

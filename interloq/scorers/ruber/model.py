@@ -80,7 +80,7 @@ class RuberScorer:
         if not model.exists() or file_fingerprint(model) != facts.get("pieces"):
             raise InputError(
                 f"{PIECES} is missing or not the one the scorer was trained with",
-                cure="copy the folder whole, or train it again",
+                hint="copy the folder whole, or train it again",
                 where=str(folder),
             )
         with reading_saved(folder):

@@ -9,7 +9,7 @@ for biases too, later releases take 1 there; `bias_rate` does either. Unlike it:
 order of entries that lets threads work without meeting (shuffle.py), so one seed gives one result with any number of
 threads.
 
-Training is a chain of stages in `<folder>/work`; each ends with a small JSON file. Run again, it goes on after the last
+Training is a chain of stages in `<folder>/work`; each ends with a small JSON file. Run again, it resumes after the last
 one that was finished.
 """
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from interloq.data.durable import remove, whole_folder
 from interloq.data.files import read_json, reading_saved, write_json
-from interloq.data.progress import Progress, Step, said, silent
+from interloq.data.progress import Progress, Step, format_duration, silent
 from interloq.data.write_errors import writing
 from interloq.errors import InputError, MissingDependencyError
 from interloq.learn.claim import WORK, claim, clear_work
@@ -70,7 +70,7 @@ def train(
     progress: Progress = silent,
     say: Callable[[str], None] = lambda _: None,
 ) -> WordVectors:
-    """Train on texts and save to `folder`; a job that was cut short goes on where it was.
+    """Train on texts and save to `folder`; a job that was cut short resumes where it was.
 
     `source` names the texts: a folder with a job on other texts, or other settings, is refused. `memory` is in GB.
     `device` is "cpu" (numba), "cuda" or "torch" (torch on the CPU).
@@ -124,7 +124,7 @@ def _shuffled(corpus: Corpus, work: Path, settings: Glove, memory: float, progre
                 step=step,
             )
     if not counted.entries:
-        raise InputError("no two words of the vocabulary share a text", cure="give longer texts or lower --min-count")
+        raise InputError("no two words of the vocabulary share a text", hint="give longer texts or lower --min-count")
     with progress("shuffling pairs", 2 * counted.full_entries) as step:
         chunks = shuffle.shuffle(counted, work, seed=settings.seed, step=step)
     for name in (cooccur.KEYS, cooccur.SUMS):  # no longer needed, and large
@@ -158,7 +158,7 @@ def _epochs(
 ) -> tuple[Parameters, list[dict[str, Any]]]:
     parameters, curve = _checkpoint(work) or (_start(corpus, settings), [])
     if curve:
-        say(f"going on after epoch {len(curve)}")
+        say(f"resuming after epoch {len(curve)}")
     if len(curve) == settings.epochs:
         return parameters, curve
     engine = engine_for(settings, parameters, chunks)
@@ -167,7 +167,7 @@ def _epochs(
         with progress(f"epoch {epoch} of {settings.epochs}", chunks.entries) as step:
             loss = engine.epoch(_ahead(chunks, rng), rng, step) / chunks.entries
         if not np.isfinite(loss):
-            raise InputError(f"training diverged: the loss of epoch {epoch} is {loss}", cure="lower --learning-rate")
+            raise InputError(f"training diverged: the loss of epoch {epoch} is {loss}", hint="lower --learning-rate")
         curve.append({"epoch": epoch, "loss": loss, "seconds": time.monotonic() - start, "device": engine.device})
         _save_checkpoint(work, engine.parameters(), curve)
         say(_progress_line(curve, settings.epochs))
@@ -193,7 +193,8 @@ def _ahead(chunks: shuffle.Chunks, rng: np.random.Generator) -> Iterator[shuffle
 def _progress_line(curve: list[dict[str, Any]], epochs: int) -> str:
     last = curve[-1]
     left = sum(e["seconds"] for e in curve) / len(curve) * (epochs - len(curve))
-    return f"epoch {len(curve)} of {epochs}: loss {last['loss']:.6f}, {last['seconds']:.1f} s, about {said(left)} left"
+    done = f"epoch {len(curve)} of {epochs}: loss {last['loss']:.6f}, {last['seconds']:.1f} s"
+    return f"{done}, about {format_duration(left)} left"
 
 
 # ---- what is kept ----------------------------------------------------------------------------------------------------
@@ -204,7 +205,7 @@ def _checkpoint(work: Path) -> tuple[Parameters, list[dict[str, Any]]] | None:
     states = sorted(work.glob(f"{CHECKPOINT}-*/{STATE}"))
     if not states:
         return None
-    with reading_saved(states[-1].parent, cure="remove the checkpoint to begin again"):
+    with reading_saved(states[-1].parent, hint="remove the checkpoint to begin again"):
         return Parameters.load(states[-1].parent), list(read_json(states[-1])["epochs"])
 
 

@@ -1,7 +1,7 @@
 """A corpus on disk as numbered tokens, with its vocabulary: read and tokenised once, whatever its size.
 
 Tokens get numbers as they come; when all are counted, words are ranked by frequency (ties by their letters, so the
-order of the texts does not matter) and a table leads from number to rank. A rank of -1 is no word of the vocabulary.
+order of the texts does not matter) and a table leads from number to rank. A rank of -1 is not a word of the vocabulary.
 """
 
 from __future__ import annotations
@@ -100,11 +100,11 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
 
 def _ranked(words: Sequence[str], counts: NDArray[np.int64], least: int, most: int) -> list[tuple[str, int]]:
     if not words:
-        raise InputError("no text holds a token", cure="check the files and the tokenizer")
+        raise InputError("no text holds a token", hint="check the files and the tokenizer")
     kept = [(words[i], int(counts[i])) for i in np.flatnonzero(counts >= least).tolist()]
     if not kept:
         raise InputError(
-            f"no word occurs {least} times; the most frequent occurs {counts.max()} times", cure="lower --min-count"
+            f"no word occurs {least} times; the most frequent occurs {counts.max()} times", hint="lower --min-count"
         )
     return sorted(kept, key=lambda word: (-word[1], word[0]))[:most]
 

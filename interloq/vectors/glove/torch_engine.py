@@ -26,7 +26,7 @@ Batch = tuple[Any, Any, Any, Any]  # rows, columns, logarithms, weights
 def check(device: str) -> None:
     """Refuse a device that torch does not find."""
     if device == "cuda" and not torch.cuda.is_available():
-        raise InputError("torch finds no CUDA device", cure="run without --device cuda")
+        raise InputError("torch finds no CUDA device", hint="run without --device cuda")
 
 
 class TorchEngine:

@@ -58,7 +58,7 @@ def test_sums_are_those_of_transformers(folder: Path) -> None:
     expected = [literal(folder, *pair) for pair in PAIRS]
     assert sums == pytest.approx([total for total, _ in expected], abs=1e-4)
     assert counts.tolist() == [count for _, count in expected]
-    assert (sums[-1], counts[-1]) == (0, 0), "nothing to foretell"
+    assert (sums[-1], counts[-1]) == (0, 0), "nothing to predict"
     assert sums[:-1].max() < 0
 
 

@@ -71,7 +71,7 @@ def test_odd_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Seq2SeqModel(str(folder), device="cpu", longest=64)
     long = model.follow_up_scores([("z" * 500,), ("z" * 62,)], ["no"])
     assert long.sums[0] == pytest.approx(long.sums[1], abs=1e-4), "the start, 62 letters and the end token"
-    with pytest.raises(InputError, match="foretells no dialogue; use mode='conditional'"):
+    with pytest.raises(InputError, match="predicts no dialogue; use mode='conditional'"):
         model.follow_up_scores(DIALOGUES, FOLLOW_UPS, whole=True)
     with pytest.raises(InputError, match="a follow-up has 33 tokens"):
         model.follow_up_scores(DIALOGUES, ["z" * 33])

@@ -66,7 +66,7 @@ def document(piece: Piece) -> Any:
         return orjson.loads(piece.data)
     except orjson.JSONDecodeError as error:
         bad = _bad_json(piece.data, error)
-        raise InputError(f"line {error.lineno}: {bad.what}", cure="export the chat again") from error
+        raise InputError(f"line {error.lineno}: {bad.what}", hint="export the chat again") from error
 
 
 def text_lines(piece: Piece, reject: Reject) -> Iterator[tuple[int, str]]:
@@ -80,7 +80,7 @@ def text_lines(piece: Piece, reject: Reject) -> Iterator[tuple[int, str]]:
 
 def not_utf8(error: UnicodeDecodeError) -> InputError:
     """The error for a line that is not UTF-8."""
-    return InputError(f"byte {error.start + 1} is not valid UTF-8", cure="save the file as UTF-8")
+    return InputError(f"byte {error.start + 1} is not valid UTF-8", hint="save the file as UTF-8")
 
 
 def as_text(value: Any, name: str) -> str:
@@ -91,7 +91,7 @@ def as_text(value: Any, name: str) -> str:
         return ""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise InputError(f"{name} must be text, got {shown(value)}", cure="fix its type")
+    raise InputError(f"{name} must be text, got {shown(value)}", hint="fix its type")
 
 
 def _members(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
@@ -106,7 +106,7 @@ def _members(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, dict[st
 
 
 def _no_list(value: Any) -> InputError:
-    return InputError(f"expected a list of posts, got {type(value).__name__}", cure="name a file of posts")
+    return InputError(f"expected a list of posts, got {type(value).__name__}", hint="name a file of posts")
 
 
 def _bad_json(line: bytes, error: orjson.JSONDecodeError) -> InputError:
@@ -114,16 +114,16 @@ def _bad_json(line: bytes, error: orjson.JSONDecodeError) -> InputError:
         line.decode("utf-8")
     except UnicodeDecodeError as bad:
         return not_utf8(bad)
-    cure = "write each post as one whole JSON object on one line"
+    hint = "write each post as one whole JSON object on one line"
     if b"NaN" in line or b"Infinity" in line:
-        cure = "JSON has no NaN and no infinity: leave the field out"
-    return InputError(f"not valid JSON ({error.msg} at column {error.colno})", cure=cure)
+        hint = "JSON has no NaN and no infinity: leave the field out"
+    return InputError(f"not valid JSON ({error.msg} at column {error.colno})", hint=hint)
 
 
 def _no_object(value: Any) -> InputError:
-    return InputError(f"expected a JSON object, got {type(value).__name__}", cure="write one post on a line")
+    return InputError(f"expected a JSON object, got {type(value).__name__}", hint="write one post on a line")
 
 
 def _check_header(value: Mapping[str, Any], where: str) -> None:
     if value["kind"] != "posts":
-        raise InputError(f"the file holds {value['kind']}, expected posts", cure="name another file", where=where)
+        raise InputError(f"the file holds {value['kind']}, expected posts", hint="name another file", where=where)

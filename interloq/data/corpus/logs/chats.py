@@ -82,7 +82,7 @@ def read_slack(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def read_whatsapp(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """Lines `12/31/20, 10:15 PM - Ann: text`; a line without a time goes on with the message before it."""
+    """Lines `12/31/20, 10:15 PM - Ann: text`; a line without a time continues the message before it."""
     name_of_file = stem(piece.name)
     swapped = _month_first(piece)
     before: RawPost | None = None
@@ -114,7 +114,7 @@ def _whatsapp_messages(piece: Piece, reject: Reject) -> Iterator[tuple[int, re.M
         elif open_message:
             open_message[2].append(line)
         elif line.strip():
-            reject(number, line.encode(), InputError(f"no message: {line!r:.60}", cure="export the chat again"))
+            reject(number, line.encode(), InputError(f"no message: {line!r:.60}", hint="export the chat again"))
     if open_message:
         yield open_message
 
@@ -143,11 +143,11 @@ def _whatsapp_time(found: re.Match[str], month_first: bool) -> int:
 def _posts(values: Any, reject: Reject, make: Callable[[Mapping[str, Any]], RawPost]) -> Iterator[RawPost]:
     """Posts of the messages of an export; a bad message is named by its number."""
     if not isinstance(values, list):
-        raise InputError("expected a list of messages", cure="name the file of one chat")
+        raise InputError("expected a list of messages", hint="name the file of one chat")
     for number, value in enumerate(values, 1):
         try:
             if not isinstance(value, dict):
-                raise InputError(f"expected a message, got {shown(value)}", cure="export the chat again")
+                raise InputError(f"expected a message, got {shown(value)}", hint="export the chat again")
             post = make(value)
         except InputError as error:
             reject(number, as_line(value), error)
@@ -157,7 +157,7 @@ def _posts(values: Any, reject: Reject, make: Callable[[Mapping[str, Any]], RawP
 
 def _messages(export: Any) -> Any:
     if not isinstance(export, dict) or "messages" not in export:
-        raise InputError("no 'messages' in it", cure="name the file of one chat")
+        raise InputError("no 'messages' in it", hint="name the file of one chat")
     return export["messages"]
 
 
@@ -171,5 +171,5 @@ def _telegram_text(value: Any) -> str:
 def _required(value: Mapping[str, Any], name: str) -> str:
     found = as_text(value.get(name), name)
     if not found:
-        raise InputError(f"{name} is missing", cure="export the chat again")
+        raise InputError(f"{name} is missing", hint="export the chat again")
     return found

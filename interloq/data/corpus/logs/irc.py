@@ -65,8 +65,8 @@ def _lines(piece: Piece, reject: Reject) -> Iterator[Said]:
             if NOTICE.match(line) or not line.strip():
                 yield Said(number - 1, "", "", NO_TIME)
             else:
-                cure = "write [hh:mm] <nick> text"
-                reject(number, line.encode(), InputError(f"no line of IRC: {line!r:.60}", cure=cure))
+                hint = "write [hh:mm] <nick> text"
+                reject(number, line.encode(), InputError(f"no line of IRC: {line!r:.60}", hint=hint))
             continue
         if found["date"]:
             try:
@@ -91,7 +91,7 @@ def _annotated(piece: Piece) -> dict[int, int]:
             continue
         if len(words) < 2 or not all(NUMBER.fullmatch(word) for word in words[:2]):
             where = f"annotation of {piece.name}:{number}"
-            raise InputError(f"expected two line numbers, got {line!r:.60}", cure="write: i j -", where=where)
+            raise InputError(f"expected two line numbers, got {line!r:.60}", hint="write: i j -", where=where)
         first, second = sorted((int(words[0]), int(words[1])))
         if first != second:
             answers[second] = max(first, answers.get(second, -1))
@@ -100,7 +100,7 @@ def _annotated(piece: Piece) -> dict[int, int]:
 
 def _stop(piece: Piece) -> Reject:
     def stop(number: int, _: bytes, error: InputError) -> None:
-        raise InputError(error.what, cure=error.cure, where=f"annotation of {piece.name}:{number}")
+        raise InputError(error.what, hint=error.hint, where=f"annotation of {piece.name}:{number}")
 
     return stop
 

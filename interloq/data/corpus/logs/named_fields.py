@@ -41,8 +41,8 @@ def choose_fields(found: Sequence[str], given: Mapping[str, str], where: str) ->
             fields |= {part: known[0]} if known else {}
     for part in ("user", "text"):
         if part not in fields:
-            cure = f"say which it is: --field {part}=NAME; there are {', '.join(found) or 'none'}"
-            raise InputError(f"no field for the {part} of a post", cure=cure, where=where)
+            hint = f"say which it is: --field {part}=NAME; there are {', '.join(found) or 'none'}"
+            raise InputError(f"no field for the {part} of a post", hint=hint, where=where)
     return fields
 
 
@@ -83,7 +83,7 @@ def read_table(piece: Piece, reject: Reject) -> Iterator[RawPost]:
     for number, line, cells in _rows(piece, reject):
         if any(cells) and len(cells) != len(piece.columns):
             what = f"{len(cells)} cells for {len(piece.columns)} columns"
-            reject(number, line, InputError(what, cure="quote cells that hold the separator"))
+            reject(number, line, InputError(what, hint="quote cells that hold the separator"))
         elif any(cells):
             try:
                 yield make(dict(zip(piece.columns, cells, strict=True)), number)
@@ -198,7 +198,7 @@ def _rows(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, list[str]]
                 feed.row = feed.next
             return
         except csv.Error as error:
-            bad = InputError(f"not a valid row: {error}", cure="close every quote")
+            bad = InputError(f"not a valid row: {error}", hint="close every quote")
             reject(piece.first_line + feed.row, lines[feed.row].encode(), bad)
             start = feed.row + 1
             reread += feed.next - start

@@ -34,7 +34,7 @@ def _comment(value: Mapping[str, Any]) -> RawPost:
 
 def _submission(value: Mapping[str, Any]) -> RawPost:
     if "title" not in value:
-        raise InputError("neither body nor title", cure="give comments or submissions of Reddit")
+        raise InputError("neither body nor title", hint="give comments or submissions of Reddit")
     parts = (as_text(value.get(name), name) for name in ("title", "selftext"))
     return _post(value, "t3_", "\n\n".join(part for part in parts if part and part not in DELETED), "")
 
@@ -42,7 +42,7 @@ def _submission(value: Mapping[str, Any]) -> RawPost:
 def _post(value: Mapping[str, Any], prefix: str, text: str, reply_to: str) -> RawPost:
     id = as_text(value.get("name") or value.get("id"), "id")
     if not id:
-        raise InputError("id is missing", cure="give comments or submissions of Reddit")
+        raise InputError("id is missing", hint="give comments or submissions of Reddit")
     user = as_text(value.get("author"), "author")
     return RawPost(
         id if id.startswith(prefix) else prefix + id,

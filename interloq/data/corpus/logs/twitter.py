@@ -64,7 +64,7 @@ def _version_1(value: Mapping[str, Any]) -> RawPost:
 
 def _version_2(value: Any) -> RawPost:
     if not isinstance(value, dict):
-        raise InputError(f"expected a post, got {shown(value)}", cure="write the interface's own objects")
+        raise InputError(f"expected a post, got {shown(value)}", hint="write the interface's own objects")
     ids = dict(map(_reference, _list(value, "referenced_tweets")))
     return RawPost(
         _required(value, "id"),
@@ -81,14 +81,14 @@ def _version_2(value: Any) -> RawPost:
 def _reference(entry: Any) -> tuple[str, str]:
     """How a post refers to another, and to which."""
     if not isinstance(entry, dict):
-        raise InputError(f"a referenced post must be an object, got {shown(entry)}", cure="fix its type")
+        raise InputError(f"a referenced post must be an object, got {shown(entry)}", hint="fix its type")
     return as_text(entry.get("type"), "type"), as_text(entry.get("id"), "id")
 
 
 def _list(value: Mapping[str, Any], name: str) -> list[Any]:
     found = value.get(name)
     if found is not None and not isinstance(found, list):
-        raise InputError(f"{name} must be a list, got {shown(found)}", cure="fix its type")
+        raise InputError(f"{name} must be a list, got {shown(found)}", hint="fix its type")
     return found or []
 
 
@@ -106,5 +106,5 @@ def _first(value: Mapping[str, Any], *names: str) -> Any:
 def _required(value: Mapping[str, Any], *names: str) -> str:
     id = as_text(_first(value, *names), "id")
     if not id:
-        raise InputError("id is missing", cure="write the interface's own objects, one on a line")
+        raise InputError("id is missing", hint="write the interface's own objects, one on a line")
     return id
