@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from interloq.cli.output import exit_code, left_out
-from interloq.cli.paths import refuse_overwriting
+from interloq.cli.paths import check_paths
 from interloq.data.write_errors import hint, is_of_files, one_line
 from interloq.errors import InterloqError, RejectedWarning, nearest
 from interloq.report.console import say, tell
@@ -127,7 +127,7 @@ def _run(verb: str, arguments: Sequence[str]) -> int:
     )
     module.add_arguments(parser)
     args = parser.parse_args(arguments)
-    refuse_overwriting(args)
+    check_paths(args)
     code: int = module.run(args)
     return code
 
@@ -146,7 +146,7 @@ def _write_no_more() -> None:
 
 
 def _overview() -> str:
-    verbs = "\n".join(f"  {name:<8} {summary}" for name, summary in VERBS.items())
+    verbs = "\n".join(f"  {name:<9} {summary}" for name, summary in VERBS.items())
     return (
         "usage: interloq VERB …\n\nEvaluate open-domain dialogue systems.\n\nverbs:\n"
         f"{verbs}\n\nexamples:\n"

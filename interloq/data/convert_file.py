@@ -8,6 +8,7 @@ from typing import Any
 
 from interloq.data.files import plain_suffix
 from interloq.data.jsonl import Rejected, header, read, write
+from interloq.data.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, counted, silent
 from interloq.data.summary import Summary
 from interloq.data.texts import kind_of
@@ -31,6 +32,7 @@ def convert_file(
     `kind` is what the file says or shows that it holds, unless it is given. `-` is a pipe. Bad lines and `columns` are
     dealt with as in `interloq.read`.
     """
+    refuse_overwriting([output], [path])
     if plain_suffix(output) in (".csv", ".tsv"):
         raise InputError(f"cannot write {output}: records are written as JSONL", hint="name a .jsonl file")
     kept = {name: value for name, value in _header(path).items() if name not in ("kind", "schema")}

@@ -9,6 +9,7 @@ from typing import Any
 from interloq.data.files import lines
 from interloq.data.jsonl import Rejected, header, read
 from interloq.data.late_header import header_after, write_then_head
+from interloq.data.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
 from interloq.retrieve.extend import Tally, extend, extend_signature, searched_in
 from interloq.retrieve.index import open_index
@@ -39,6 +40,7 @@ def extend_file(
     pairs, posts or threads that must not come back, one per line; for the other options see `retrieve.extend.extend`.
     `-` is a pipe. Bad lines and `columns` are dealt with as in `interloq.read`.
     """
+    refuse_overwriting([output], [samples, index, *([exclude] if exclude else [])])
     options: dict[str, Any] = {
         "k": k, "parrot": parrot, "gold": gold, "turns": turns, "diversity": diversity,
         "near": near, "own": own,

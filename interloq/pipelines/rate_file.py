@@ -9,6 +9,7 @@ from typing import Any
 
 from interloq.data.jsonl import Rejected, header, read
 from interloq.data.late_header import header_after
+from interloq.data.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, lines_ahead, silent
 from interloq.errors import InputError
 from interloq.rate.rater import BATCH, Rater
@@ -37,6 +38,7 @@ def rate_file(
     pipe (`-`), rated samples are kept in `OUTPUT.part` batch by batch, and the same call resumes after the last of
     them; `force` discards the part of another job. Bad lines and `columns` are dealt with as in `interloq.read`.
     """
+    refuse_overwriting([output], [samples])
     made: Rater = create(rater, kind="rater") if isinstance(rater, str) else rater
     before = {} if str(samples) == "-" else header(samples)
     signature = made.signature()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.jsonl import Rejected, header, read, to_json, write
+from interloq.data.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
 from interloq.metrics.chosen import choose
@@ -58,6 +59,7 @@ def score_file(
     `without` names systems to leave out; `drop_own_replies` drops the judged reply from its own references. `-` is a
     pipe. Bad lines and `columns` are dealt with as in `interloq.read`.
     """
+    refuse_overwriting([output] if output else [], [samples])
     chosen, repeated = choose(m if isinstance(m, str) else spec(m) for m in metrics)
     selection = Selection(drop_own_replies=drop_own_replies, without=without)
     with progress("scoring", None) as step:

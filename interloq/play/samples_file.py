@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from interloq.data.jsonl import Rejected, header, read, write
+from interloq.data.overwriting import refuse_overwriting
 from interloq.play.samples import Sampled, carried, samples
 
 
@@ -23,6 +24,7 @@ def samples_file(
 
     `-` is a pipe. Bad lines and `columns` are dealt with as in `interloq.read`.
     """
+    refuse_overwriting([output], [dialogues])
     tally, facts = Sampled(), {} if str(dialogues) == "-" else header(dialogues)
     found = read(dialogues, kind="dialogues", strict=strict, on_reject=on_reject, columns=columns)
     write(output, samples(found, targets=targets, system=system, tally=tally), kind="samples", **carried(facts))

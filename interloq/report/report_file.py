@@ -10,6 +10,7 @@ from pathlib import Path
 
 from interloq.data.files import replacing
 from interloq.data.jsonl import Rejected
+from interloq.data.overwriting import refuse_overwriting
 from interloq.report.build import Evidence, build
 from interloq.report.evidence import read_evidence
 from interloq.report.inputs import Inputs, Options, command
@@ -49,6 +50,7 @@ def report_file(
     folders of trained models whose training is shown. `worst` disagreements are shown per metric, and the `read` best
     and worst dialogues per system. Bad lines and `columns` are dealt with as in `interloq.read`.
     """
+    refuse_overwriting([output], [*scores, samples, *dialogues])
     inputs = Inputs(scores, samples, dialogues, models)
     options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better)
     evidence = read_evidence(inputs, options, strict=strict, on_reject=on_reject, fields=columns)

@@ -10,12 +10,15 @@ import pytest
 
 from interloq import InputError, Rating, Sample, create, load, read, write
 from interloq.cli.main import main
+from interloq.data.convert_file import convert_file
+from interloq.data.corpus.pairs_file import pairs_file
 from interloq.data.jsonl import Rejected, header
 from interloq.meta.meta_file import meta_file
 from interloq.metrics.explain_file import explain_file
 from interloq.pipelines.extend_file import extend_file
 from interloq.pipelines.rate_file import rate_file
 from interloq.pipelines.score_file import score_file
+from interloq.play.samples_file import samples_file
 from interloq.records import Pair
 from interloq.report.report_file import report_file
 from interloq.retrieve.index_files import add_files, index_files
@@ -108,3 +111,21 @@ def test_one_sample_is_explained(files: Path) -> None:
     assert explained.score == pytest.approx(explained.explanation.score)
     assert explained.facts()["response"] == "b was good"
     assert not explain_file("s1", "samples.jsonl", metric="length").taken_apart
+
+
+def test_no_function_replaces_its_input(folder: Path, samples: list[Sample]) -> None:
+    write("in.jsonl", samples, kind="samples")
+    Path("soft.jsonl").symlink_to("in.jsonl")
+    before = Path("in.jsonl").read_bytes()
+    for call in (
+        lambda: score_file("in.jsonl", ["bleu"], "soft.jsonl"),
+        lambda: extend_file("in.jsonl", "in.jsonl", index="index"),
+        lambda: rate_file("in.jsonl", "in.jsonl", rater="human(ratings='r.jsonl')"),
+        lambda: convert_file("in.jsonl", "in.jsonl"),
+        lambda: samples_file("in.jsonl", "in.jsonl"),
+        lambda: pairs_file("in.jsonl", "in.jsonl"),
+        lambda: report_file(["in.jsonl"], "soft.jsonl", samples="in.jsonl"),
+    ):
+        with pytest.raises(InputError, match="is also an input"):
+            call()
+    assert Path("in.jsonl").read_bytes() == before

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from interloq.data.corpus.dialogues import pairs_of_dialogue
 from interloq.data.jsonl import Rejected, read, write
+from interloq.data.overwriting import refuse_overwriting
 
 
 def pairs_file(
@@ -18,5 +19,6 @@ def pairs_file(
     columns: Mapping[str, str] | None = None,
 ) -> int:
     """Write the pairs of all dialogues and return their number; bad lines and `columns` are as in `interloq.read`."""
+    refuse_overwriting([output], [dialogues])
     found = read(dialogues, kind="dialogues", strict=strict, on_reject=on_reject, columns=columns)
     return write(output, (pair for each in found for pair in pairs_of_dialogue(each)), kind="pairs", holds="pairs")

@@ -1,0 +1,44 @@
+"""Refuses an output that is also an input, by the file itself and not by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from interloq.data.jsonl import rejected_path
+from interloq.errors import InputError
+
+
+def refuse_overwriting(outputs: Sequence[str | Path], inputs: Sequence[str | Path]) -> None:
+    """Raise an error if an output is an input, another output, or a file that reading an input writes."""
+    for place, output in enumerate(map(str, outputs)):
+        if any(_same(output, str(other)) for other in outputs[:place]):
+            raise InputError(f"two outputs are the same file {output!r}", hint="give each a name of its own")
+        for path in map(str, inputs):
+            if what := _collision(output, path):
+                raise InputError(what, hint="choose another output")
+
+
+def _collision(output: str, path: str) -> str:
+    if _same(output, path):
+        return f"the output {output!r} is also an input"
+    if _same(f"{output}.part", path):
+        return f"the input {path!r} would be replaced while writing"
+    if Path(path).is_file() and _same(output, str(rejected_path(path))):
+        return f"the output {output!r} is where bad lines of {path!r} are set aside"
+    return ""
+
+
+def _same(first: str, second: str) -> bool:
+    """The same file or folder, whatever the names: links count."""
+    try:
+        return Path(first).samefile(second)
+    except (OSError, ValueError):  # one of them is not there, or is not a path at all
+        return first != "-" and _resolved(first) == _resolved(second)
+
+
+def _resolved(path: str) -> str:
+    try:
+        return str(Path(path).resolve())
+    except (OSError, ValueError, RuntimeError):
+        return path
