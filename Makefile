@@ -1,6 +1,6 @@
 # make demo   set up, then the whole job on embedded data: train, search, rate, score; ends with a report
 # make test   set up, check style and types, run the tests
-# make check  ruff and mypy alone
+# make check  ruff and mypy alone; make check-fast: also a quick part of the tests, under a minute
 # make soak   kill -9 at random moments of every verb (TRIALS=200)
 # make fuzz   a million hostile files for all readers (INPUTS=1000000, about 20 minutes)
 # make bench  the benchmarks (minutes)
@@ -12,12 +12,15 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/pyt
 JOBS ?= 2
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
-.PHONY: demo test check soak fuzz bench clean
+.PHONY: demo test check check-fast soak fuzz bench clean
 demo: .venv/runtime
 	$(BIN)/interloq demo -o out/demo
 
 test: check
 	$(PYTEST)
+
+check-fast: check
+	$(PYTEST) -m 'not slow' tests/data tests/meta tests/metrics tests/report tests/test_*.py
 
 check: .venv/development
 	$(BIN)/ruff check .

@@ -74,3 +74,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make check-fast` leaves out."""
+    here = Path(__file__).parent
+    slow = set((here / "slow_files.txt").read_text().splitlines())
+    for item in items:
+        if item.path.relative_to(here).as_posix() in slow:
+            item.add_marker("slow")

@@ -236,7 +236,10 @@ def gone(pid: int, within: float = 10.0) -> bool:
     """Ended, or a zombie that waits for whoever runs this machine to fetch it."""
     stop = time.monotonic() + within
     while time.monotonic() < stop:
-        if not alive(pid) or "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text():
+        try:
+            if not alive(pid) or "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text():
+                return True
+        except (FileNotFoundError, ProcessLookupError):  # it ended between the two looks
             return True
         time.sleep(0.05)
     return False

@@ -143,7 +143,7 @@ def test_a_server_that_is_gone_is_an_error_that_says_how_to_go_on(own_server: An
         lambda: index.search(QUERIES),
         lambda: open_index(address),
     ):
-        with pytest.raises(InputError, match=r"no answer: .*; start the server, then run the same again: it goes on"):
+        with pytest.raises(InputError, match=r"no answer: .*; start the server, then run the same again: it resumes"):
             action()
     own_server.start()
     assert index.add(PAIRS, source="log", segment=700) == len(PAIRS) - 100
