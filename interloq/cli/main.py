@@ -111,9 +111,6 @@ def _dispatch(arguments: list[str]) -> int:
     if verb not in VERBS:
         return _fail(f"unknown verb {verb!r}{nearest(verb, VERBS)}")
     warnings.showwarning = _show_warning
-    # OpenMP's threads spin while they wait for each other, which costs a training several times its processor time as
-    # soon as a core is busy elsewhere. torch reads this as it is loaded, and no verb has loaded it yet.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     return exit_code(lambda: _run(verb, rest))
 
 

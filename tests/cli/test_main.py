@@ -188,13 +188,3 @@ def test_too_little_memory_is_no_bug(
     monkeypatch.delenv("INTERLOQ_DEBUG")
     assert main(["score", path, "-m", "bleu"]) == 2
     assert capsys.readouterr().err.startswith("interloq: there is not enough memory")
-
-
-@pytest.mark.parametrize(("own", "expected"), [(None, "passive"), ("active", "active")])
-def test_threads_of_torch_sleep_while_they_wait_unless_the_user_says_otherwise(own: str | None, expected: str) -> None:
-    code = "import os, sys; from interloq.cli.main import main; assert main(['score', '--list', '--json']) == 0"
-    code += "; assert 'torch' not in sys.modules; print(os.environ['OMP_WAIT_POLICY'])"
-    given = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
-    given |= {"OMP_WAIT_POLICY": own} if own else {}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=given, check=True)
-    assert done.stdout.splitlines()[-1] == expected
