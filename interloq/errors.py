@@ -58,6 +58,11 @@ def shown(value: object) -> str:
     return f"{_SHORT.repr(value):.60}"
 
 
+def count(n: int, one: str, many: str = "") -> str:
+    """`1 pair`, `2,000 pairs`: a count that agrees with its noun, for messages."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'bleu'?` or, with nothing near, the whole list."""
     names = sorted(known)

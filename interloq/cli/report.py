@@ -10,6 +10,7 @@ from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.cli.rank import add_direction
+from interloq.errors import count
 from interloq.report.console import print_json, say
 from interloq.report.page import TITLE
 
@@ -114,7 +115,5 @@ def run(args: argparse.Namespace) -> int:
 
 def print_report(output: str, report: Report) -> None:
     """What the report holds, in one line."""
-    from interloq.report.text import count
-
     facts = ", ".join(f"{fact.count} {fact.label}" for fact in report.page.facts)
     say(f"{output}: {facts}; {count(len(report.page.notices), 'warning')}")

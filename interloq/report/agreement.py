@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import isnan
 
+from interloq.errors import count
 from interloq.meta.table import COEFFICIENTS, Comparison, Counted, Estimate, HumanRow, MetaTable, MetricRow, Spread
 from interloq.report import text
 from interloq.report.page import Agreement, AgreementRow, Coefficient, ComparisonRow, Name, PeopleRow
@@ -46,14 +47,14 @@ def _values(table: MetaTable) -> Iterator[float]:
 
 
 def _summary(counted: Counted, judges: str) -> str:
-    who = text.count(counted.annotators, "annotator")
+    who = count(counted.annotators, "annotator")
     if counted.partial_annotators:
         who += f" ({counted.partial_annotators:,} of whom rated only some of the samples)"
-    parts = [f"{text.count(counted.judgments, 'judgment')} by {who} on {text.count(counted.rated, 'sample')}"]
+    parts = [f"{count(counted.judgments, 'judgment')} by {who} on {count(counted.rated, 'sample')}"]
     if counted.not_applicable:
         parts.append(f"{counted.not_applicable:,} answers “not applicable” left out")
     if counted.unrated:
-        parts.append(f"{text.count(counted.unrated, 'sample')} without a judgment")
+        parts.append(f"{count(counted.unrated, 'sample')} without a judgment")
     if judges != "people":
         parts.append(f"{judges}: no person gave these")
     return "; ".join(parts) + "."

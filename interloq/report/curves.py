@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.learning_curve import CURVE, TIMES
 from interloq.report import text
@@ -189,7 +189,7 @@ def _dot(epoch: Epoch, loss: float, part: str, x: Scale, y: Scale) -> Dot:
 
 
 def _learned_what(epochs: Sequence[Epoch], best: Epoch | None) -> str:
-    said = f"{text.count(len(epochs), 'epoch')}"
+    said = f"{count(len(epochs), 'epoch')}"
     if best:
         said += (
             f"; the lowest dev loss is {text.number(best.dev, 4)}, after epoch {best.number}: these weights were kept"
@@ -233,14 +233,12 @@ def _reliability(found: Calibration) -> Reliability:
 def _bin_dot(b: Bin, unit: Scale, most: int) -> Dot:
     """A dot's area grows with the number of examples in its bin."""
     radius = SMALLEST + (LARGEST - SMALLEST) * (b.count / most) ** 0.5
-    title = (
-        f"claimed {text.number(b.confidence)}, came true {text.number(b.positive)}, {text.count(b.count, 'example')}"
-    )
+    title = f"claimed {text.number(b.confidence)}, came true {text.number(b.positive)}, {count(b.count, 'example')}"
     return Dot(unit.at(b.confidence, *SQUARE), unit.at(b.positive, BOTTOM, TOP), title, f"{radius:.1f}")
 
 
 def _trusted_how_far(found: Calibration, total: int) -> str:
-    said = f"Expected calibration error {text.number(found.error)} over {text.count(total, 'example')}"
+    said = f"Expected calibration error {text.number(found.error)} over {count(total, 'example')}"
     if found.temperature is None:
         return f"{said}."
     after = (

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
+from interloq.errors import count
 from interloq.meta.dialogue_scores import DialogueScore, Extremes
 from interloq.meta.ranking import Difference, Ranking, Standing
 from interloq.play.talk import troubles
@@ -84,7 +85,7 @@ def _difference(found: Difference) -> DifferenceRow:
 def _reasons(standings: Iterable[Standing]) -> list[str]:
     """Why dialogues have no score."""
     return [
-        f"{s.system}: {text.count(n, 'dialogue')} without a score, {reason}"
+        f"{s.system}: {count(n, 'dialogue')} without a score, {reason}"
         for s in standings
         for reason, n in s.reasons.items()
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isnan
 
+from interloq.errors import count
 from interloq.meta.matrix import Matrix
 from interloq.meta.table import Estimate
 from interloq.report import text
@@ -27,7 +28,7 @@ def heat_map(matrix: Matrix, names: Mapping[str, Name]) -> HeatMap:
 
 
 def _cell(estimate: Estimate, title: str) -> HeatCell:
-    facts = [f"{title}: {text.number(estimate.value)}", text.count(estimate.n, "sample")]
+    facts = [f"{title}: {text.number(estimate.value)}", count(estimate.n, "sample")]
     shade = 0 if isnan(estimate.value) else round(estimate.value * SHADES)
     return HeatCell(
         text.number(estimate.value, 2), shade, ", ".join([*facts, *([estimate.note] if estimate.note else [])])

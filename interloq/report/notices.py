@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from interloq.errors import count
 from interloq.metrics.checks import Checks
 from interloq.records import NO_SYSTEM, Key, Note, Sample, Score
-from interloq.report import text
 from interloq.report.page import Name, Notice
 from interloq.report.scores import SystemScore
 
@@ -65,15 +65,15 @@ def _illustrative(samples: Sequence[Sample], aspect: str) -> Iterator[Notice]:
 def _few(samples: Sequence[Sample]) -> Iterator[Notice]:
     if len(samples) < FEW:
         yield Notice(
-            "warning", f"Only {text.count(len(samples), 'sample')}: differences this small a set shows may be chance."
+            "warning", f"Only {count(len(samples), 'sample')}: differences this small a set shows may be chance."
         )
         return
     sizes = Counter(sample.system for sample in samples if sample.system)
-    small = tuple((system, text.count(n, "sample")) for system, n in sorted(sizes.items()) if n < FEW)
+    small = tuple((system, count(n, "sample")) for system, n in sorted(sizes.items()) if n < FEW)
     if small:
         yield Notice(
             "warning",
-            f"{text.count(len(small), 'system')} with fewer than {FEW} samples: their scores may be chance.",
+            f"{count(len(small), 'system')} with fewer than {FEW} samples: their scores may be chance.",
             small,
         )
 
@@ -81,7 +81,7 @@ def _few(samples: Sequence[Sample]) -> Iterator[Notice]:
 def _nameless(samples: Sequence[Sample]) -> Iterator[Notice]:
     nameless = sum(not sample.system for sample in samples)
     if 0 < nameless < len(samples):
-        said = f"{text.count(nameless, 'sample')} with no system, shown as {NO_SYSTEM}."
+        said = f"{count(nameless, 'sample')} with no system, shown as {NO_SYSTEM}."
         yield Notice("warning", said)
 
 
@@ -90,10 +90,8 @@ def _unscored(scores: Sequence[Score], names: Mapping[str, Name]) -> Iterator[No
     if missing:
         order = {metric: i for i, metric in enumerate(names)}
         lines = sorted(missing.items(), key=lambda item: (order[item[0][0]], item[0][1]))
-        details = tuple((metric, f"{text.count(n, 'sample')}, {reason}") for (metric, reason), n in lines)
-        yield Notice(
-            "warning", f"{text.count(missing.total(), 'score')} missing; no value was put in their place.", details
-        )
+        details = tuple((metric, f"{count(n, 'sample')}, {reason}") for (metric, reason), n in lines)
+        yield Notice("warning", f"{count(missing.total(), 'score')} missing; no value was put in their place.", details)
 
 
 def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], names: Mapping[str, Name]) -> Iterator[Notice]:
@@ -105,9 +103,9 @@ def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], names: Mappi
     if strangers:
         yield Notice(
             "warning",
-            f"{text.count(len(strangers), 'scored sample')} not among the samples; they count in the score table only.",
+            f"{count(len(strangers), 'scored sample')} not among the samples; they count in the score table only.",
         )
-    gaps = tuple((metric, text.count(len(known - keys), "sample")) for metric, keys in seen.items() if known - keys)
+    gaps = tuple((metric, count(len(known - keys), "sample")) for metric, keys in seen.items() if known - keys)
     if gaps:
         yield Notice("warning", "Some samples have no line in the score files.", gaps)
 

@@ -58,11 +58,6 @@ def sort_key(value: float | None) -> str:
     return "" if value is None or math.isnan(value) else repr(float(value))
 
 
-def count(n: int, one: str, many: str = "") -> str:
-    """A count that agrees with its noun."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
 def name(spec: str, number: int) -> Name:
     """A spec may wrap after each bracket and comma; a label before it is its head."""
     head, *rest = re.split(r"(?==)" if split_label(spec)[0] else r"(?=\()", spec, maxsplit=1)

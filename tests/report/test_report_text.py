@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from interloq.errors import count
 from interloq.report import text
 from interloq.report.scale import scale
 from interloq.report.scatter import MOST, Drawn, drawn
@@ -27,7 +28,7 @@ def test_signs_intervals_and_p_values() -> None:
     assert text.interval(None) == ""
     assert [text.p_value(p) for p in (0.0004, 0.05, 1.0, None)] == ["< .001", ".050", "1.000", "n/a"]
     assert [text.score(v) for v in (0.12344, 12.344, None)] == ["0.1234", "12.34", "n/a"]
-    assert [text.count(n, "sample") for n in (0, 1, 2000)] == ["0 samples", "1 sample", "2,000 samples"]
+    assert [count(n, "sample") for n in (0, 1, 2000)] == ["0 samples", "1 sample", "2,000 samples"]
 
 
 @given(st.text())
