@@ -1,14 +1,15 @@
-# make demo   set up, then the whole job on embedded data: train, search, rate, score; ends with a report
-# make test   set up, check style and types, run the tests
-# make check  ruff and mypy alone; make check-fast: also a quick part of the tests, under a minute
-# make soak   kill -9 at random moments of every verb (TRIALS=200)
-# make fuzz   a million hostile files for all readers (INPUTS=1000000, about 20 minutes)
-# make bench  the benchmarks (minutes)
+# make demo        set up, run the full workflow on embedded data (train, search, rate, score), write a report
+# make test        set up, check style and types, run the tests
+# make check       run ruff and mypy
+# make check-fast  run ruff, mypy and the quick tests (under a minute)
+# make soak        kill every verb that writes with kill -9 at random moments (TRIALS=200)
+# make fuzz        feed a million malformed files to all readers (INPUTS=1000000, about 20 minutes)
+# make bench       run the benchmarks (minutes)
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet
 
-# two processes with one thread each: networks of tests are small, and threads that wait for each other cost more
+# Two processes with one thread each: the networks in tests are so small that more threads cost time.
 JOBS ?= 2
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
@@ -40,7 +41,7 @@ bench: .venv/development
 clean:
 	rm -rf .venv out build dist
 
-# Stamps: set-up runs again only when what it depends on changes.
+# Stamp files: set-up runs again only when its inputs change.
 .venv/runtime: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "interloq needs Python 3.11 or newer; set PYTHON=…")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
