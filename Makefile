@@ -29,11 +29,11 @@ check: .venv/development
 	$(BIN)/mypy
 
 soak: .venv/development
-	$(BIN)/python tests/kill/soak.py
+	$(BIN)/python -m tests.kill.soak
 
 INPUTS ?= 1000000
 fuzz: .venv/development
-	$(BIN)/python tests/fuzz/fuzz.py --inputs $(INPUTS)
+	$(BIN)/python -m tests.fuzz.fuzz --inputs $(INPUTS)
 
 bench: .venv/development
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done

@@ -14,7 +14,7 @@ import pytest
 from interloq import Rating, Reference, Sample
 from interloq.records import Key
 
-pytest_plugins = ["server_fixtures"]
+pytest_plugins = ["tests.server_fixtures"]
 os.environ["INTERLOQ_DEBUG"] = "1"  # a bug is to be seen here with its traceback, in subprocesses too
 # a shell starts jobs in the background deaf to Ctrl-C, and so their children; tests of interrupts need them to hear it
 signal.signal(signal.SIGINT, signal.default_int_handler)

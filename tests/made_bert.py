@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import transformers
-from made_network import SPECIAL, random_network, save, sizes
-from made_rater import CHOSEN, topic_log
 
 from interloq.learn.job import train
 from interloq.learn.settings import Training
@@ -16,6 +14,8 @@ from interloq.models.subwords import Subwords
 from interloq.rate.bert_model import BertRaterJob, BertRaterModel
 from interloq.rate.pairs import RaterPairs, write_examples
 from interloq.rate.settings import BERT_TRAINING, Batching
+from tests.made_network import SPECIAL, random_network, save, sizes
+from tests.made_rater import CHOSEN, topic_log
 
 SMALL_BATCHES = Batching(batch=16)
 QUICK = replace(BERT_TRAINING, epochs=12, patience=12, learning_rate=2e-3)

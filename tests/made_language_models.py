@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import transformers
-from made_network import random_network, save, sizes
-from made_ruber import topic_pairs
 
 from interloq.learn.adapt.tokenizer import train_word_pieces
+from tests.made_network import random_network, save, sizes
+from tests.made_ruber import topic_pairs
 
 SIZES = {
     "bert": sizes(),

@@ -8,7 +8,8 @@ from typing import Any
 
 import tokenizers
 import transformers
-from made_network import LETTERS, random_network, save, sizes, word_pieces
+
+from tests.made_network import LETTERS, random_network, save, sizes, word_pieces
 
 TEXTS = ["how was it ?", "it was a very good day .", "we saw the film there again .", "no idea , sorry ."]
 SIZES = sizes(16, 24)

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from made_network import LETTERS, SPECIAL, random_network, save, sizes, word_pieces
 
 from interloq.learn.job import train
 from interloq.models.subwords import Subwords
 from interloq.scorers.relevance.examples import Exchange, Exchanges, write_exchanges
 from interloq.scorers.relevance.job import RelevanceJob
 from interloq.scorers.relevance.settings import TRAINING, Reading, Relevance
+from tests.made_network import LETTERS, SPECIAL, random_network, save, sizes, word_pieces
 
 TOPICS = ("tea", "rain", "football", "music", "cats", "maths", "bread", "trains")
 FILLERS = ("i", "we", "like", "really", "the", "today", "about", "so", "they", "never")

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import transformers
-from made_lm import SPREAD, byte_tokenizer
-from made_network import random_network, save
+
+from tests.made_lm import SPREAD, byte_tokenizer
+from tests.made_network import random_network, save
 
 ENDS = {"eos_token": "<|endoftext|>"}
 T5 = {"d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 2, "num_heads": 2}

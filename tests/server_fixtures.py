@@ -22,8 +22,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from conftest import missing
-from qdrant_double import QdrantDouble
+
+from tests.conftest import missing
+from tests.qdrant_double import QdrantDouble
 
 READY_WITHIN = 30.0  # seconds
 

@@ -19,12 +19,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import by_id
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_lm import tiny_bert, tiny_lm
-from made_relevance import small_scorer
-from made_ruber import random_scorer, topic_pairs
 
 from interloq import Rating, Reference, Result, Sample, create, evaluate, load, registry, spec, write
 from interloq.cli.main import main
@@ -45,6 +41,10 @@ from interloq.scorers.bert_ruber.settings import BertRuberSettings
 from interloq.scorers.relevance.settings import VALID
 from interloq.vectors.word_vectors import WordVectors
 from interloq.version import __version__
+from tests.conftest import by_id
+from tests.made_lm import tiny_bert, tiny_lm
+from tests.made_relevance import small_scorer
+from tests.made_ruber import random_scorer, topic_pairs
 
 UNIT, POSITIVE, COSINE = (0.0, 1.0), (0.0, math.inf), (-1.0, 1.0)
 # name → the range of its values, and specs beside the defaults

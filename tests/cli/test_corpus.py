@@ -6,7 +6,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from made_posts import made_posts, write_posts
 
 from interloq.cli import corpus as verb
 from interloq.cli.corpus_options import MOVED, settings
@@ -18,6 +17,7 @@ from interloq.data.corpus.settings_file import default_toml, keys
 from interloq.data.corpus.split import Split
 from interloq.data.jsonl import header, load
 from interloq.errors import MissingDependencyError
+from tests.made_posts import made_posts, write_posts
 
 pytest.importorskip("duckdb")
 Captured = pytest.CaptureFixture[str]

@@ -5,11 +5,11 @@ import json
 from pathlib import Path
 
 import pytest
-from published_layouts import packed, write_engagement, write_fed, write_grade, write_gupta, write_usr
 
 from interloq import load
 from interloq.cli.main import main
 from interloq.data.jsonl import header
+from tests.published_layouts import packed, write_engagement, write_fed, write_grade, write_gupta, write_usr
 
 Captured = pytest.CaptureFixture[str]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_dialogues import made_dialogues, write_dialogues
 
 from interloq import Rating, Sample, write
 from interloq.cli.main import main
 from interloq.records import Pair
+from tests.made_dialogues import made_dialogues, write_dialogues
 
 GOOD = {
     "score": "score samples.jsonl -m bleu -o new.jsonl",

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import by_id
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from interloq.metrics.delta_bleu import DeltaBleu
 from interloq.metrics.explain import Explanation, explain, is_explained
 from interloq.records import Pair
 from interloq.registry import Component
+from tests.conftest import by_id
 
 Captured = pytest.CaptureFixture[str]
 PAGE = Path(__file__).parents[2] / "docs" / "explain.md"

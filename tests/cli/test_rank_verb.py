@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_dialogues import made_dialogues, write_dialogues
 from scipy import stats
 
 from interloq import Dialogue, Sample, write
@@ -18,6 +17,7 @@ from interloq.cli import play_audit
 from interloq.cli.main import main
 from interloq.meta.dialogue_scores import dialogue_scores, means
 from interloq.signature import Signature
+from tests.made_dialogues import made_dialogues, write_dialogues
 
 LEVELS = {"low": 0.0, "middle": 1.5, "high": 3.0}
 

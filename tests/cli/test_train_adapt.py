@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import missing
-from made_language_models import tiny_model
-from made_ruber import topic_pairs
 from safetensors.torch import save_file
 
 from interloq.cli.main import main
 from interloq.learn.adapt.settings import ADAPT, SCRATCH, Adaptation, SmallEncoder
 from interloq.models.encoder import Encoder
+from tests.conftest import missing
+from tests.made_language_models import tiny_model
+from tests.made_ruber import topic_pairs
 
 QUICK = ["--epochs", "1", "--learning-rate", ".003", "--batch", "32", "--longest", "16", "--device", "cpu"]
 TINY = ["--layers", "1", "--dimensions", "16", "--heads", "2", "--vocabulary", "150"]

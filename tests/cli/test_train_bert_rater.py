@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_bert import tiny_bert
-from made_rater import write_log
-from test_train_rater import Captured, printed
 
 from interloq import Sample, load, write
 from interloq.cli.main import main
 from interloq.data.jsonl import header
 from interloq.rate.bert_model import BertRaterModel
 from interloq.rate.settings import BERT_BATCHING, BERT_LONGEST, BERT_TRAINING
+from tests.cli.test_train_rater import Captured, printed
+from tests.made_bert import tiny_bert
+from tests.made_rater import write_log
 
 OPTIONS = ["--learning-rate", ".003", "--batch", "32", "--longest", "16", "--dev-share", ".2", "--device", "cpu"]
 TRAIN = ["train", "rater", "pairs.jsonl", "--encoder", "encoder", *OPTIONS]

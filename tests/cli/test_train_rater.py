@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_rater import topic_log, write_log
 
 from interloq import Sample, write
 from interloq.cli.main import main
@@ -23,6 +22,7 @@ from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
 from interloq.rate.model import PIECES, RaterModel
 from interloq.rate.settings import Batching, Shape
+from tests.made_rater import topic_log, write_log
 
 Captured = pytest.CaptureFixture[str]
 SHAPE = ["--embedding", "16", "--hidden", "16", "--layers", "2", "--width", "32"]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_relevance import talks, tiny_encoder
 
 from interloq.cli.main import main
+from tests.made_relevance import talks, tiny_encoder
 
 SMALL = ["--batch", "32", "--context", "24", "--reply", "12", "--learning-rate", ".003", "--device", "cpu"]
 SMALL += ["--encoder", "encoder", "--epochs", "1"]

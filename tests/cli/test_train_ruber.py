@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_ruber import topic_pairs, topic_pieces
 
 from interloq.cli.main import main
 from interloq.learn.pieces import Pieces
 from interloq.scorers.ruber.settings import TRAINING, Unreferenced
+from tests.made_ruber import topic_pairs, topic_pieces
 
 SMALL = ["--embedding", "16", "--hidden", "16", "--batch", "32", "--learning-rate", ".002", "--device", "cpu"]
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_relevance import talks, tiny_encoder
 
 from interloq import evaluate, load, write
 from interloq.cli.main import main
@@ -18,6 +17,7 @@ from interloq.models.subwords import Subwords
 from interloq.records import Sample
 from interloq.scorers.relevance.examples import Exchanges
 from interloq.scorers.relevance.pairs import ExchangePairs
+from tests.made_relevance import talks, tiny_encoder
 
 QUICK = ["--learning-rate", ".003", "--device", "cpu", "--epochs", "1", "--batch", "32"]
 SCORER = ["--encoder", "encoder", "--reply", "12", *QUICK]

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import missing
 
 from interloq import Dialogue, Sample, write
 from interloq.cli.main import main
 from interloq.records import Pair
 from interloq.vectors.word_vectors import WordVectors
+from tests.conftest import missing
 
 TEXTS = ["the cat sat", "the dog sat", "a cat and a dog", "the cat saw the dog", "a dog sat and saw a cat"]
 FAST = ["--dimensions", "6", "--epochs", "3", "--min-count", "1", "--threads", "1"]

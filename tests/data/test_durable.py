@@ -12,7 +12,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from limits import no_larger_than
 
 from interloq import InputError
 from interloq.data import durable, folders
@@ -20,6 +19,7 @@ from interloq.data.appended import Appended
 from interloq.data.durable import locked, whole_file, whole_folder, write_whole
 from interloq.data.files import replacing
 from interloq.data.folders import contents, inside, is_free
+from tests.limits import no_larger_than
 
 WRITER = """
 import os, signal, sys

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import missing
 
 from interloq import Sample, load
 from interloq.cli.main import main
 from interloq.demo import learning, steps
 from interloq.demo.folder import MADE
+from tests.conftest import missing
 
 Captured = pytest.CaptureFixture[str]
 VERBS = ["index", "train", "extend", "rate", "score", "score", "meta", "explain", "report"]

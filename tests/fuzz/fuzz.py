@@ -1,6 +1,6 @@
 """`make fuzz`: a million variants, spread over all readers; prints how many of each, and how fast.
 
-A seed names its input: `python tests/fuzz/fuzz.py --only "log irc" --seed 17 --inputs 1` repeats one.
+A seed names its input: `python -m tests.fuzz.fuzz --only "log irc" --seed 17 --inputs 1` repeats one.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ import traceback
 from math import ceil
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from fuzz_cases import Case, cases
-from fuzz_run import lay_out, peak_mebibytes, try_seed
+from tests.fuzz.fuzz_cases import Case, cases
+from tests.fuzz.fuzz_run import lay_out, peak_mebibytes, try_seed
 
 MOST_MEBIBYTES = 1024  # more than the process began with
 

@@ -14,24 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import published_layouts as layouts
 import zstandard
-from fuzz_seeds import (
-    BASELINE,
-    CALIBRATION,
-    CHAT,
-    CORPORA,
-    CURVE,
-    FOLLOW_UPS,
-    LOGS,
-    RATING,
-    RECORDS,
-    SPECS,
-    TABLE,
-    TWEET,
-    Files,
-    as_json,
-)
 
 from interloq import create
 from interloq.cli.play_bots import named_bots
@@ -56,6 +39,23 @@ from interloq.report.curves import model, read_model
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.retriever import Query
 from interloq.vectors.word_vectors import WordVectors
+from tests import published_layouts as layouts
+from tests.fuzz.fuzz_seeds import (
+    BASELINE,
+    CALIBRATION,
+    CHAT,
+    CORPORA,
+    CURVE,
+    FOLLOW_UPS,
+    LOGS,
+    RATING,
+    RECORDS,
+    SPECS,
+    TABLE,
+    TWEET,
+    Files,
+    as_json,
+)
 
 
 @dataclass(frozen=True)

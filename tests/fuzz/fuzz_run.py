@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from fuzz_cases import Case
-from fuzz_mutations import mutated
-
 from interloq.errors import InterloqError, ReadWarning, RejectedWarning
+from tests.fuzz.fuzz_cases import Case
+from tests.fuzz.fuzz_mutations import mutated
 
 SECONDS = 10  # what a tiny file may take
 

@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from fuzz_cases import Case, cases
-from fuzz_run import lay_out, try_bytes, try_seed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from tests.fuzz.fuzz_cases import Case, cases
+from tests.fuzz.fuzz_run import lay_out, try_bytes, try_seed
 
 EXAMPLES = int(os.environ.get("INTERLOQ_FUZZ_EXAMPLES", "30"))
 CASES = {case.name: case for case in cases()}
@@ -46,8 +47,8 @@ def test_any_bytes_give_project_errors_only(laid_out: tuple[Case, Path], data: b
 
 BOMBS = """
 import sys
-from fuzz_bombs import read_bombs
-from fuzz_run import peak_mebibytes
+from tests.fuzz.fuzz_bombs import read_bombs
+from tests.fuzz.fuzz_run import peak_mebibytes
 before = peak_mebibytes()
 print(read_bombs(sys.argv[1]), peak_mebibytes() - before)
 """
@@ -55,7 +56,7 @@ print(read_bombs(sys.argv[1]), peak_mebibytes() - before)
 
 def test_files_that_expand_without_end_take_little_memory(tmp_path: Path) -> None:
     """In a process of its own, because memory once used counts for good."""
-    paths = os.pathsep.join([*sys.path, str(Path(__file__).parent)])
+    paths = os.pathsep.join(sys.path)
     done = subprocess.run(
         [sys.executable, "-c", BOMBS, str(tmp_path)],
         capture_output=True,

@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from random import Random
 
-from kill_server import Run, Server
-from kill_verbs import Verb
+from tests.kill.kill_server import Run, Server
+from tests.kill.kill_verbs import Verb
 
 TIMES = {"training_times.json"}  # say how long it took
 RUN = "run"  # always the same place: some models name the folders they were made from

@@ -73,29 +73,29 @@ def judged(folder: Path) -> None:
 
 
 def log(folder: Path) -> None:
-    from made_rater import write_log
+    from tests.made_rater import write_log
 
     write_log(folder / "pairs.jsonl", 40)
 
 
 def topics(folder: Path) -> None:
-    from made_language_models import tiny_model
-    from made_ruber import topic_pairs
+    from tests.made_language_models import tiny_model
+    from tests.made_ruber import topic_pairs
 
     rows(folder / "pairs.jsonl", ({"utterance": p.utterance, "response": p.response} for p in topic_pairs(200)))
     tiny_model(folder / "bert")
 
 
 def bert_log(folder: Path) -> None:
-    from made_bert import tiny_bert
+    from tests.made_bert import tiny_bert
 
     log(folder)
     tiny_bert(folder / "encoder")
 
 
 def talks(folder: Path) -> None:
-    from made_relevance import talks as made
-    from made_relevance import tiny_encoder
+    from tests.made_relevance import talks as made
+    from tests.made_relevance import tiny_encoder
 
     tiny_encoder(folder / "encoder")
     rows(
@@ -105,7 +105,7 @@ def talks(folder: Path) -> None:
 
 
 def posts(folder: Path) -> None:
-    from made_posts import made_posts, write_posts
+    from tests.made_posts import made_posts, write_posts
 
     write_posts(folder / "posts.jsonl", made_posts(12_000))
 

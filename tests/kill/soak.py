@@ -9,11 +9,9 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
-
-from kill_server import Server
-from kill_trials import Reference, TrialError, trial, undisturbed
-from kill_verbs import VERBS
+from tests.kill.kill_server import Server
+from tests.kill.kill_trials import Reference, TrialError, trial, undisturbed
+from tests.kill.kill_verbs import VERBS
 
 
 def main() -> int:

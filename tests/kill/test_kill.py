@@ -7,9 +7,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from kill_server import Server
-from kill_trials import trial, undisturbed
-from kill_verbs import VERBS, Verb
+
+from tests.kill.kill_server import Server
+from tests.kill.kill_trials import trial, undisturbed
+from tests.kill.kill_verbs import VERBS, Verb
 
 TRIALS, MOST_TRIALS = 3, 12
 

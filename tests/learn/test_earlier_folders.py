@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from made_rater import rater_job, small_rater
-from made_relevance import SMALL, scorer_job, small_scorer
-
 from interloq.learn.job import train
 from interloq.learn.settings import Training
 from interloq.signature import fingerprint
+from tests.made_rater import rater_job, small_rater
+from tests.made_relevance import SMALL, scorer_job, small_scorer
 
 
 def test_raters_named_no_job(tmp_path: Path) -> None:

@@ -195,8 +195,8 @@ def test_the_old_checkpoint_survives_a_full_disk(tmp_path: Path, monkeypatch: py
 SCRIPT = """
 import json, sys, time
 from pathlib import Path
-sys.path.insert(0, {tests!r})
-import test_fit
+sys.path.insert(0, {root!r})
+from tests.learn import test_fit
 from interloq.learn.fit import fit
 class Slow(test_fit.Line):
     def loss(self, prepared):
@@ -209,7 +209,7 @@ Path({folder!r}, "curve-" + __import__("os").environ.get("RANK", "0") + ".json")
 
 
 def script(folder: Path, pause: float = 0.0) -> str:
-    return SCRIPT.format(tests=str(Path(__file__).parent), folder=str(folder), pause=pause)
+    return SCRIPT.format(root=str(Path(__file__).parents[2]), folder=str(folder), pause=pause)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_bert import tiny_bert
-from made_rater import write_log
 
 from interloq.cli.main import main
 from interloq.learn.fit import _Fit
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.trainable import job_names
+from tests.made_bert import tiny_bert
+from tests.made_rater import write_log
 
 Way = tuple[str, tuple[str, ...]]  # a job and its options
 Captured = pytest.CaptureFixture[str]

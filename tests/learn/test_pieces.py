@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sentencepiece
-from made_rater import TOPICS, topic_log
 
 from interloq.errors import InputError
 from interloq.learn.pieces import Pieces, train_pieces
 from interloq.records import Pair
+from tests.made_rater import TOPICS, topic_log
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from scipy import stats
-from test_meta_evaluate import follow, rated, scored
 
 from interloq import InputError
 from interloq.meta.coefficients import BUILT_IN, chosen
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.table import By
 from interloq.metrics.metric import Array
+from tests.meta.test_meta_evaluate import follow, rated, scored
 
 
 def plain_pearson(x: Array, y: Array) -> float:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_encoder import small_bert
 
 from interloq import InputError, load, write
 from interloq.cli import train_baseline
@@ -17,6 +16,7 @@ from interloq.metrics.baseline import draw, load_baseline, make_baseline, save_b
 from interloq.metrics.matching import f_measure, match
 from interloq.metrics.token_weights import Idf
 from interloq.models.encoder import Encoder
+from tests.made_encoder import small_bert
 
 CORPUS = [f"text number {i} about {word}" for i in range(30) for word in ("tea", "trains", "rain and snow")]
 

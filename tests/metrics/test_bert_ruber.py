@@ -6,9 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import by_id
-from made_lm import tiny_bert
-from made_ruber import FILLERS, TOPICS, random_scorer, topic_pairs
 
 from interloq import InputError, Sample, create, evaluate, spec
 from interloq.learn.job import train
@@ -17,6 +14,9 @@ from interloq.metrics.bert_ruber import BertRuber
 from interloq.scorers.bert_ruber.job import BertRuberJob
 from interloq.scorers.bert_ruber.model import BertRuberScorer
 from interloq.scorers.bert_ruber.settings import BertRuberSettings
+from tests.conftest import by_id
+from tests.made_lm import tiny_bert
+from tests.made_ruber import FILLERS, TOPICS, random_scorer, topic_pairs
 
 
 def job(encoder: Path, pairs: int, training: Training) -> BertRuberJob:

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
-from conftest import by_id, missing
-from made_encoder import NAME, small_bert
 
 from interloq import InputError, Reference, Sample, evaluate, load
 from interloq.data.embedded import embedded_log_path, embedded_path
@@ -22,6 +20,8 @@ from interloq.metrics.baseline import load_baseline, make_baseline, save_baselin
 from interloq.metrics.bertscore import NO_IDF, BertScore
 from interloq.metrics.metric import NO_REFERENCES
 from interloq.models.encoder import Encoder
+from tests.conftest import by_id, missing
+from tests.made_encoder import NAME, small_bert
 
 ODD = [
     "",

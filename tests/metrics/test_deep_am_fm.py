@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from conftest import by_id
 from hypothesis import given
 from hypothesis import strategies as st
-from made_lm import tiny_bert, tiny_lm
 
 from interloq import Reference, Sample, create, evaluate, spec
 from interloq.errors import InputError, SpecError
@@ -24,6 +22,8 @@ from interloq.metrics.deep_am import DeepAm
 from interloq.metrics.deep_fm import DeepFm
 from interloq.metrics.metric import Array, mean_value, score_rows
 from interloq.registry import Component
+from tests.conftest import by_id
+from tests.made_lm import tiny_bert, tiny_lm
 
 REPLIES = [
     "it was a very good day .",

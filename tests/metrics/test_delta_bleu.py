@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import by_id
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from interloq import Reference, Sample, create, evaluate
 from interloq.metrics.bleu import Bleu
 from interloq.metrics.delta_bleu import NO_POSITIVE_WEIGHT, DeltaBleu, Mode
+from tests.conftest import by_id
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "delta_bleu.json").read_text("utf-8"))
 WHITESPACE = create("whitespace", kind="tokenizer")

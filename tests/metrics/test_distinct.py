@@ -6,13 +6,13 @@ import time
 
 import numpy as np
 import pytest
-from conftest import by_id
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq import Sample, SpecError, create, evaluate
 from interloq.metrics.distinct import Distinct
 from interloq.metrics.evaluate import bootstrap_counts
+from tests.conftest import by_id
 
 WHITESPACE = create("whitespace", kind="tokenizer")
 TEXTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=7), min_size=1, max_size=8)

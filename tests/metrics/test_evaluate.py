@@ -7,13 +7,13 @@ from random import Random
 
 import numpy as np
 import pytest
-from conftest import by_id
 
 from interloq import InputError, Reference, Sample, create, evaluate, evaluate_all, from_columns
 from interloq.metrics import evaluate as module
 from interloq.metrics.metric import Array, mean_value, score_rows
 from interloq.metrics.sample_fingerprint import SampleFingerprint
 from interloq.registry import Component
+from tests.conftest import by_id
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,6 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from conftest import by_id
-from made_lm import tiny_lm
-from made_seq2seq import tiny_seq2seq
 
 from interloq import Sample, create, evaluate, spec
 from interloq.data.follow_ups import read_follow_ups
@@ -25,6 +22,9 @@ from interloq.metrics.fed import Fed
 from interloq.metrics.full import Full
 from interloq.metrics.perplexity import Perplexity
 from interloq.models.lm.causal import FollowUpScores
+from tests.conftest import by_id
+from tests.made_lm import tiny_lm
+from tests.made_seq2seq import tiny_seq2seq
 
 MODES = ["conditional", "whole"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from conftest import by_id
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq import Sample, create, evaluate
+from tests.conftest import by_id
 
 
 @pytest.mark.parametrize("name", ["13a", "whitespace", "char", "intl", "zh"])

@@ -12,7 +12,6 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_encoder import small_bert
 
 from interloq import InputError, Sample
 from interloq.metrics import bertscore, matching
@@ -20,6 +19,7 @@ from interloq.metrics.bertscore import BertScore
 from interloq.metrics.matching import f_measure, match, match_layers, spans
 from interloq.metrics.token_weights import Idf
 from interloq.models.encoder import Encoder
+from tests.made_encoder import small_bert
 
 TEXTS = ["did you sleep well ?", "yes", "", "a longer text about trains and coffee", "日本語", "yes yes yes", "🙂 ok"]
 PAIRS = np.array([(i, j) for i in range(len(TEXTS)) for j in range(len(TEXTS))])

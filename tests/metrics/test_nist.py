@@ -7,13 +7,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from conftest import by_id
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.translate.nist_score import corpus_nist
 
 from interloq import InputError, Sample, create, evaluate, spec
 from interloq.metrics.nist import NO_INFORMATION, Nist, penalty
+from tests.conftest import by_id
 
 WHITESPACE = create("whitespace", kind="tokenizer")
 TOKENS = st.lists(st.sampled_from("abcd"), max_size=9)

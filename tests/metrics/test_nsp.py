@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from conftest import by_id, missing
-from made_lm import tiny_bert, tiny_lm, word_tokenizer
 from safetensors.torch import load_file, save_file
 
 from interloq import InputError, Sample, create, evaluate, spec
 from interloq.metrics.nsp import Nsp
 from interloq.models.nsp import NextSentence
+from tests.conftest import by_id, missing
+from tests.made_lm import tiny_bert, tiny_lm, word_tokenizer
 
 REPLIES = ["it was a very good day .", "no", "we saw the film there again .", "日本語", "how was it ?", "day"]
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import by_id
-from made_lm import tiny_lm
 
 from interloq import Sample, create, evaluate
 from interloq.errors import InputError
 from interloq.metrics.perplexity import Perplexity
 from interloq.metrics.pmi import Pmi
+from tests.conftest import by_id
+from tests.made_lm import tiny_lm
 
 CHAT = [
     Sample("a", ["hi .", "how was it ?"], "it was a very good day ."),

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from made_relevance import TOPICS, said, small_scorer
 
 from interloq import Sample
 from interloq.errors import InputError, SpecError
 from interloq.metrics.relevance import Relevance
 from interloq.models.cross_encoder import Rows
 from interloq.scorers.relevance.model import RelevanceScorer
+from tests.made_relevance import TOPICS, said, small_scorer
 
 
 @pytest.fixture(scope="module")

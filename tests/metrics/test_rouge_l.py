@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from conftest import by_id
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq import Reference, Sample, SpecError, create, evaluate, spec
 from interloq.metrics.rouge_l import RougeL
+from tests.conftest import by_id
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=12)
 SOME_REFERENCES = st.lists(WORDS, min_size=1, max_size=4)

@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import by_id
 from hypothesis import given
 from hypothesis import strategies as st
-from made_ruber import random_scorer, topic_pieces
 
 from interloq import Sample, create, evaluate, spec
 from interloq.data.token_texts import Texts
@@ -29,6 +27,8 @@ from interloq.metrics.ruber_unreferenced import RuberUnreferenced
 from interloq.registry import Component, full_spec, title
 from interloq.scorers.ruber import model as scoring
 from interloq.scorers.ruber.model import PIECES, RuberScorer
+from tests.conftest import by_id
+from tests.made_ruber import random_scorer, topic_pieces
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import by_id
-from made_lm import tiny_bert
-from made_relevance import small_scorer
 
 from interloq import InputError, Sample, create, evaluate, spec
 from interloq.errors import SpecError
@@ -25,6 +22,9 @@ from interloq.models.mlm import BOUNDS, MaskedLikelihood
 from interloq.registry import Component
 from interloq.scorers.relevance.model import ValidScorer
 from interloq.scorers.relevance.settings import VALID
+from tests.conftest import by_id
+from tests.made_lm import tiny_bert
+from tests.made_relevance import small_scorer
 
 REPLIES = ["it was a very good day .", "no", "we saw the film there again .", "how was it ?", "no", "a a a day"]
 USUAL = {"likelihood": [-8.0, -4.0], "surprise": [10.0, 40.0]}

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import by_id
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from interloq.errors import InputError, SpecError
 from interloq.metrics import greedy_matching, word_vectors
 from interloq.registry import full_spec
 from interloq.vectors.word_vectors import WordVectors, opened
+from tests.conftest import by_id
 
 NAMES = ["embedding_average", "vector_extrema", "greedy_matching", "ruber_referenced"]
 WORDS = ["the", "cat", "sat", "on", "Ünïcödé", "猫", "🎉", "nought", "<unk>"]

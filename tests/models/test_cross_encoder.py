@@ -11,14 +11,14 @@ import torch
 import transformers
 from hypothesis import given
 from hypothesis import strategies as st
-from made_bert import tiny_bert
-from made_lm import tiny_lm
 from numpy.typing import NDArray
 
 from interloq.data.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.cross_encoder import CrossEncoder, Rows, cut_lengths, joined_rows, rows
 from interloq.models.subwords import Subwords
+from tests.made_bert import tiny_bert
+from tests.made_lm import tiny_lm
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_lm import tiny_bert, tiny_lm
 
 from interloq.errors import InputError
 from interloq.models.cross_encoder import CrossEncoder
@@ -18,6 +17,7 @@ from interloq.models.lm.loading import language_model
 from interloq.models.mlm import MaskedLikelihood
 from interloq.models.pretrained import model_folder
 from interloq.play.generate import Writer
+from tests.made_lm import tiny_bert, tiny_lm
 
 Load = Callable[[str], Any]
 LOADS: dict[str, tuple[bool, Load]] = {  # whether it is an encoder, and how it is loaded

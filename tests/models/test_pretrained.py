@@ -9,8 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from made_language_models import change_tokenizer
-from made_lm import tiny_bert, tiny_lm
 
 from interloq.models import pretrained
 from interloq.models.encoder import Encoder
@@ -18,6 +16,8 @@ from interloq.models.lm.causal import LanguageModel
 from interloq.models.pretrained import SETTLED, weights_fingerprint
 from interloq.play.hugging_face import HuggingFace
 from interloq.signature import file_fingerprint
+from tests.made_language_models import change_tokenizer
+from tests.made_lm import tiny_bert, tiny_lm
 
 
 @pytest.fixture

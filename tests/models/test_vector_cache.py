@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_encoder import small_bert
-from made_language_models import change_tokenizer
 
 from interloq import InputError
 from interloq.metrics.matching import match
 from interloq.models.encoder import Encoder
 from interloq.models.vector_cache import VARIABLE
+from tests.made_encoder import small_bert
+from tests.made_language_models import change_tokenizer
 
 TEXTS = ["yes", "no way", "日本語", "yes", "  "]
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import by_id
-from made_bert import tiny_bert
-from made_rater import TOPICS, said, write_log
 
 from interloq import Rating, Sample, create, evaluate, load, write
 from interloq.cli.main import main
 from interloq.pipelines.vbertscore import Vbertscore
+from tests.conftest import by_id
+from tests.made_bert import tiny_bert
+from tests.made_rater import TOPICS, said, write_log
 
 HUMAN = "human(ratings='ratings.jsonl')"
 

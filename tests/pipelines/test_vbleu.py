@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_rater import TOPICS, said, small_rater, write_log
 
 from interloq import Rating, Reference, Sample, create, evaluate, load, spec, write
 from interloq.cli.main import main
@@ -19,6 +18,7 @@ from interloq.rate.gru import Gru
 from interloq.rate.human import Human
 from interloq.records import Pair
 from interloq.registry import full_spec
+from tests.made_rater import TOPICS, said, small_rater, write_log
 
 GRU, HUMAN = "gru(model='rater')", "human(ratings='ratings.jsonl')"
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 pytest.importorskip("transformers")
 import torch
 import transformers
-from made_lm import byte_tokenizer, tiny_lm
 
 from interloq import InputError, create, spec
 from interloq.models.replies import Reply
@@ -23,6 +22,7 @@ from interloq.play.bot import guarded, roles
 from interloq.play.generate import LIKELY, Sampling, gumbel, nucleus
 from interloq.play.hugging_face import HuggingFace
 from interloq.records import Turn
+from tests.made_lm import byte_tokenizer, tiny_lm
 
 CHAT = (
     "{% for m in messages %}{{ '[' + m['role'] + ']' + m['content'] + eos_token }}{% endfor %}"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_bots import Teller
 
 from interloq.errors import InputError
 from interloq.play.bot import Bot
@@ -16,6 +15,7 @@ from interloq.play.eliza import Eliza
 from interloq.play.openings import Opening
 from interloq.play.partners import check_openings, lasting, load_partners, partner_bots, partner_set, save_partners
 from interloq.signature import Signature
+from tests.made_bots import Teller
 
 OPENINGS = [Opening("1", ("hello", "hi")), Opening("2", ("good day", "good day to you"))]
 BOTS: dict[str, Bot] = {"eliza": Eliza(), "echo": Echo()}

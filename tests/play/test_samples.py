@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_bots import Bad, Teller
 
 from interloq.errors import InputError, RejectedWarning
 from interloq.play.bot import Bot
@@ -14,6 +13,7 @@ from interloq.play.samples import Sampled, carried, place_of, samples, target_of
 from interloq.play.schedule import all_play_all, bipartite, self_play
 from interloq.play.talk import talk
 from interloq.records import Dialogue, Turn
+from tests.made_bots import Bad, Teller
 
 BOTS: dict[str, Bot] = {"a": Teller("a"), "b": Teller("b"), "x": Teller("x"), "a (partner)": Teller("a")}
 

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_bots import Bad, Teller
 
 from interloq.data.jsonl import load, write
 from interloq.errors import InputError
@@ -25,6 +24,7 @@ from interloq.play.openings import Opening
 from interloq.play.schedule import Match, all_play_all, bipartite, self_play
 from interloq.play.talk import Tally, talk, troubles
 from interloq.records import Dialogue, Turn
+from tests.made_bots import Bad, Teller
 
 OPENINGS = [Opening(f"opening-{i}", (f"hello {i}", f"hi {i}")) for i in range(1, 7)]
 BOTS: dict[str, Bot] = {name: Teller(name) for name in "abxyz"}
@@ -424,9 +424,8 @@ def test_an_echo_repeats_and_is_noted() -> None:
 
 
 def test_language_models_share_weights_and_do_not_depend_on_batches(tmp_path: Path) -> None:
-    from made_lm import tiny_lm
-
     from interloq.play.hugging_face import HuggingFace
+    from tests.made_lm import tiny_lm
 
     model = str(tiny_lm(tmp_path / "lm", positions=512))
     options: dict[str, Any] = {"max_tokens": 6, "device": "cpu", "precision": "float32"}

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server_fixtures import free_port
 
 from interloq.cli.main import main
+from tests.server_fixtures import free_port
 
 pytest.importorskip("httpx")
 

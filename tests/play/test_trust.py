@@ -45,7 +45,7 @@ def test_what_bots_do_beyond_speaking(spec: str, said: str) -> None:
 
 
 def test_a_bot_of_another_package_that_says_nothing_may_do_anything() -> None:
-    from made_bots import Teller
+    from tests.made_bots import Teller
 
     assert side_effect(Teller("x")) == "runs made_bots:Teller"
 

@@ -14,8 +14,6 @@ import numpy as np
 import orjson
 import pytest
 import torch
-from made_bert import SMALL_BATCHES, bert_examples, bert_job, small_bert_rater, tiny_bert
-from made_rater import TOPICS, said, small_rater
 from safetensors.torch import load_file
 
 from interloq import Reference, Sample, create, spec
@@ -33,6 +31,8 @@ from interloq.rate.gru import Gru
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching
 from interloq.signature import file_fingerprint
+from tests.made_bert import SMALL_BATCHES, bert_examples, bert_job, small_bert_rater, tiny_bert
+from tests.made_rater import TOPICS, said, small_rater
 
 PARTS: tuple[Literal["train", "dev"], ...] = ("train", "dev")
 FILES = {

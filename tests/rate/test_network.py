@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
-from made_rater import SMALL_BATCHES, TINY, made_examples
 
 from interloq.errors import InputError, SpecError
 from interloq.learn.fit import Part
 from interloq.rate.network import RaterNetwork, RaterTask
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching, Shape
+from tests.made_rater import SMALL_BATCHES, TINY, made_examples
 
 PARTS: tuple[Literal["train", "dev"], ...] = ("train", "dev")
 

@@ -286,7 +286,7 @@ def test_a_killed_run_leaves_nothing_that_looks_finished(tmp_path: Path) -> None
         import os, signal, sys
         sys.path.insert(0, sys.argv[1])
         from pathlib import Path
-        from test_pairs import log, make
+        from tests.rate.test_pairs import log, make
         from interloq.rate import pairs, stream
         if sys.argv[3] == "reading":
             stream.Stream.log = lambda self: os.kill(os.getpid(), signal.SIGKILL)
@@ -296,7 +296,7 @@ def test_a_killed_run_leaves_nothing_that_looks_finished(tmp_path: Path) -> None
     """
     target = tmp_path / "examples"
     for moment in ("reading", "closing"):
-        command = [sys.executable, "-c", textwrap.dedent(program), str(Path(__file__).parent), str(target), moment]
+        command = [sys.executable, "-c", textwrap.dedent(program), str(Path(__file__).parents[2]), str(target), moment]
         assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
         (left,) = tmp_path.iterdir()
         assert PART.fullmatch(left.name)

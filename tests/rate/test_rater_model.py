@@ -14,7 +14,6 @@ import numpy as np
 import orjson
 import pytest
 import torch
-from made_rater import TOPICS, rater_job, said, small_rater
 
 from interloq import Reference, Sample, create, spec
 from interloq.data.token_texts import Texts
@@ -29,6 +28,7 @@ from interloq.rate.model import PIECES, RaterModel
 from interloq.rate.network_rater import weights
 from interloq.rate.settings import Shape
 from interloq.records import Pair
+from tests.made_rater import TOPICS, rater_job, said, small_rater
 
 
 @pytest.fixture(scope="module")

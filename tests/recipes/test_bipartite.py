@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_lm import tiny_lm
 from scipy.stats import spearmanr
 
 from interloq import Turn, load
 from interloq.meta.dialogue_scores import DialogueScore
 from interloq.play.partners import load_partners
+from tests.made_lm import tiny_lm
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))
 import bipartite

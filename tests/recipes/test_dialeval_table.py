@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_bert import tiny_bert
-from made_lm import tiny_lm
-from published_layouts import grade_item, packed, usr_item, write_grade, write_usr
 from scipy import stats
+
+from tests.made_bert import tiny_bert
+from tests.made_lm import tiny_lm
+from tests.published_layouts import grade_item, packed, usr_item, write_grade, write_usr
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 GROUND_TRUTH = "Original Ground Truth"

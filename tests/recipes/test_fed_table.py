@@ -11,11 +11,11 @@ from random import Random
 
 import numpy as np
 import pytest
-from made_lm import tiny_lm
 from scipy.stats import spearmanr
 
 from interloq import Sample, evaluate
 from interloq.metrics.fed import Fed
+from tests.made_lm import tiny_lm
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))
 import fed_table

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 import transformers
-from made_lm import tiny_lm
 
 from interloq import Sample, evaluate
 from interloq.metrics.perplexity import Perplexity
+from tests.made_lm import tiny_lm
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))
 import gguf_folder

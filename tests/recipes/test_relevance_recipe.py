@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_lm import tiny_lm
-from made_relevance import TOPICS, said, small_scorer
-from published_layouts import GUPTA, grade_item, usr_item, write_grade, write_gupta, write_usr
 
 from interloq.scorers.relevance.model import RelevanceScorer
+from tests.made_lm import tiny_lm
+from tests.made_relevance import TOPICS, said, small_scorer
+from tests.published_layouts import GUPTA, grade_item, usr_item, write_grade, write_gupta, write_usr
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 

@@ -10,11 +10,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from published_layouts import GUPTA, grade_item, packed, write_grade, write_gupta
 from scipy import stats
 
 from interloq import Sample, evaluate, load
 from interloq.vectors.glove.settings import Glove
+from tests.published_layouts import GUPTA, grade_item, packed, write_grade, write_gupta
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 WORDS = ["i", "see", "you", "there", "then", "good", "bye", "day", "rain", "dog"]

@@ -13,16 +13,16 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from made_bert import small_bert_rater, tiny_bert
-from made_rater import TOPICS, said, small_rater
-from made_relevance import small_scorer
-from made_ruber import random_scorer
-from published_layouts import GUPTA, grade_item, usr_item, write_grade, write_gupta, write_usr
 
 from interloq import evaluate
 from interloq.rate.model import RaterModel
 from interloq.retrieve.training_log import TrainingLog
 from interloq.vectors.glove.settings import Glove
+from tests.made_bert import small_bert_rater, tiny_bert
+from tests.made_rater import TOPICS, said, small_rater
+from tests.made_relevance import small_scorer
+from tests.made_ruber import random_scorer
+from tests.published_layouts import GUPTA, grade_item, usr_item, write_grade, write_gupta, write_usr
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 MORE = {

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from parsed_html import Element, parse, report
 
 from interloq import Sample
 from interloq.cli.main import main
 from interloq.learn.calibrate import calibration
 from interloq.report.curves import Epoch, best_epoch, read_model
+from tests.report.parsed_html import Element, parse, report
 
 LOSSES = [(0.60, 0.62), (0.48, 0.55), (0.37, 0.53), (0.25, 0.56), (0.15, 0.64)]
 SIGNATURE = "gru(hidden=8)|seed:0"

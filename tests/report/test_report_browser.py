@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from parsed_html import parse, report
 
 from interloq import Rating, Reference, Sample
 from interloq.learn.calibrate import calibration
+from tests.report.parsed_html import parse, report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

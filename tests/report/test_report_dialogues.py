@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from made_dialogues import made_dialogues, write_dialogues
-from parsed_html import Element, parse
 
 from interloq import Dialogue, Score, Turn
 from interloq.cli.main import main
@@ -15,6 +13,8 @@ from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, extrem
 from interloq.meta.rank import rank
 from interloq.report.text import score as shown
 from interloq.report.text import visible
+from tests.made_dialogues import made_dialogues, write_dialogues
+from tests.report.parsed_html import Element, parse
 
 EVIL = "</script><script>alert(1)</script>\"'&lt;<b onload=x>\u202eevil\u202c\x00\x1b[31m"
 LEVELS = {"low": 0.0, "high": 3.0}

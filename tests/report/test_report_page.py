@@ -11,7 +11,6 @@ from pathlib import Path
 
 import orjson
 import pytest
-from parsed_html import Element, parse, report
 from scipy.stats import rankdata, spearmanr
 
 from interloq import Rating, Reference, Sample, Turn
@@ -19,6 +18,7 @@ from interloq.meta.evaluate import meta_evaluate
 from interloq.records import Score
 from interloq.report.text import interval, number
 from interloq.signature import Signature
+from tests.report.parsed_html import Element, parse, report
 
 EVIL = "</script><script>alert(1)</script>\"'&lt;<b onload=x>"
 

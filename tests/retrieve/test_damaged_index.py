@@ -12,13 +12,13 @@ from random import Random
 
 import numpy as np
 import pytest
-from limits import no_larger_than
 
 from interloq import InputError
 from interloq.records import Pair
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.manifest import MANIFEST
 from interloq.retrieve.retriever import Query
+from tests.limits import no_larger_than
 
 KINDS = {
     "words": ("bm25", 10_000),
@@ -155,9 +155,9 @@ FLIP = """
 import sys
 from pathlib import Path
 from random import Random
-sys.path[:0] = [sys.argv[1], str(Path(sys.argv[1]).parent)]
+sys.path.insert(0, sys.argv[1])
 from interloq import InputError
-from test_damaged_index import use
+from tests.retrieve.test_damaged_index import use
 path, rng = Path(sys.argv[2]), Random(7)
 before = path.read_bytes()
 manifest = (Path(sys.argv[3]) / "index.json").read_bytes()
@@ -178,7 +178,7 @@ print("done")
 @pytest.mark.parametrize("whole", ["lists"], indirect=True)
 @pytest.mark.parametrize("name", ["utterance.trained.faiss", "segments/000000/utterance/lists.faiss"])
 def test_flipped_bytes_never_crash_faiss(folder: Path, name: str) -> None:
-    command = [sys.executable, "-c", FLIP, str(Path(__file__).parent), str(folder / name), str(folder)]
+    command = [sys.executable, "-c", FLIP, str(Path(__file__).parents[2]), str(folder / name), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-2000:]
 

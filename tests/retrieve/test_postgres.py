@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from server_fixtures import started_postgres
+
+from tests.server_fixtures import started_postgres
 
 pytest.importorskip("psycopg")
 

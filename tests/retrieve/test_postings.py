@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import missing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from interloq import SpecError, create
 from interloq.retrieve.bm25 import term
 from interloq.retrieve.postings import Postings, Segment, rank, score, search, store_impacts
 from interloq.retrieve.retriever import NOTHING, best
+from tests.conftest import missing
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f"]), max_size=12).map(" ".join)
 RETRIEVER = create("bm25(tokenizer='whitespace')")

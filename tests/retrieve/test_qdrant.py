@@ -22,8 +22,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from qdrant_double import QdrantDouble
-from server_fixtures import QdrantNode, free_port, qdrant_node
+
+from tests.qdrant_double import QdrantDouble
+from tests.server_fixtures import QdrantNode, free_port, qdrant_node
 
 pytest.importorskip("httpx")
 

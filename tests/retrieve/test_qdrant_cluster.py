@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from server_fixtures import QdrantNode, free_port, qdrant_binary
+
+from tests.server_fixtures import QdrantNode, free_port, qdrant_binary
 
 pytest.importorskip("httpx")
 

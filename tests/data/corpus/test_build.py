@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_posts import made_posts, write_posts
 
 from interloq.data.corpus import build as building
 from interloq.data.corpus.build import build
@@ -26,6 +25,7 @@ from interloq.data.corpus.split import Split
 from interloq.data.corpus.threads import Joining
 from interloq.data.jsonl import header, load, write
 from interloq.errors import InputError, InterloqError
+from tests.made_posts import made_posts, write_posts
 
 pytest.importorskip("duckdb")
 LOOSE = Settings(joining=Joining(orphans=True), shape=Shape(pairs="all"))

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 import zstandard
-from published_layouts import packed
 
 from interloq.data.corpus.clean import NO_TIME, RawPost
 from interloq.data.corpus.formats import READERS, guess_format, read_piece
 from interloq.data.corpus.shards import Logs, read_posts
 from interloq.errors import InputError
 from interloq.records import Post
+from tests.published_layouts import packed
 
 NOON = 1_539_172_800_000_000  # 2018-10-10T12:00:00Z
 Rejects = list[tuple[int, str]]

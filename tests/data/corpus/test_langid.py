@@ -4,10 +4,10 @@ import socket
 from typing import Any
 
 import pytest
-from conftest import missing
 
 from interloq.data.corpus import langid
 from interloq.errors import InputError, MissingDependencyError
+from tests.conftest import missing
 
 TEXTS = {
     "en": "I really do not know what to say about this film",

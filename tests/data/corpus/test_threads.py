@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_posts import DAY, made_posts, write_posts
 
 from interloq.data.corpus.build import build
 from interloq.data.corpus.clean import Cleaning, clean_text, normalised
@@ -19,6 +18,7 @@ from interloq.data.corpus.settings import Settings
 from interloq.data.corpus.split import Split
 from interloq.data.corpus.threads import Bots, Joining
 from interloq.data.jsonl import load
+from tests.made_posts import DAY, made_posts, write_posts
 
 pytest.importorskip("duckdb")
 Posts = list[dict[str, Any]]

@@ -7,13 +7,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from published_layouts import packed, write_json
 
 from interloq.data.sets import chatterbot
 from interloq.data.sets.pairs import pairs
 from interloq.data.sets.registry import CORPORA, corpus, locate, read_dataset, read_parts
 from interloq.errors import InputError
 from interloq.records import Dialogue, Rating, Turn
+from tests.published_layouts import packed, write_json
 
 
 def write_text(path: Path, text: str) -> Path:

@@ -15,7 +15,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from published_layouts import (
+
+from interloq import InputError, Rating, Reference, Score, Turn
+from interloq.data.archives import DataFile
+from interloq.data.sets import fed, grade, multiref_dailydialog, predictive_engagement, usr
+from interloq.data.sets.items import rows
+from interloq.data.sets.registry import DATASETS, dataset, locate, read_dataset, source_fingerprint
+from tests.published_layouts import (
     ENGAGEMENT,
     FED,
     GRADE,
@@ -32,12 +38,6 @@ from published_layouts import (
     write_json,
     write_usr,
 )
-
-from interloq import InputError, Rating, Reference, Score, Turn
-from interloq.data.archives import DataFile
-from interloq.data.sets import fed, grade, multiref_dailydialog, predictive_engagement, usr
-from interloq.data.sets.items import rows
-from interloq.data.sets.registry import DATASETS, dataset, locate, read_dataset, source_fingerprint
 
 WRITERS: dict[str, Callable[[Path], Path]] = {
     "grade": write_grade,

@@ -18,11 +18,8 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from conftest import missing
 from hypothesis import given
 from hypothesis import strategies as st
-from made_language_models import change_tokenizer, tiny_model
-from made_ruber import topic_pairs
 from safetensors.torch import load_file, save_file
 
 from interloq.data.embedded import embedded_log_path
@@ -43,6 +40,9 @@ from interloq.models.encoder import Encoder
 from interloq.models.subwords import Subwords
 from interloq.models.token_guesser import Marks
 from interloq.records import Pair
+from tests.conftest import missing
+from tests.made_language_models import change_tokenizer, tiny_model
+from tests.made_ruber import topic_pairs
 
 CPU = torch.device("cpu")
 SMALL = Adaptation(batch=32, longest=16)
@@ -353,8 +353,8 @@ def test_a_small_encoder_that_was_cut_short_goes_on(tmp_path: Path, monkeypatch:
 
 TOKENIZED = """
 import sys
-sys.path[:0] = [{tests!r}]
-from made_ruber import topic_pairs
+sys.path.insert(0, {root!r})
+from tests.made_ruber import topic_pairs
 from interloq.learn.adapt.tokenizer import *
 train_word_pieces(lambda: topic_pairs(400)[::-1], Path({folder!r}), vocabulary=60)
 """
@@ -362,7 +362,7 @@ train_word_pieces(lambda: topic_pairs(400)[::-1], Path({folder!r}), vocabulary=6
 
 def test_the_tokenizer_is_the_same_in_every_run(tmp_path: Path) -> None:
     train_word_pieces(lambda: topic_pairs(400), tmp_path / "a", vocabulary=60)
-    program = TOKENIZED.format(tests=str(Path(__file__).parents[2]), folder=str(tmp_path / "b"))
+    program = TOKENIZED.format(root=str(Path(__file__).parents[3]), folder=str(tmp_path / "b"))
     subprocess.run([sys.executable, "-c", program], check=True)
     first, second = ((tmp_path / name / "tokenizer.json").read_bytes() for name in "ab")
     assert first == second

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from made_lm import byte_tokenizer, tiny_bert, tiny_lm
-from made_network import random_network, save
 from safetensors.torch import load_file, save_file
 
 from interloq import InputError
 from interloq.models.lm.causal import LanguageModel
+from tests.made_lm import byte_tokenizer, tiny_bert, tiny_lm
+from tests.made_network import random_network, save
 
 KINDS = ["gpt2", "llama", "gemma2"]  # gemma2 bends its logits after the head
 PAIRS = [

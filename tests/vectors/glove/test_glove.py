@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import missing
 from numpy.typing import NDArray
 
 from interloq.errors import InputError, MissingDependencyError
@@ -29,6 +28,7 @@ from interloq.vectors.glove.parameters import Parameters
 from interloq.vectors.glove.settings import Glove
 from interloq.vectors.glove.shuffle import BLOCKS, Chunks
 from interloq.vectors.word_vectors import WordVectors
+from tests.conftest import missing
 
 Entries = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 SPACES = create("whitespace", kind="tokenizer")
