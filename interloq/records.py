@@ -100,7 +100,7 @@ class Sample:
 class Dialogue:
     """A whole conversation; `systems` maps a speaker to the system behind it.
 
-    The first `given` turns were given to the speakers and are not theirs. `trouble` says what went wrong, if anything
+    The first `given` turns were given to the speakers and are not theirs. `failure` says what went wrong, if anything
     did: `a: timed out at turn 5`. Dialogues of different systems with the same `occasion` (a topic, a person) are
     compared with each other.
     """
@@ -110,7 +110,7 @@ class Dialogue:
     systems: Mapping[str, str] = field(default_factory=dict)
     ratings: tuple[Rating, ...] = ()
     given: int = 0
-    trouble: str = ""
+    failure: str = ""
     occasion: str = ""
 
     def __init__(
@@ -120,7 +120,7 @@ class Dialogue:
         systems: Mapping[str, str] | None = None,
         ratings: Iterable[float | Rating] = (),
         given: int = 0,
-        trouble: str = "",
+        failure: str = "",
         occasion: str = "",
     ) -> None:
         object.__setattr__(self, "id", id)
@@ -130,7 +130,7 @@ class Dialogue:
         if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= len(self.turns):
             raise InputError(f"given must be a number of turns from 0 to {len(self.turns)}, got {_shown(given)}")
         object.__setattr__(self, "given", given)
-        object.__setattr__(self, "trouble", trouble)
+        object.__setattr__(self, "failure", failure)
         object.__setattr__(self, "occasion", occasion)
 
 

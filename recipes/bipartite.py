@@ -55,7 +55,7 @@ from interloq.play.partners import load_partners, partner_set, save_partners
 from interloq.play.run import plan, play
 from interloq.play.samples import samples
 from interloq.play.schedule import SCHEMES
-from interloq.play.talk import close_all, kind_of, troubles
+from interloq.play.talk import close_all, failures, kind_of
 from interloq.report.console import print_json
 from interloq.signature import file_fingerprint
 
@@ -263,14 +263,14 @@ def results(job: Job, played: Mapping[str, Mapping[str, int]]) -> dict[str, Any]
     }
     for scheme in job.schemes:
         dialogues = load(_there(dialogues_file(job, scheme)), kind="dialogues")
-        bad = Counter((bot, kind_of(what)) for dialogue in dialogues for bot, what in troubles(dialogue))
+        bad = Counter((bot, kind_of(what)) for dialogue in dialogues for bot, what in failures(dialogue))
         own = sum(len(dialogue.turns) - dialogue.given for dialogue in dialogues)
         found["schemes"][scheme] = {
             "dialogues": len(dialogues),
             "utterances": own,
-            "troubled": sum(bool(dialogue.trouble) for dialogue in dialogues),
+            "with_failures": sum(bool(dialogue.failure) for dialogue in dialogues),
             "played": played.get(scheme),
-            "troubles": [[bot, what, n] for (bot, what), n in sorted(bad.items())],
+            "failures": [[bot, what, n] for (bot, what), n in sorted(bad.items())],
             "figures": [asdict(figure) for figure in figures(job, scheme, dialogues)],
         }
     return found

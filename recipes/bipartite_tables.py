@@ -17,11 +17,11 @@ def show(found: Mapping[str, Any]) -> None:
         print_table("trained here", ["model", "pairs", "perplexity before", "after"], levels)
     schemes = found["schemes"]
     counts = [
-        [name, *(f"{s[key]:,}" for key in ("dialogues", "utterances", "troubled"))] for name, s in schemes.items()
+        [name, *(f"{s[key]:,}" for key in ("dialogues", "utterances", "with_failures"))] for name, s in schemes.items()
     ]
-    print_table("dialogues", ["scheme", "dialogues", "utterances", "in trouble"], counts)
-    rows = [[name, bot, what, f"{n:,}"] for name, s in schemes.items() for bot, what, n in s["troubles"]]
-    print_table("troubles by bot", ["scheme", "bot", "what", "times"], rows or [["none", "", "", ""]])
+    print_table("dialogues", ["scheme", "dialogues", "utterances", "with failures"], counts)
+    rows = [[name, bot, what, f"{n:,}"] for name, s in schemes.items() for bot, what, n in s["failures"]]
+    print_table("failures by bot", ["scheme", "bot", "what", "times"], rows or [["none", "", "", ""]])
     _show_agreement(schemes, len(found["known"]))
     for name, s in schemes.items():
         _show_ranks(name, s["figures"])

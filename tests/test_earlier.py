@@ -1,7 +1,8 @@
 """Files and folders of version 0.1.0 with signatures as text: what they hold is still read, and unfinished jobs resume.
 
 `golden/earlier` was made with the command line of that version (16 November 2026); `again.jsonl.part`,
-`unfinished_vectors` and `unfinished_rater` (without its 240 kB of pieces) were left by runs that were killed.
+`unfinished_vectors` and `unfinished_rater` (without its 240 kB of pieces) were left by runs that were killed. In
+`failed.jsonl` (later that day) the failures of dialogues are still called `trouble`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from interloq import load
+from interloq import load, write
 from interloq.cli.main import main
 from interloq.data.jsonl import header
 from interloq.signature import Signature
@@ -46,6 +47,14 @@ def test_scores_of_dialogues_are_ranked(capsys: Captured) -> None:
     (ranking,) = printed(capsys, *command, "--bootstrap", "10")["rankings"]
     assert {standing["system"] for standing in ranking["standings"]} == {"echo", "eliza"}
     assert ranking["signature"]["parts"]["partners"] == header("dialogues.jsonl")["partners"]
+
+
+def test_failures_of_dialogues_are_read_and_written_with_their_new_name() -> None:
+    dialogues = load("failed.jsonl", kind="dialogues", strict=True)
+    assert {dialogue.failure for dialogue in dialogues} == {"bad: crashed: RuntimeError: no weights at turn 3"}
+    write("now.jsonl", dialogues, kind="dialogues")
+    assert '"trouble"' not in Path("now.jsonl").read_text()
+    assert load("now.jsonl", kind="dialogues") == dialogues
 
 
 def test_an_index_finds_what_it_found(capsys: Captured) -> None:

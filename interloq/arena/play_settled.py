@@ -47,7 +47,7 @@ def play_until_settled(
     """Play the plan round by round into `output`; its matches are the budget.
 
     All rounds between two looks are played together, in full batches. A run that was stopped resumes; `again` plays
-    dialogues in trouble once more.
+    failed dialogues again.
     """
     check_metric(metric, rule.lower_is_better)
     rounds = rounds_of(plan.matches)
@@ -60,7 +60,7 @@ def play_until_settled(
         settled = watch(found, rule, budget=len(rounds), systems=systems, on_look=on_look)
     if not settled.settled and settled.rounds < len(rounds):
         what = f"no target said anything in the dialogues after round {settled.rounds}"
-        raise InputError(what, hint="see the dialogues' troubles for why", where=str(output))
+        raise InputError(what, hint="see the dialogues' failures for why", where=str(output))
     signed = signature(metric, partners=plan.run.get("partners", ""))
     return Played(settled, tuple(scores), title(metric), signed)
 

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     running.add_argument(
         "--patience", type=float, default=PATIENCE, metavar="S", help="seconds a batch may take; 0: any (default 1800)"
     )
-    running.add_argument("--again", action="store_true", help="play dialogues in trouble once more")
+    running.add_argument("--again", action="store_true", help="play failed dialogues again")
     running.add_argument("--watch", metavar="SPEC", help="show the ranking so far by this metric while playing")
     play_settle.add_arguments(running)
 
@@ -240,9 +240,10 @@ def _samples(args: argparse.Namespace) -> int:
     bad.close()
     left_out(tally.silent or not tally.samples)
     if args.json:
-        print_json({name: getattr(tally, name) for name in ("dialogues", "samples", "troubled", "silent", "unmatched")})
+        names = ("dialogues", "samples", "with_failures", "silent", "unmatched")
+        print_json({name: getattr(tally, name) for name in names})
     elif args.output != "-":
-        say(f"samples: {tally.samples:,}; dialogues: {tally.dialogues:,}, {tally.troubled:,} of these in trouble")
+        say(f"samples: {tally.samples:,}; dialogues: {tally.dialogues:,}, {tally.with_failures:,} with a failure")
         if tally.silent:
             say(f"dialogues without any utterance to judge: {tally.silent:,}")
     return 0

@@ -1,4 +1,4 @@
-"""What is seen of a run in progress: a bar, the ranking so far, troubles by bot; in a pipe a line now and then."""
+"""What is seen of a run in progress: a bar, the ranking so far, failures by bot; in a pipe a line now and then."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from interloq.report.console import plain, print_table, tell
 if TYPE_CHECKING:
     from interloq.play.talk import Tally
 
-KINDS = 5  # of troubles, that are named
+KINDS = 5  # kinds of failures that are named
 EVERY = 10.0  # seconds between lines, and between rankings
 
 
@@ -72,7 +72,7 @@ class _View:
 
     def say(self, *, last: bool = False) -> None:
         self.said = time.monotonic()
-        tell("; ".join([self.counts(), *self.standings(last=last), *self.troubles()]))
+        tell("; ".join([self.counts(), *self.standings(last=last), *self.failures()]))
 
     def counts(self) -> str:
         parts = [f"{self.tally.dialogues:,} of {'at most ' if self.at_most else ''}{self.dialogues:,} dialogues"]
@@ -93,10 +93,10 @@ class _View:
             self.ranked = time.monotonic() if self.standing else -math.inf
         return [self.standing] if self.standing else []
 
-    def troubles(self) -> list[str]:
-        """Troubles by bot, the most troubled first."""
+    def failures(self) -> list[str]:
+        """Failures by bot; bots with most failures first."""
         bots: dict[str, Counter[str]] = {}
-        for (bot, what), n in self.tally.troubles.items():
+        for (bot, what), n in self.tally.failures.items():
             bots.setdefault(bot, Counter())[what] += n
         worst = sorted(bots, key=lambda bot: (-bots[bot].total(), bot))
         return [f"{bot}: {_listed(bots[bot])}" for bot in worst]
@@ -123,7 +123,7 @@ class _View:
         table.add_row(Text(self.counts()))
         for line in self.standings():
             table.add_row(Text(plain(line)))
-        for line in self.troubles():
+        for line in self.failures():
             table.add_row(Text(f"  {plain(line)}", style="yellow"))
         return table
 
@@ -133,15 +133,15 @@ def print_bots(bots: Mapping[str, Mapping[str, Any]]) -> None:
     rows = []
     for bot, n in bots.items():
         counts = [f"{n['replies']:,}", f"{n['batches']:,}", f"{n['seconds']:.1f}"]
-        rows.append([bot, *counts, _listed(Counter(n["troubles"]))])
+        rows.append([bot, *counts, _listed(Counter(n["failures"]))])
     if rows:
-        print_table("", ["bot", "replies", "batches", "seconds", "troubles"], rows)
+        print_table("", ["bot", "replies", "batches", "seconds", "failures"], rows)
 
 
-def _listed(troubles: Counter[str]) -> str:
-    """The most frequent kinds; a program may have a word of its own for each of its troubles."""
-    shown = troubles.most_common(KINDS)
-    other = troubles.total() - sum(n for _, n in shown)
+def _listed(failures: Counter[str]) -> str:
+    """The most frequent kinds; a program may describe each failure in other words."""
+    shown = failures.most_common(KINDS)
+    other = failures.total() - sum(n for _, n in shown)
     return ", ".join(f"{what} {n:,}" for what, n in [*shown, *([("others", other)] if other else [])])
 
 

@@ -133,7 +133,7 @@ def print_ranking(ranking: Ranking) -> None:
     from interloq.metrics.metric_names import labels
 
     score = "score" if ranking.method == "mean" else "strength"
-    columns = ["system", "rank", "range", score, "95 % interval", "best", "dialogues", "unscored", "trouble"]
+    columns = ["system", "rank", "range", score, "95 % interval", "best", "dialogues", "unscored", "failures"]
     better = "lower is better" if ranking.lower_is_better else "higher is better"
     (label,) = labels([ranking.metric]).values()
     print_table(f"{label}, {better}", columns, [_row(standing) for standing in ranking.standings])
@@ -152,7 +152,7 @@ def _row(standing: Standing) -> list[str]:
     low, high = standing.rank_range or (0, 0)
     ranks = "" if not standing.rank_range else str(low) if low == high else f"{low}–{high}"
     best = "" if standing.best is None else f"{standing.best:.2f}"
-    counts = [str(n) for n in (standing.dialogues, standing.unscored, sum(standing.troubled.values()))]
+    counts = [str(n) for n in (standing.dialogues, standing.unscored, sum(standing.failures.values()))]
     place = str(standing.rank) if standing.rank else "–"
     return [standing.system, place, ranks, number(standing.score, 4), interval(standing.ci, 4), best, *counts]
 
@@ -180,6 +180,6 @@ def _reasons(standings: Sequence[Standing]) -> list[str]:
     found = []
     for standing in standings:
         found += [f"{standing.system}: unscored, {reason} ({n})" for reason, n in standing.reasons.items()]
-        rest = {what: n - standing.reasons.get(what, 0) for what, n in standing.troubled.items()}
-        found += [f"{standing.system}: trouble in a scored dialogue, {what} ({n})" for what, n in rest.items() if n]
+        rest = {what: n - standing.reasons.get(what, 0) for what, n in standing.failures.items()}
+        found += [f"{standing.system}: failure in a scored dialogue, {what} ({n})" for what, n in rest.items() if n]
     return found

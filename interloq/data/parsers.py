@@ -13,6 +13,7 @@ from interloq.records import Dialogue, Pair, Post, Rating, Reference, Sample, Sc
 
 SHOWN_NAMES = 8
 LARGEST = sys.float_info.max
+EARLIER_FAILURE = "trouble"  # the name in earlier files
 
 
 def _sample(value: Mapping[str, Any], number: str) -> Sample:
@@ -29,7 +30,8 @@ def _sample(value: Mapping[str, Any], number: str) -> Sample:
 
 def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
     turns = [_turn(turn, f"turns[{i}]") for i, turn in enumerate(_list(value, "turns"))]
-    if not (turns or value.get("trouble")):  # one that failed at its first turn says so
+    failure = _get(value, "failure" if "failure" in value else EARLIER_FAILURE, str, "")
+    if not (turns or failure):  # a dialogue that failed at its first turn has none
         has = "" if "turns" in value else _has(value)
         raise InputError(f"the dialogue has no turns{has}", hint='add "turns": ["…", "…"] or leave the record out')
     return Dialogue(
@@ -38,7 +40,7 @@ def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
         systems=_get(value, "systems", dict, {}),
         ratings=[_rating(r, f"ratings[{i}]", i) for i, r in enumerate(_list(value, "ratings"))],
         given=0 if value.get("given") is None else value["given"],
-        trouble=_get(value, "trouble", str, ""),
+        failure=failure,
         occasion=_get(value, "occasion", str, ""),
     )
 

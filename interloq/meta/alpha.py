@@ -7,7 +7,7 @@ judgments of sample u, their sum L_u and their sum of squares Q_u, over samples 
 
 Ordinal α is the same with each judgment replaced by its mid-rank among all n. All sums are weighted by how often a
 resample drew the sample, so α of every resample comes from the same formula. Unlike the usual matrix of coincidences
-this needs no square of the number of values, so judgments on a slider are no trouble.
+this needs no square of the number of values, so judgments on a slider work too.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import Literal
 from interloq.errors import InputError
 from interloq.metrics import metric_names
 from interloq.play.samples import target_of
-from interloq.play.talk import kind_of, troubles
+from interloq.play.talk import failures, kind_of
 from interloq.records import Dialogue, Score, Turn
 from interloq.signature import fingerprint
 
@@ -45,7 +45,7 @@ class DialogueScore:
     occasion: str  # shared by the dialogues that systems are compared over
     utterances: int = 0  # scored ones
     reason: str = ""  # why there is no value
-    trouble: str = ""  # what went wrong while it was played: `name: what`, without the turn so that it can be counted
+    failure: str = ""  # what went wrong while it was played: `name: what`, without the turn so that it can be counted
     metric: str = ""
     pairing: Pairing = "opening"  # how the occasion is known; with "none" the dialogue is alone on it
     content: str = ""  # names what was said, whatever the dialogue's id
@@ -197,7 +197,7 @@ def _row(
     known = sorted(value for value in turns.values() if not math.isnan(value))
     partner = next((name for name in dialogue.systems.values() if name != system), system)
     pairing, occasion = _occasion(dialogue, system, partner, pair_by)
-    trouble = "; ".join(dict.fromkeys(f"{bot}: {kind_of(what)}" for bot, what in troubles(dialogue)))
+    failure = "; ".join(dict.fromkeys(f"{bot}: {kind_of(what)}" for bot, what in failures(dialogue)))
     return DialogueScore(
         dialogue=dialogue.id,
         system=system,
@@ -207,8 +207,8 @@ def _row(
         pairing=pairing,
         content=_content(dialogue.turns),
         utterances=len(known),
-        reason="" if known else trouble or NO_SCORE,
-        trouble=trouble,
+        reason="" if known else failure or NO_SCORE,
+        failure=failure,
         metric=metric,
     )
 

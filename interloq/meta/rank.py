@@ -215,7 +215,7 @@ def _counted(name: str, rows: Sequence[DialogueScore]) -> Standing:
         utterances=sum(row.utterances for row in rows),
         unscored=reasons.total(),
         reasons=dict(sorted(reasons.items())),
-        troubled=dict(sorted(Counter(row.trouble for row in rows if row.trouble).items())),
+        failures=dict(sorted(Counter(row.failure for row in rows if row.failure).items())),
     )
 
 

@@ -29,7 +29,7 @@ class Standing:
     utterances: int
     unscored: int
     reasons: Mapping[str, int]  # why dialogues have no score
-    troubled: Mapping[str, int]  # what went wrong in dialogues, scored or not
+    failures: Mapping[str, int]  # what went wrong in dialogues, scored or not
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,14 +25,14 @@ AGAIN = (408, 409, 425, 429)  # refusals that may pass, beside those from 500 on
 _KEY = re.compile(r"\bsk-[\w*.-]{3,}")
 
 
-class Failed(Exception):  # noqa: N818 - not for callers: it ends in a trouble
+class Failed(Exception):  # noqa: N818 - not for callers: it becomes a reply's failure
     """Why there is no reply; `again` whether another attempt could help, `after` how long the server wants to rest.
 
     `works` says that a chat server is there and would answer at another time, or another dialogue.
     """
 
-    def __init__(self, trouble: str, *, again: bool, after: float = 0.0, works: bool = False) -> None:
-        super().__init__(trouble)
+    def __init__(self, failure: str, *, again: bool, after: float = 0.0, works: bool = False) -> None:
+        super().__init__(failure)
         self.again, self.after, self.works = again, after, works
 
 
@@ -50,7 +50,7 @@ class Line:
     free_at: float = 0.0  # when the next request may go out
 
     async def answers(self, bodies: Sequence[dict[str, Any]]) -> list[Reply]:
-        """One reply a request, in their order; what fails is a trouble."""
+        """One reply a request, in their order; an error becomes the reply's failure."""
         turnstile = asyncio.Semaphore(self.concurrency)
         async with self._client() as client:
             return list(await asyncio.gather(*(self._answer(client, turnstile, body) for body in bodies)))
@@ -108,8 +108,8 @@ class Line:
             self.free_at = max(self.free_at, time.monotonic() + min(_retry_after(answer), LONGEST_PAUSE))
         if answer.status_code != 200:
             again = answer.status_code in AGAIN or answer.status_code >= 500
-            trouble, after = f"HTTP {answer.status_code}: {_message(data)}", _retry_after(answer)
-            raise Failed(trouble, again=again, after=after, works=again)
+            failure, after = f"HTTP {answer.status_code}: {_message(data)}", _retry_after(answer)
+            raise Failed(failure, again=again, after=after, works=again)
         return data
 
     def _said(self, text: str) -> str:

@@ -14,10 +14,10 @@ class Reply:
     """What a bot said, or why it said nothing."""
 
     text: str
-    trouble: str = ""  # "", or what went wrong: "crashed: …", "timed out", "empty", "too long" …
+    failure: str = ""  # "", or what went wrong: "crashed: …", "timed out", "empty", "too long" …
 
 
 def one_line(text: str, longest: int = SAID) -> str:
-    """A message as it may stand in a record: one trouble on one line, without control characters, not too long."""
+    """A message as it may stand in a record: one failure on one line, without control characters, not too long."""
     text = _CONTROLS.sub(" ", text).replace(";", ",").strip()
     return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,7 +1,7 @@
 """The seam of bots: dialogues in, one reply per dialogue out; and what everything that speaks is checked for.
 
-A bot never stops a play because of one dialogue: what goes wrong is said in the reply's `trouble`. A trouble with text
-is a note on words that can be used (`too long`: they were cut); a trouble without text says why there is none.
+A bot never stops a play because of one dialogue: what goes wrong is said in the reply's `failure`. A failure with text
+is a note on words that can be used (`too long`: they were cut); a failure without text says why there is none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LONGEST = 4_000  # characters of a reply; what is longer is cut
 CRASHES = 24  # in a row, until a batch is no longer searched for the dialogue to blame: enough to find it among 2^20
 EMPTY, TOO_LONG, UNWRITABLE = "empty", "too long", "characters replaced that cannot be written"
 NOTHING_TO_ANSWER = "nothing to answer"
-JOINED = "; "  # between the troubles of one reply
+JOINED = "; "  # between the failures of one reply
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of characters: no JSON can hold these
 
 
@@ -44,7 +44,7 @@ class Bot(Protocol):
 def guarded(
     bot: Bot, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], *, longest: int = LONGEST
 ) -> list[Reply]:
-    """The bot's replies, checked; whatever it raises becomes the trouble of the dialogue it was raised for.
+    """The bot's replies, checked; whatever it raises becomes the failure of the dialogue it was raised for.
 
     A batch that crashes is halved until the guilty dialogue is alone, unless everything crashes.
     """
@@ -52,18 +52,18 @@ def guarded(
 
 
 def checked(reply: Any, *, longest: int = LONGEST) -> Reply:
-    """A reply that can be kept: text or a trouble, no longer than allowed, and writable as JSON."""
+    """A reply that can be kept: text or a failure, no longer than allowed, and writable as JSON."""
     if not isinstance(reply, Reply):
         return Reply("", f"the bot gave {type(reply).__name__}, not a Reply")
-    for part in (reply.text, reply.trouble):  # a dataclass takes anything
+    for part in (reply.text, reply.failure):  # a dataclass takes anything
         if not issubclass(type(part), str):
             return Reply("", f"the bot gave a Reply of {type(part).__name__}, not of text")
-    notes = [said for part in reply.trouble.split(JOINED) if (said := one_line(part))]
+    notes = [said for part in reply.failure.split(JOINED) if (said := one_line(part))]
     text = _UNWRITABLE.sub("\ufffd", reply.text)
     notes += [UNWRITABLE] if text != reply.text else []
     notes += [TOO_LONG] if len(text) > longest else []
-    text, trouble = text[:longest], JOINED.join(dict.fromkeys(notes))
-    return Reply(text, trouble) if text.strip() else Reply("", trouble or EMPTY)
+    text, failure = text[:longest], JOINED.join(dict.fromkeys(notes))
+    return Reply(text, failure) if text.strip() else Reply("", failure or EMPTY)
 
 
 def crashed(error: BaseException) -> Reply:

@@ -1,7 +1,7 @@
 """A bot that is a Python function, named by the user as `module:function`.
 
 The function takes (turns, seed) and returns text; with `batch=N` it takes lists of both and returns a list of texts.
-The module is looked for as Python does, and in the working directory. Whatever the function raises is a trouble.
+The module is looked for as Python does, and in the working directory. Whatever the function raises is a failure.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _reply(text: Any) -> Reply:
 
 
 def _list(texts: Any, expected: int) -> list[Any]:
-    """Raised, not a trouble: `guarded` halves the batch, and what works alone is kept."""
+    """Raised, not a failure: `guarded` halves the batch, and what works alone is kept."""
     if not isinstance(texts, list | tuple) or len(texts) != expected:
         seen = f"{len(texts)} replies" if isinstance(texts, list | tuple) else type(texts).__name__
         raise ValueError(f"the function gave {seen} to {expected} dialogues")

@@ -33,7 +33,7 @@ class Journal:
     def __init__(self, path: str | Path, run: Mapping[str, Any], *, sync: float = SYNC) -> None:
         self.path, self.run = Path(path), dict(run)
         self._places: dict[str, int] = {}
-        self._failed: set[str] = set()  # dialogues in trouble
+        self._failed: set[str] = set()  # failed dialogues
         self._start = 0  # of the dialogues
         self._file = Appended(self.path, sync=sync)
         try:
@@ -61,7 +61,7 @@ class Journal:
         self._place(dialogue, self._file.add(orjson.dumps(to_json(dialogue)) + b"\n"))
 
     def forget_failed(self, ids: Iterable[str]) -> None:
-        """Those of these dialogues that ended in trouble no longer count as finished."""
+        """Count these dialogues as not finished if they failed."""
         for id in self._failed.intersection(ids):
             self._failed.remove(id)
             del self._places[id]
@@ -101,7 +101,7 @@ class Journal:
 
     def _place(self, dialogue: Dialogue, place: int) -> None:
         self._places[dialogue.id] = place
-        (self._failed.add if dialogue.trouble else self._failed.discard)(dialogue.id)
+        (self._failed.add if dialogue.failure else self._failed.discard)(dialogue.id)
 
     def _check(self, header: Any) -> None:
         """What differs is named: the journal may hold days of work."""

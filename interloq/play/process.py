@@ -4,7 +4,7 @@
 ← {"id": 7, "text": "Hello."}
 
 The program is started without a shell, once for each worker, and asked one thing at a time. One that crashes is started
-again and asked once more; one that takes too long is killed. The end of what it wrote to stderr stands in the trouble.
+again and asked once more; one that takes too long is killed. The failure includes the end of its stderr.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class Process(Component):
     def try_out(self, turns: Sequence[Turn]) -> None:
         """One request. A program that crashes on it, or cannot be understood, would not answer others."""
         (reply,) = self.replies([turns], [0])
-        if reply.trouble.startswith(BROKEN):
+        if reply.failure.startswith(BROKEN):
             raise InputError(
-                f"the program does not answer: {reply.trouble}",
+                f"the program does not answer: {reply.failure}",
                 hint="run it by hand and give it a request on standard input",
                 where=shlex.join(self.command),
             )

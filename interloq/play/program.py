@@ -21,16 +21,16 @@ from interloq.records import Turn
 LARGEST = 1 << 20  # bytes of a line
 TAIL = 2_000  # bytes of stderr that are kept
 CHUNK = 1 << 16
-BROKEN = ("crashed", "cannot be started", "timed out", "wrote")  # how troubles begin where the program is to blame
+BROKEN = ("crashed", "cannot be started", "timed out", "wrote")  # beginnings of failures caused by the program
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 PATIENCE = 5.0  # seconds until a thread must have seen that its program was killed
 
 
-class Ended(Exception):  # noqa: N818 - not for callers: it ends in a trouble
+class Ended(Exception):  # noqa: N818 - not for callers: it becomes a reply's failure
     """The program is no longer there, or not to be trusted; `crashed` where that was its own doing."""
 
-    def __init__(self, trouble: str, *, crashed: bool = False) -> None:
-        super().__init__(trouble)
+    def __init__(self, failure: str, *, crashed: bool = False) -> None:
+        super().__init__(failure)
         self.crashed = crashed
 
 
@@ -216,10 +216,11 @@ class Program:
             return Reply("", "wrote a line without an id")
         if value["id"] != self.number:
             return None
-        text, trouble = value.get("text", ""), value.get("trouble", "")
-        if not isinstance(text, str) or not isinstance(trouble, str):
+        text = value.get("text", "")
+        failure = value.get("failure", value.get("trouble", ""))  # programs may use the earlier name
+        if not isinstance(text, str) or not isinstance(failure, str):
             return Reply("", "wrote something that is not text")
-        return Reply(text, trouble)
+        return Reply(text, failure)
 
     def _tail(self, before: str = "") -> str:
         said = one_line(self._stderr.decode("utf-8", "replace")[-250:])

@@ -109,7 +109,7 @@ def play(
     progress: Callable[[int], None] | None = None,
     hear: Hear | None = None,
 ) -> Tally:
-    """Play what was not played before, and write all of it; `again` plays dialogues in trouble once more.
+    """Play what was not played before, and write all of it; `again` plays failed dialogues again.
 
     `hear` is told of each finished dialogue, those from before too.
     """

@@ -24,7 +24,7 @@ class Sampled:
 
     dialogues: int = 0
     samples: int = 0
-    troubled: int = 0
+    with_failures: int = 0
     silent: int = 0  # dialogues in which nobody who is judged said anything
     unmatched: int = 0  # dialogues whose speakers cannot be told to be systems
 
@@ -47,7 +47,7 @@ def samples(
         first = first or unmatched
         tally.dialogues += 1
         tally.samples += len(found)
-        tally.troubled += bool(dialogue.trouble)
+        tally.with_failures += bool(dialogue.failure)
         tally.silent += not found and not unmatched
         tally.unmatched += bool(unmatched)
         yield from found

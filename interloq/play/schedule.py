@@ -131,7 +131,7 @@ def _names(given: Iterable[str], what: str, own: str = "") -> list[str]:
 
 
 def check_name(name: str) -> None:
-    """A name has to stand in ids and troubles and be found in them again."""
+    """Check that the name can be found again in ids and failures."""
     if not name or (found := _REFUSED.search(name)):
         seen = f": {found[0]!r}" if name and found else ""
         raise InputError(

@@ -8,7 +8,7 @@ Bots that wait on others, on servers and programs (`waits`), answer side by side
 calculate here beside them. All are heard before the next are asked: who is asked what depends on nobody's speed.
 
 Nothing that a bot does stops the others. No reply (crashed, timed out, empty) ends the dialogue; a bot that says the
-same thing again and again is noted, and continues unless asked otherwise. What happened stands in `Dialogue.trouble`:
+same thing again and again is noted, and continues unless asked otherwise. `Dialogue.failure` says what happened:
 `name: what at turn n`, joined by `; `.
 """
 
@@ -44,10 +44,10 @@ class Tally:
     dialogues: int = 0
     resumed: int = 0  # of these, finished in an earlier run
     utterances: int = 0  # of the dialogues' own
-    troubled: int = 0
-    short: int = 0  # of the troubled, those that ended too early
+    with_failures: int = 0
+    short: int = 0  # of these, dialogues that ended too early
     failed: int = 0  # of the short, those that lack a reply; the others were stopped because a bot repeated itself
-    troubles: Counter[tuple[str, str]] = field(default_factory=Counter)  # (bot, what) → how often
+    failures: Counter[tuple[str, str]] = field(default_factory=Counter)  # (bot, what) → how often
     replies: Counter[str] = field(default_factory=Counter)
     batches: Counter[str] = field(default_factory=Counter)
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -58,19 +58,19 @@ class Tally:
         self.resumed += resumed
         self.utterances += own
         self.short += own < 2 * exchanges
-        self.failed += own < 2 * exchanges and not dialogue.trouble.split(": ")[-1].startswith(REPEATING)
-        self.troubled += bool(dialogue.trouble)
-        self.troubles.update((bot, kind_of(what)) for bot, what in troubles(dialogue))
+        self.failed += own < 2 * exchanges and not dialogue.failure.split(": ")[-1].startswith(REPEATING)
+        self.with_failures += bool(dialogue.failure)
+        self.failures.update((bot, kind_of(what)) for bot, what in failures(dialogue))
 
     def facts(self) -> dict[str, Any]:
         """The counts as they stand in JSON."""
-        bots = sorted({*self.replies, *(bot for bot, _ in self.troubles)})
-        each = {bot: {what: n for (who, what), n in sorted(self.troubles.items()) if who == bot} for bot in bots}
+        bots = sorted({*self.replies, *(bot for bot, _ in self.failures)})
+        each = {bot: {what: n for (who, what), n in sorted(self.failures.items()) if who == bot} for bot in bots}
         return {
             "dialogues": self.dialogues,
             "resumed": self.resumed,
             "utterances": self.utterances,
-            "troubled": self.troubled,
+            "with_failures": self.with_failures,
             "short": self.short,
             "failed": self.failed,
             "bots": {
@@ -78,7 +78,7 @@ class Tally:
                     "replies": self.replies[bot],
                     "batches": self.batches[bot],
                     "seconds": round(self.seconds.get(bot, 0.0), 3),
-                    "troubles": each[bot],
+                    "failures": each[bot],
                 }
                 for bot in bots
             },
@@ -134,9 +134,9 @@ def close_all(bots: Iterable[Bot]) -> None:
             close()
 
 
-def troubles(dialogue: Dialogue) -> list[tuple[str, str]]:
-    """The system in trouble and what happened, for each trouble of the dialogue."""
-    parts = [part.partition(": ") for part in dialogue.trouble.split("; ") if part]
+def failures(dialogue: Dialogue) -> list[tuple[str, str]]:
+    """The system and what happened, for each failure of the dialogue."""
+    parts = [part.partition(": ") for part in dialogue.failure.split("; ") if part]
     return [(dialogue.systems.get(speaker, speaker), what) for speaker, _, what in parts]
 
 
@@ -159,7 +159,7 @@ class _Rules:
 class _Talk:
     """A match, and what has been said."""
 
-    __slots__ = ("match", "speakers", "troubles", "turns")
+    __slots__ = ("failures", "match", "speakers", "turns")
 
     def __init__(self, match: Match) -> None:
         self.match = match
@@ -167,7 +167,7 @@ class _Talk:
         self.speakers = (match.target, partner) if match.target_first else (partner, match.target)
         given = len(match.opening)  # whoever speaks next did not say the last of them
         self.turns = [Turn(text, self.speakers[(given - i) % 2]) for i, text in enumerate(match.opening)]
-        self.troubles: list[str] = []
+        self.failures: list[str] = []
 
     @property
     def speaker(self) -> str:
@@ -183,8 +183,8 @@ class _Talk:
 
     def hear(self, reply: Reply, rules: _Rules) -> bool:
         """Add the reply; says whether the dialogue continues."""
-        if reply.trouble:
-            self._note(reply.trouble)
+        if reply.failure:
+            self._note(reply.failure)
         if not reply.text:
             return False
         self.turns.append(Turn(reply.text, self.speaker))
@@ -199,12 +199,12 @@ class _Talk:
         match = self.match
         first, second = self.speakers if match.target_first else reversed(self.speakers)
         systems = {first: match.target, second: match.partner}
-        return Dialogue(match.id, self.turns, systems, given=len(match.opening), trouble="; ".join(self.troubles))
+        return Dialogue(match.id, self.turns, systems, given=len(match.opening), failure="; ".join(self.failures))
 
-    def _note(self, trouble: str, turn: int = 0) -> None:
+    def _note(self, failure: str, turn: int = 0) -> None:
         speaker = self.turns[turn - 1].speaker if turn else self.speaker
-        what = one_line(trouble).replace(";", ",")
-        self.troubles.append(f"{speaker}: {what} at turn {turn or len(self.turns) + 1}")
+        what = one_line(failure).replace(";", ",")
+        self.failures.append(f"{speaker}: {what} at turn {turn or len(self.turns) + 1}")
 
     def _repeats(self, times: int) -> bool:
         """Noted when the speaker says the same for the n-th time, and not again after that."""

@@ -9,7 +9,7 @@ from typing import Literal
 from interloq.errors import count
 from interloq.meta.dialogue_scores import DialogueScore, Extremes
 from interloq.meta.ranking import Difference, Ranking, Standing
-from interloq.play.talk import troubles
+from interloq.play.talk import failures
 from interloq.records import Dialogue, Key, Score
 from interloq.report import text
 from interloq.report.page import (
@@ -64,7 +64,7 @@ def _rank_row(standing: Standing, shared: Scale, marks: Mapping[str, Mark]) -> R
         best=text.number(standing.best, 2),
         dialogues=f"{standing.dialogues:,}",
         unscored=f"{standing.unscored:,}",
-        troubled=f"{sum(standing.troubled.values()):,}",
+        failures=f"{sum(standing.failures.values()):,}",
     )
 
 
@@ -144,11 +144,11 @@ def _card(
                 text=text.folded(turn.text),
                 given=i < dialogue.given,
                 scores=tuple(TurnScore(_head(m), v, why, m == metric) for m, (v, why) in scored.items()),
-                troubles=tuple(noted.get(i, ())),
+                failures=tuple(noted.get(i, ())),
             )
         )
     ended = tuple(what for i, said in sorted(noted.items()) if not 0 <= i < len(turns) for what in said)
-    return DialogueCard(dialogue.id, row.partner, text.score(row.value), tuple(turns), ended, bool(dialogue.trouble))
+    return DialogueCard(dialogue.id, row.partner, text.score(row.value), tuple(turns), ended, bool(dialogue.failure))
 
 
 def _head(metric: str) -> str:
@@ -156,9 +156,9 @@ def _head(metric: str) -> str:
 
 
 def _noted(dialogue: Dialogue) -> dict[int, list[str]]:
-    """Troubles by the turn they happened at, counted from 0; those without a turn are at -1."""
+    """Failures by the turn they happened at, counted from 0; those without a turn are at -1."""
     found: dict[int, list[str]] = {}
-    for who, what in troubles(dialogue):
+    for who, what in failures(dialogue):
         placed = _AT_TURN.fullmatch(what)
         said = placed[1] if placed else what
         found.setdefault(int(placed[2]) - 1 if placed else -1, []).append(f"{who}: {said}")

@@ -290,7 +290,7 @@ class RankRow:
     best: str  # the probability of being best
     dialogues: str
     unscored: str
-    troubled: str
+    failures: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +341,7 @@ class SpokenTurn:
     text: Folded
     given: bool  # part of the opening: not theirs
     scores: tuple[TurnScore, ...]
-    troubles: tuple[str, ...]
+    failures: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,8 +352,8 @@ class DialogueCard:
     partner: str
     score: str
     turns: tuple[SpokenTurn, ...]
-    ended: tuple[str, ...]  # troubles after the last turn
-    troubled: bool
+    ended: tuple[str, ...]  # failures after the last turn
+    failed: bool
 
 
 @dataclass(frozen=True, slots=True)

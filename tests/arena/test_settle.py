@@ -243,7 +243,7 @@ def test_the_dialogues_are_kept_where_no_target_says_anything(folder: Path) -> N
     planned = plan("bipartite", {"a": Silent(0), "b": Silent(1)}, openings, exchanges=2, partners={"p": Wordy(1)})
     with pytest.raises(InputError, match="no target said anything in the dialogues after round 0"):
         play_until_settled(planned, folder / "d.jsonl", create("length", kind="metric"), Rule(lower_is_better=False))
-    assert {dialogue.trouble for dialogue in load(folder / "d.jsonl", kind="dialogues")} != {""}
+    assert {dialogue.failure for dialogue in load(folder / "d.jsonl", kind="dialogues")} != {""}
 
 
 @pytest.mark.usefixtures("_wordy")

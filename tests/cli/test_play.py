@@ -130,16 +130,16 @@ def test_the_same_command_again_plays_nothing_and_a_longer_one_only_the_rest(
     assert "another run: seed was 0, is 1" in failure(capsys, *run, "--seed", "1")
 
 
-def test_a_bot_in_trouble_is_shown_and_can_try_again(talking: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bot_that_fails_is_shown_and_can_try_again(talking: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = ["run", "--target", "bad=function(path='made_for_play:bad')", "--partner", "eliza", "-o", "d.jsonl"]
     assert main(["play", *run, "--limit", "4"]) == 1
     out, err = capsys.readouterr()
     assert "crashed 4" in out
     assert "4 dialogues; 4 ended too early" in out
     assert "bad: crashed 4" in err
-    troubled = load("d.jsonl", kind="dialogues")
-    assert {d.trouble for d in troubled} == {"bad: crashed: RuntimeError: no [bold]more[/] at turn 7"}
-    assert {len(d.turns) for d in troubled} == {6}
+    failed = load("d.jsonl", kind="dialogues")
+    assert {d.failure for d in failed} == {"bad: crashed: RuntimeError: no [bold]more[/] at turn 7"}
+    assert {len(d.turns) for d in failed} == {6}
     (talking / "well").touch()
     assert shown(capsys, *run, "--limit", "4", code=1)["failed"] == 4
     again = shown(capsys, *run, "--limit", "4", "--again")
@@ -354,13 +354,13 @@ def test_a_run_until_settled_shows_what_goes_wrong_and_keeps_its_output_clean(
     bots = ["--target", targets[0], "--target", targets[1], "--partner", "parrot=echo", "--exchanges", "3"]
     run = ["run", *bots, "--until-settled", "length", "--higher-is-better", "-o", "d.jsonl"]
     found = shown(capsys, *run, code=1)  # one of the bots prints
-    assert found["play"]["bots"]["bad"]["troubles"] == {"crashed": found["dialogues"] // 2}
-    ended = [dialogue for dialogue in load("d.jsonl", kind="dialogues") if dialogue.trouble]
+    assert found["play"]["bots"]["bad"]["failures"] == {"crashed": found["dialogues"] // 2}
+    ended = [dialogue for dialogue in load("d.jsonl", kind="dialogues") if dialogue.failure]
     assert len(ended) == found["play"]["short"] == found["dialogues"] // 2
     Path("well").touch()
     again = shown(capsys, *run, "--again")
     assert again["play"]["short"] == 0
-    assert not any(dialogue.trouble for dialogue in load("d.jsonl", kind="dialogues"))
+    assert not any(dialogue.failure for dialogue in load("d.jsonl", kind="dialogues"))
     assert main(["play", *run]) == 0
     said = capsys.readouterr()
     assert " neighbours not yet apart" in said.err
@@ -414,7 +414,7 @@ def test_the_view_counts_what_is_done_and_what_will_not_come(capsys: pytest.Capt
     tally = Tally()
     with watching(tally, 4, 10) as progress:
         tally.add(Dialogue("1", ["u"] * 12, given=2), 5, resumed=True)
-        tally.add(Dialogue("2", ["u"] * 4, {"a": "a"}, given=2, trouble="a: crashed: [b]x[/b] at turn 5"), 5)
+        tally.add(Dialogue("2", ["u"] * 4, {"a": "a"}, given=2, failure="a: crashed: [b]x[/b] at turn 5"), 5)
         progress(2)
         view = _View(tally, 4, 10)
         view.hear(2)
@@ -423,8 +423,8 @@ def test_the_view_counts_what_is_done_and_what_will_not_come(capsys: pytest.Capt
     said = capsys.readouterr().err
     assert said.startswith("2 of 4 dialogues (1 from before), 6.0 utterances each")
     assert said.endswith("; a: crashed 1\n")
-    tally.troubles.update({("a", f"lost {i}"): 1 for i in range(9)})
-    assert view.troubles() == ["a: crashed 1, lost 0 1, lost 1 1, lost 2 1, lost 3 1, others 5"]
+    tally.failures.update({("a", f"lost {i}"): 1 for i in range(9)})
+    assert view.failures() == ["a: crashed 1, lost 0 1, lost 1 1, lost 2 1, lost 3 1, others 5"]
     with watching(tally, 4, 10, quiet=True) as progress:
         progress(2)
     assert capsys.readouterr().err == ""

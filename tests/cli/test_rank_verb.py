@@ -40,8 +40,8 @@ def test_systems_are_ranked(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_the_table_says_ranks_ranges_and_doubts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dialogues, scores = made_dialogues(LEVELS)
-    dialogues[0] = replace(dialogues[0], trouble="low: repeats itself at turn 5")
-    lost = Dialogue("gone~p/opening-0/repeat-1", [], {"gone": "gone", "p": "p"}, trouble="gone: crashed at turn 1")
+    dialogues[0] = replace(dialogues[0], failure="low: repeats itself at turn 5")
+    lost = Dialogue("gone~p/opening-0/repeat-1", [], {"gone": "gone", "p": "p"}, failure="gone: crashed at turn 1")
     paths = write_dialogues(folder, [*dialogues, lost], scores)
     assert main(["rank", paths[0], "--dialogues", paths[1], "--bootstrap", "100"]) == 0
     shown = capsys.readouterr().out
@@ -50,7 +50,7 @@ def test_the_table_says_ranks_ranges_and_doubts(folder: Path, capsys: pytest.Cap
     assert ["gone", "–", "n/a", "0", "1", "1"] in rows
     assert any(line.startswith("high > low") for line in map(str.strip, shown.splitlines()))
     assert "note: gone: unscored, gone: crashed (1)" in shown
-    assert "note: low: trouble in a scored dialogue, low: repeats itself (1)" in shown
+    assert "note: low: failure in a scored dialogue, low: repeats itself (1)" in shown
 
 
 def test_metrics_without_a_better_end_are_left_out_and_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,7 +229,7 @@ def test_names_steer_no_terminal_and_are_no_markup(folder: Path, capsys: pytest.
     """Files come from others: a name may hold what moves a cursor, or looks like markup."""
     names = ("[/b]", "[bold]b", "red\x1b[31m", "\u202eturned")
     parts = [made_dialogues({name: i}, [n for n in names if n != name], 2) for i, name in enumerate(names)]
-    dialogues = [replace(d, trouble="[/b]: odd \x1b[2J at turn 3") for part in parts for d in part[0]]
+    dialogues = [replace(d, failure="[/b]: odd \x1b[2J at turn 3") for part in parts for d in part[0]]
     paths = write_dialogues(folder, dialogues, [score for part in parts for score in part[1]])
     assert main(["rank", paths[0], "--dialogues", paths[1], "--bootstrap", "10"]) == 0
     assert _audit(paths[0], "--dialogues", paths[1], "--unfavoured", "[/b]", "--alike", "red\x1b[31m") == 0

@@ -83,5 +83,5 @@ def test_what_is_no_dialogue_is_set_aside(tmp_path: Path, value: Any, said: str)
 
 
 def test_a_dialogue_that_failed_at_once_says_so(tmp_path: Path) -> None:
-    path = written(tmp_path, {"id": "a", "trouble": "a: timed out at turn 1"})
-    assert load(path, kind="dialogues") == [Dialogue("a", trouble="a: timed out at turn 1")]
+    path = written(tmp_path, {"id": "a", "failure": "a: timed out at turn 1"})
+    assert load(path, kind="dialogues") == [Dialogue("a", failure="a: timed out at turn 1")]

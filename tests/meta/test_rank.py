@@ -271,14 +271,14 @@ def test_unscored_dialogues_are_counted_with_their_reasons() -> None:
     scores, dialogues = played({"a": 0, "b": 1}, openings=3)
     lost = {"a~p/opening-0/repeat-1", "a~q/opening-1/repeat-1"}
     scores = [s for s in scores if s.id.split("#")[0] not in lost]
-    dialogues = [replace(d, trouble="a: timed out at turn 2") if "a~p/opening-0" in d.id else d for d in dialogues]
+    dialogues = [replace(d, failure="a: timed out at turn 2") if "a~p/opening-0" in d.id else d for d in dialogues]
     broken = [
         Dialogue(
             f"z~p/opening-{i}/repeat-1",
             ["hi", "yes?"],
             {"z": "z", "p": "p"},
             given=2,
-            trouble=f"z: crashed: E{i} at turn 3",
+            failure=f"z: crashed: E{i} at turn 3",
         )
         for i in range(3)
     ]
@@ -287,7 +287,7 @@ def test_unscored_dialogues_are_counted_with_their_reasons() -> None:
     assert found["a"].dialogues == 4
     assert found["a"].unscored == 2
     assert found["a"].reasons == {"a: timed out": 1, NO_SCORE: 1}
-    assert found["a"].troubled == {"a: timed out": 1}
+    assert found["a"].failures == {"a: timed out": 1}
     assert [s.system for s in result.standings] == ["b", "a", "z"]
     assert found["z"].rank is None
     assert math.isnan(found["z"].score)

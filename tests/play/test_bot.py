@@ -56,7 +56,7 @@ def test_blank_text_is_empty(text: str) -> None:
     assert checked(Reply(text)) == Reply("", "empty")
 
 
-def test_a_known_trouble_is_kept_where_text_is_empty() -> None:
+def test_a_known_failure_is_kept_when_text_is_empty() -> None:
     assert checked(Reply("", "timed out")) == Reply("", "timed out")
 
 
@@ -70,26 +70,26 @@ def test_long_text_is_cut_with_a_note() -> None:
 def test_what_no_json_can_hold_is_replaced() -> None:
     reply = checked(Reply("a\0b\ud83dc"))
     assert reply.text == "a\ufffdb\ufffdc"
-    assert "cannot be written" in reply.trouble
+    assert "cannot be written" in reply.failure
     assert checked(Reply("\x1b[31mred\x07 😀\u202e")) == Reply(
         "\x1b[31mred\x07 😀\u202e"
     )  # shown escaped, kept as it is
 
 
 @given(st.text(st.characters()) | st.text("\0\ud800\udfff a;\n", max_size=20), st.text(max_size=50))
-def test_a_checked_reply_has_text_or_a_trouble_and_can_be_written(text: str, trouble: str) -> None:
-    reply = checked(Reply(text, trouble))
-    assert orjson.loads(orjson.dumps([reply.text, reply.trouble])) == [reply.text, reply.trouble]
-    assert reply.text.strip() or (reply.text == "" and reply.trouble)
+def test_a_checked_reply_has_text_or_a_failure_and_can_be_written(text: str, failure: str) -> None:
+    reply = checked(Reply(text, failure))
+    assert orjson.loads(orjson.dumps([reply.text, reply.failure])) == [reply.text, reply.failure]
+    assert reply.text.strip() or (reply.text == "" and reply.failure)
     assert checked(reply) == reply
-    assert "\n" not in reply.trouble
+    assert "\n" not in reply.failure
 
 
 @pytest.mark.parametrize("wrong", [None, 7, "text", b"bytes", ["text"], Reply(None), Reply(b"x"), Reply("x", 3)])  # type: ignore[arg-type]
-def test_wrong_types_are_troubles(wrong: Any) -> None:
+def test_wrong_types_are_failures(wrong: Any) -> None:
     reply = checked(wrong)
     assert reply.text == ""
-    assert reply.trouble.startswith("the bot gave")
+    assert reply.failure.startswith("the bot gave")
 
 
 def test_messages_stand_on_one_line() -> None:
@@ -128,7 +128,7 @@ def raising(guilty: set[str], error: BaseException, calls: list[int] | None = No
 
 
 @given(st.sets(st.integers(0, 19), max_size=4), st.integers(1, 20))
-def test_only_guilty_dialogues_are_in_trouble(guilty: set[int], n: int) -> None:
+def test_only_guilty_dialogues_fail(guilty: set[int], n: int) -> None:
     bot = raising({str(i) for i in guilty}, ValueError("no\nway"))
     found = guarded(bot, [dialogue(str(i)) for i in range(n)], list(range(n)))
     for i, reply in enumerate(found):
@@ -145,9 +145,9 @@ def test_a_bot_that_always_crashes_is_soon_left_alone() -> None:
 @pytest.mark.parametrize(
     "error", [SystemExit(3), RecursionError("deep"), MemoryError(), InputError("bad", hint="mend")]
 )
-def test_any_error_is_a_trouble(error: BaseException) -> None:
+def test_any_error_is_a_failure(error: BaseException) -> None:
     found = guarded(raising({"x"}, error), [dialogue("x"), dialogue("y")], [0, 1])
-    assert found[0].trouble.startswith(f"crashed: {type(error).__name__}")
+    assert found[0].failure.startswith(f"crashed: {type(error).__name__}")
     assert found[1] == Reply("re y")
 
 
@@ -158,7 +158,7 @@ def test_what_no_dialogue_is_to_blame_for_stops_all(error: BaseException) -> Non
 
 
 @pytest.mark.parametrize(
-    ("speak", "trouble"),
+    ("speak", "failure"),
     [
         (lambda _: [], "gave 0 replies to 1"),
         (lambda _: [Reply("x")] * 3, "gave 3 replies to 1"),
@@ -168,10 +168,10 @@ def test_what_no_dialogue_is_to_blame_for_stops_all(error: BaseException) -> Non
         (lambda dialogues: (Reply("x") for _ in dialogues), "gave generator, not a list"),
     ],
 )
-def test_wrong_answers_are_troubles(speak: Callable[..., Any], trouble: str) -> None:
+def test_wrong_answers_are_failures(speak: Callable[..., Any], failure: str) -> None:
     for reply in guarded(Made(speak), [dialogue("a"), dialogue("b")], [0, 1]):
         assert reply.text == ""
-        assert trouble in reply.trouble
+        assert failure in reply.failure
 
 
 def test_a_batch_that_is_answered_short_is_asked_again_in_parts() -> None:
@@ -307,14 +307,14 @@ def test_a_function_speaks(module: None) -> None:
 
 def test_functions_fail_for_their_own_dialogue_only(module: None) -> None:
     found = guarded(function("crash"), [dialogue("bad"), dialogue("ok"), dialogue("exit")], [0] * 3)
-    assert [reply.trouble for reply in found] == [
+    assert [reply.failure for reply in found] == [
         "crashed: KeyError: 'no, such\\nthing'",
         "a note",
         "crashed: SystemExit: 1",
     ]
     assert function("wrong").replies([dialogue("x")], [0]) == [Reply("", "the function gave int, not text")]
     (reply,) = guarded(function("short", batch=4), [dialogue("x")], [0])
-    assert "gave 0 replies to 1 dialogues" in reply.trouble
+    assert "gave 0 replies to 1 dialogues" in reply.failure
 
 
 @pytest.mark.parametrize("path", ["functions_of_a_user:nothing", "no_such_module:f", "functions_of_a_user:NUMBER"])

@@ -221,7 +221,7 @@ def test_the_server_says_how_long_to_wait(server: Server, word: str, rest: float
 
 
 @pytest.mark.parametrize(
-    ("word", "trouble", "attempts"),
+    ("word", "failure", "attempts"),
     [
         ("500", "HTTP 500: <html>broken</html> (3 attempts)", 3),
         ("503", "HTTP 503: overloaded (3 attempts)", 3),
@@ -247,8 +247,8 @@ def test_the_server_says_how_long_to_wait(server: Server, word: str, rest: float
         ("no gzip", "the answer says it is gzip, and is not", 1),
     ],
 )
-def test_failures_are_troubles_of_one_dialogue(server: Server, word: str, trouble: str, attempts: int) -> None:
-    assert ask(endpoint(server), "a", word, "b") == [Reply("re a 0"), Reply("", trouble.strip()), Reply("re b 2")]
+def test_a_failure_concerns_one_dialogue(server: Server, word: str, failure: str, attempts: int) -> None:
+    assert ask(endpoint(server), "a", word, "b") == [Reply("re a 0"), Reply("", failure.strip()), Reply("re b 2")]
     assert server.asked[word] == attempts
 
 
@@ -285,7 +285,7 @@ def test_no_server_at_all(server: Server) -> None:
     bot = Endpoint("http://127.0.0.1:9", "small", retries=1)
     (reply,) = ask(bot, "a")
     assert reply.text == ""
-    assert reply.trouble.startswith("no answer: ConnectError")
+    assert reply.failure.startswith("no answer: ConnectError")
 
 
 def test_requests_a_minute(server: Server) -> None:

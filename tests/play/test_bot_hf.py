@@ -303,9 +303,7 @@ def test_a_batch_that_does_not_fit_is_halved(folders: dict[str, Path], monkeypat
     assert max(sizes) <= 2
 
 
-def test_a_dialogue_that_never_fits_is_in_trouble_alone(
-    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dialogue_that_never_fits_fails_alone(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     bot = hf(folders["gpt2"])
     expected = guarded(bot, DIALOGUES, SEEDS)
     network, longest = bot._writer.network, max(map(len, bot._prompts.tokens(DIALOGUES)))
@@ -321,7 +319,7 @@ def test_a_dialogue_that_never_fits_is_in_trouble_alone(
     found = guarded(bot, DIALOGUES, SEEDS)
     wrong = [i for i, reply in enumerate(found) if reply != expected[i]]
     assert [len(bot._prompts.tokens([DIALOGUES[i]])[0]) for i in wrong] == [longest]
-    assert "no memory" in found[wrong[0]].trouble
+    assert "no memory" in found[wrong[0]].failure
 
 
 def test_what_is_no_writer_is_said_early(folders: dict[str, Path], tmp_path: Path) -> None:

@@ -64,7 +64,9 @@ for line in sys.stdin:
         sys.stderr.write("e" * 3_000_000)
         sys.stderr.flush()
     if word == "tired":
-        answer = {"id": request["id"], "trouble": "too tired"}
+        answer = {"id": request["id"], "failure": "too tired"}
+    if word == "earlier":
+        answer = {"id": request["id"], "trouble": "too tired"}  # the name in earlier versions
     print(json.dumps(answer), flush=True)
     if word == "goodbye":
         sys.exit(0)
@@ -130,8 +132,8 @@ def test_a_program_that_always_crashes_is_left_alone(program: Path) -> None:
     program.write_text("import sys; open('starts', 'a').write('x'); sys.exit('cannot work')")
     bot = process(program, restarts=3)
     found = ask(bot, *"abcdef")
-    assert all("crashed" in reply.trouble and "cannot work" in reply.trouble for reply in found)
-    assert found[-1].trouble.startswith("crashed 4 times in a row, not started again")
+    assert all("crashed" in reply.failure and "cannot work" in reply.failure for reply in found)
+    assert found[-1].failure.startswith("crashed 4 times in a row, not started again")
     assert Path("starts").read_text() == "xxxx"
 
 
@@ -142,20 +144,20 @@ def test_a_program_that_hangs_is_killed(program: Path) -> None:
     assert ask(bot, "hang", "b") == [Reply("", "timed out after 2 s"), Reply("b 1 2")]
     assert time.monotonic() - start < 15
     assert not alive(int(pid.text))
-    assert ask(bot, "deaf")[0].trouble == "crashed: closed its output"
+    assert ask(bot, "deaf")[0].failure == "crashed: closed its output"
     bot.close()
 
 
 @pytest.mark.parametrize(
-    ("word", "trouble"),
+    ("word", "failure"),
     [
         ("wrong", "timed out after 2 s"),
         ("flood wrong", "wrote more than 1 MiB with other ids than the one asked for"),
     ],
 )
-def test_a_program_that_writes_without_end_is_killed(program: Path, word: str, trouble: str) -> None:
+def test_a_program_that_writes_without_end_is_killed(program: Path, word: str, failure: str) -> None:
     bot = process(program, timeout=2.0)
-    assert ask(bot, word, "b") == [Reply("", trouble), Reply("b 1 2")]
+    assert ask(bot, word, "b") == [Reply("", failure), Reply("b 1 2")]
     bot.close()
 
 
@@ -166,18 +168,19 @@ def test_a_program_that_never_reads(program: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "trouble"),
+    ("word", "failure"),
     [
         ("text", "wrote no JSON: not JSON, at all"),
         ("number", "wrote something that is not text"),
         ("list", "wrote a line without an id"),
         ("flood", "wrote a line of more than 1 MiB"),
         ("tired", "too tired"),
+        ("earlier", "too tired"),
     ],
 )
-def test_wrong_answers_are_troubles_of_one_dialogue(program: Path, word: str, trouble: str) -> None:
+def test_wrong_answers_are_failures_of_one_dialogue(program: Path, word: str, failure: str) -> None:
     bot = process(program)
-    assert ask(bot, "a", word, "b", "c") == [Reply("a 0 2"), Reply("", trouble), Reply("b 2 2"), Reply("c 3 2")]
+    assert ask(bot, "a", word, "b", "c") == [Reply("a 0 2"), Reply("", failure), Reply("b 2 2"), Reply("c 3 2")]
     bot.close()
 
 
@@ -198,7 +201,7 @@ def test_a_program_that_is_not_there() -> None:
     bot = create("process(command=('no-such-program-here',))", kind="bot")
     with pytest.raises(InputError, match="no program 'no-such-program-here'"):
         bot.signature()
-    assert "cannot be started" in ask(bot, "a")[0].trouble
+    assert "cannot be started" in ask(bot, "a")[0].failure
 
 
 @pytest.mark.parametrize("command", ["'program --flag'", "()", "('a', 3)", "7"])
@@ -268,7 +271,7 @@ def test_what_a_program_started_ends_with_it(program: Path) -> None:
     bot = process(program)
     _, started = ask(bot, "family")[0].text.split()
     assert alive(int(started))
-    assert ask(bot, "crash")[0].trouble.startswith("crashed: exit status 3")
+    assert ask(bot, "crash")[0].failure.startswith("crashed: exit status 3")
     assert gone(int(started))
     bot.close()
 

@@ -37,7 +37,7 @@ def replay(system: str = "A", file: str = "file.jsonl") -> Any:
 
 
 def said(bot: Any, dialogue: Sequence[Turn], seeds: int = 20) -> set[str]:
-    return {reply.text or reply.trouble for reply in bot.replies([dialogue] * seeds, range(seeds))}
+    return {reply.text or reply.failure for reply in bot.replies([dialogue] * seeds, range(seeds))}
 
 
 def test_lines_come_one_after_the_other(recorded: str) -> None:

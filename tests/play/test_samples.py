@@ -57,7 +57,7 @@ def test_what_is_missing_is_counted() -> None:
     dialogues = talk(bipartite(["bad", "late"], ["x"], [Opening("o", ("u", "v"))]), bots)
     found = list(samples(dialogues, tally=tally))
     assert [sample.system for sample in found] == ["late"]
-    assert tally == Sampled(dialogues=2, samples=1, troubled=2, silent=1)
+    assert tally == Sampled(dialogues=2, samples=1, with_failures=2, silent=1)
 
 
 def test_a_dialogue_from_elsewhere_is_judged_by_its_systems() -> None:

@@ -22,7 +22,7 @@ from interloq.play.echo import Echo
 from interloq.play.journal import Journal, journal_path
 from interloq.play.openings import Opening
 from interloq.play.schedule import Match, all_play_all, bipartite, self_play
-from interloq.play.talk import Tally, talk, troubles
+from interloq.play.talk import Tally, failures, talk
 from interloq.records import Dialogue, Turn
 from tests.made_bots import Bad, Teller
 
@@ -64,7 +64,7 @@ def test_batches_and_order_change_nothing(batch: int, together: int, shuffle: ob
         assert [turn.text for turn in dialogue.turns] == literally(match, BOTS)
         assert len(dialogue.turns) == 2 + 2 * match.exchanges
         assert dialogue.given == 2
-        assert dialogue.trouble == ""
+        assert dialogue.failure == ""
 
 
 def test_speakers_systems_and_who_is_first() -> None:
@@ -123,12 +123,12 @@ def test_a_bad_bot_harms_only_its_own_dialogues(bot: Bot, turns: int, said: str)
     assert len(found) == 18
     for id, dialogue in found.items():
         bad = id.startswith("bad~")
-        assert dialogue.trouble == (said if bad else "")
+        assert dialogue.failure == (said if bad else "")
         assert len(dialogue.turns) == (turns if bad else 12)
-    assert tally.troubled == 6
+    assert tally.with_failures == 6
     assert tally.short == (6 if turns < 12 else 0)
-    assert {who for who, _ in tally.troubles} == {"bad"}
-    assert troubles(found["bad~x/opening-1/repeat-1"]) == [("bad", said.removeprefix("bad: "))]
+    assert {who for who, _ in tally.failures} == {"bad"}
+    assert failures(found["bad~x/opening-1/repeat-1"]) == [("bad", said.removeprefix("bad: "))]
 
 
 def test_a_repeating_bot_can_be_stopped() -> None:
@@ -136,13 +136,13 @@ def test_a_repeating_bot_can_be_stopped() -> None:
     (dialogue,) = talk(matches, {**BOTS, "bad": Bad("repeat")}, stop_repeating=True)
     assert len(dialogue.turns) == 7
     (dialogue,) = talk(matches, {**BOTS, "bad": Bad("repeat")}, repeats=2)
-    assert dialogue.trouble == "bad: repeats itself at turn 5"
+    assert dialogue.failure == "bad: repeats itself at turn 5"
 
 
 def test_given_openings_are_no_repeats_of_the_bot() -> None:
     opening = Opening("o", ("again", "again"))
     (dialogue,) = talk(bipartite(["bad"], ["x"], [opening], exchanges=2), {**BOTS, "bad": Bad("repeat")})
-    assert dialogue.trouble == ""
+    assert dialogue.failure == ""
 
 
 def test_a_bot_that_hangs_is_left_behind() -> None:
@@ -150,7 +150,7 @@ def test_a_bot_that_hangs_is_left_behind() -> None:
     matches = [*bipartite(["bad", "a"], ["x"], OPENINGS)]
     found = by_id(matches, {**BOTS, "bad": bad}, batch=3, patience=1)
     bad.stop.set()
-    said = sorted(dialogue.trouble.rpartition(" at turn ")[0] for dialogue in found.values())
+    said = sorted(dialogue.failure.rpartition(" at turn ")[0] for dialogue in found.values())
     assert said == [""] * 6 + ["bad: given up: a batch took over 1 s"] * 3 + ["bad: timed out"] * 3
     assert all((len(dialogue.turns) == 12) == id.startswith("a~") for id, dialogue in found.items())
 
@@ -158,10 +158,10 @@ def test_a_bot_that_hangs_is_left_behind() -> None:
 def test_a_bot_that_never_answers_is_given_up() -> None:
     bots = {**BOTS, "bad": Bad("empty")}
     found = by_id(self_play(["bad", "a"], OPENINGS, repeats=10), bots, batch=10, give_up=20)
-    said = [dialogue.trouble.rpartition(" at turn ")[0] for dialogue in found.values() if dialogue.trouble]
+    said = [dialogue.failure.rpartition(" at turn ")[0] for dialogue in found.values() if dialogue.failure]
     assert sorted(set(said)) == ["bad: empty", "bad: given up: 20 replies in a row did not come"]
     assert said.count("bad: empty") == 20
-    assert sum(dialogue.trouble == "" for dialogue in found.values()) == 60
+    assert sum(dialogue.failure == "" for dialogue in found.values()) == 60
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def test_bots_that_wait_are_asked_side_by_side_and_beside_one_that_calculates() 
     meet = threading.Barrier(3)
     bots: dict[str, Bot] = {name: Remote(name, meet=meet) for name in "abc"}
     found = by_id(bipartite("abc", "x", OPENINGS, exchanges=1), {**bots, "x": Teller("x")})
-    assert [dialogue.trouble for dialogue in found.values()] == [""] * 18
+    assert [dialogue.failure for dialogue in found.values()] == [""] * 18
     meet = threading.Barrier(2)
     x = Here("x", meet)
     bots = {"a": Remote("a", meet=meet), "x": x, "y": Here("y", None)}
@@ -242,13 +242,13 @@ def test_nobodys_speed_changes_a_dialogue_or_a_batch() -> None:
 def test_a_bot_that_hangs_stops_nobody_beside_it() -> None:
     hung = Remote("a", meet=threading.Barrier(2))  # the second never comes
     found = by_id(bipartite("ab", "x", OPENINGS, exchanges=1), {**BOTS, "a": hung, "b": Remote("b")}, patience=0.5)
-    assert {id[0]: d.trouble for id, d in found.items()} == {"a": "a: timed out at turn 3", "b": ""}
+    assert {id[0]: d.failure for id, d in found.items()} == {"a": "a: timed out at turn 3", "b": ""}
 
 
 def test_a_bot_that_fails_slowly_is_given_up_after_the_time_of_one_batch() -> None:
     bots = {**BOTS, "bad": Slow("bad", seconds=0.5)}
     found = by_id(self_play(["bad", "a"], OPENINGS, repeats=5, exchanges=1), bots, batch=2, patience=2)
-    said = [dialogue.trouble.rpartition(" at turn ")[0] for dialogue in found.values() if dialogue.trouble]
+    said = [dialogue.failure.rpartition(" at turn ")[0] for dialogue in found.values() if dialogue.failure]
     assert 2 <= said.count("bad: empty") <= 8  # four batches, or fewer on a busy machine
     assert said.count("bad: given up: no reply for 2 s") == 30 - said.count("bad: empty")
 
@@ -304,12 +304,12 @@ def test_any_text_survives_the_journal_and_the_file(tmp_path: Path) -> None:
 
 
 @settings(deadline=None, max_examples=30)
-@given(text=st.text(), given=st.integers(0, 2), trouble=st.text())
-def test_given_and_trouble_survive_the_file(
-    tmp_path_factory: pytest.TempPathFactory, text: str, given: int, trouble: str
+@given(text=st.text(), given=st.integers(0, 2), failure=st.text())
+def test_given_and_failure_survive_the_file(
+    tmp_path_factory: pytest.TempPathFactory, text: str, given: int, failure: str
 ) -> None:
     path = tmp_path_factory.mktemp("dialogues") / "d.jsonl"
-    dialogue = Dialogue("d", [Turn(text, "a"), "x"], {"a": "b"}, given=given, trouble=trouble)
+    dialogue = Dialogue("d", [Turn(text, "a"), "x"], {"a": "b"}, given=given, failure=failure)
     write(path, [dialogue], kind="dialogues")
     assert load(path, kind="dialogues", strict=True) == [dialogue]
 
@@ -317,7 +317,7 @@ def test_given_and_trouble_survive_the_file(
 def test_a_file_from_before_is_read(tmp_path: Path) -> None:
     path = tmp_path / "old.jsonl"
     path.write_text('{"kind":"dialogues","schema":1}\n{"id":"d","turns":["a","b"],"systems":{"A":"x"}}\n')
-    assert load(path, kind="dialogues", strict=True) == [Dialogue("d", ["a", "b"], {"A": "x"}, given=0, trouble="")]
+    assert load(path, kind="dialogues", strict=True) == [Dialogue("d", ["a", "b"], {"A": "x"}, given=0, failure="")]
 
 
 @pytest.mark.parametrize("given", [-1, 3, "1", True, 0.5])
@@ -390,7 +390,7 @@ def test_a_journal_without_dialogues_is_not_left_behind(tmp_path: Path) -> None:
     Journal(tmp_path / "j", RUN).close()
     assert not (tmp_path / "j").exists()
     with Journal(tmp_path / "j", RUN) as journal:
-        journal.add(Dialogue("1", ["a"], trouble="a: empty at turn 2"))
+        journal.add(Dialogue("1", ["a"], failure="a: empty at turn 2"))
     with Journal(tmp_path / "j", RUN) as journal:
         journal.forget_failed(["1"])  # to be played again, but not lost
     with Journal(tmp_path / "j", RUN) as journal:
@@ -402,11 +402,11 @@ def test_two_processes_cannot_write_one_journal(tmp_path: Path) -> None:
         Journal(tmp_path / "j", RUN)
 
 
-def test_dialogues_in_trouble_can_be_played_again(tmp_path: Path) -> None:
+def test_failed_dialogues_can_be_played_again(tmp_path: Path) -> None:
     with Journal(tmp_path / "j", RUN) as journal:
-        journal.add(Dialogue("1", ["a"], trouble="a: empty at turn 2"))
+        journal.add(Dialogue("1", ["a"], failure="a: empty at turn 2"))
         journal.add(Dialogue("2", ["a"]))
-        journal.add(Dialogue("3", ["a"], trouble="a: empty at turn 2"))
+        journal.add(Dialogue("3", ["a"], failure="a: empty at turn 2"))
     with Journal(tmp_path / "j", RUN) as journal:
         journal.forget_failed(["1", "2"])
         assert "1" not in journal
@@ -419,8 +419,8 @@ def test_dialogues_in_trouble_can_be_played_again(tmp_path: Path) -> None:
 
 def test_an_echo_repeats_and_is_noted() -> None:
     (dialogue,) = talk(self_play("a", OPENINGS[:1]), {"a": Echo()})
-    assert dialogue.trouble == "a: repeats itself at turn 7; a (2): repeats itself at turn 8"
-    assert troubles(dialogue) == [("a", "repeats itself at turn 7"), ("a", "repeats itself at turn 8")]
+    assert dialogue.failure == "a: repeats itself at turn 7; a (2): repeats itself at turn 8"
+    assert failures(dialogue) == [("a", "repeats itself at turn 7"), ("a", "repeats itself at turn 8")]
 
 
 def test_language_models_share_weights_and_do_not_depend_on_batches(tmp_path: Path) -> None:

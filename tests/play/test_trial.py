@@ -61,16 +61,16 @@ def endpoint(port: int, status: int, **options: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("status", "trouble"),
+    ("status", "failure"),
     [(401, "HTTP 401: no"), (404, "HTTP 404: no"), (302, "HTTP 302: no"), (299, "the answer holds no choices[0]")],
 )
 def test_an_endpoint_that_refuses_is_named_at_once(
-    folder: Path, server: Any, capsys: pytest.CaptureFixture[str], status: int, trouble: str
+    folder: Path, server: Any, capsys: pytest.CaptureFixture[str], status: int, failure: str
 ) -> None:
     assert play("eliza", endpoint(server.server_port, status)) == 2
     said = capsys.readouterr().err
     assert "'t1' cannot play: http://127.0.0.1" in said
-    assert f"the endpoint does not answer: {trouble}" in said
+    assert f"the endpoint does not answer: {failure}" in said
     assert "check url, model and key" in said
     assert len(server.asked) == 1
     assert list(folder.iterdir()) == []

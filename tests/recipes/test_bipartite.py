@@ -71,7 +71,7 @@ def _json(options: Sequence[str], capsys: pytest.CaptureFixture[str]) -> Any:
 def test_every_table_is_there(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert bipartite.main([*options, "--only", "score"]) == 0
     shown = capsys.readouterr().out
-    for title in ("known before", "trained here", "dialogues", "troubles by bot", "agreement with the known order"):
+    for title in ("known before", "trained here", "dialogues", "failures by bot", "agreement with the known order"):
         assert title in shown
     for scheme in ("self-play", "all-play-all", "bipartite"):
         assert f"{scheme}: rank (range of ranks) score" in shown

@@ -67,19 +67,19 @@ def test_best_and_worst_dialogues_are_shown_with_each_turns_score(folder: Path) 
         assert told == {i: f"made {shown(values[f'{chosen.dialogue}#{i}'])}" for i in (2, 4)}
 
 
-def test_troubles_stand_where_they_happened(folder: Path) -> None:
+def test_failures_are_shown_where_they_happened(folder: Path) -> None:
     dialogues, scores = made_dialogues({"low": 0.0}, partners=["p"], openings=1)
-    trouble = "low: repeats itself at turn 5; p: timed out at turn 7"
-    (card,) = _cards(_report(folder, [replace(dialogues[0], trouble=trouble)], scores), 0)[0]
-    assert [p.text for p in card.all("div", cls="bubble")[4].all("p", cls="trouble")] == ["low: repeats itself"]
+    failure = "low: repeats itself at turn 5; p: timed out at turn 7"
+    (card,) = _cards(_report(folder, [replace(dialogues[0], failure=failure)], scores), 0)[0]
+    assert [p.text for p in card.all("div", cls="bubble")[4].all("p", cls="failure")] == ["low: repeats itself"]
     assert [p.text for p in card.all("p", cls="ended")] == ["p: timed out"]
-    assert card.one("strong", cls="trouble").text == "trouble"
+    assert card.one("strong", cls="failure").text == "failure"
 
 
 def test_unscored_turns_and_dialogues_say_why(folder: Path) -> None:
     dialogues, scores = made_dialogues({"low": 0.0}, openings=2)
     scores[0] = replace(scores[0], value=None, reason="too short")
-    lost = Dialogue("gone~p/o/1", [], {"gone": "gone", "p": "p"}, trouble="gone: crashed at turn 1")
+    lost = Dialogue("gone~p/o/1", [], {"gone": "gone", "p": "p"}, failure="gone: crashed at turn 1")
     page = _report(folder, [*dialogues, lost], scores)
     assert "made n/a too short" in page.one(id="dialogues").text
     assert page.one(id="ranking").one("table", cls="ranking").rows()[-1][:4] == ["–", "", "gone", "n/a"]
@@ -96,7 +96,7 @@ def test_what_bots_said_is_never_markup(folder: Path) -> None:
             [Turn(t.text + EVIL, t.speaker if t.speaker != "high" else evil) for t in d.turns],
             {evil if k == "high" else k: evil if v == "high" else v for k, v in d.systems.items()},
             given=2,
-            trouble=f"{evil}: {EVIL} at turn 3".replace(";", ","),
+            failure=f"{evil}: {EVIL} at turn 3".replace(";", ","),
         )
         for d in dialogues
     ]

@@ -319,14 +319,14 @@ def test_an_answer_is_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> Non
     good, zeros = b'{"result": {"exists": true}}', gzip.compress(bytes(50_000_000))
     with scripted((200, {"content-encoding": "gzip"}, gzip.compress(good))) as (host, _):
         assert collection(host).exists()
-    for encoding, body, trouble in (
+    for encoding, body, message in (
         ("gzip", zeros, "the answer is larger than 1 MiB"),
         ("identity", bytes(2_000_000), "the answer is larger than 1 MiB"),
         ("gzip, gzip", gzip.compress(zeros), "the answer is packed as 'gzip, gzip'"),
     ):
         with (
             scripted((200, {"content-encoding": encoding}, body)) as (host, _),
-            pytest.raises(InputError, match=trouble),
+            pytest.raises(InputError, match=message),
         ):
             collection(host).exists()
 

@@ -182,7 +182,7 @@ class _Job:
         cleaned = self._clean()
         tables = Tables(self.work / "posts", self.work / "tables", memory=self.memory, threads=self.workers)
         tables.progress = lambda share: self.progress("joining threads", share)
-        with contextlib.closing(tables), _troubles_named():
+        with contextlib.closing(tables), _explained():
             at = self._join(tables)
             stretches = [Stretch(i, *chunk) for i, chunk in enumerate(threads.chunks(tables))]
             found = threads.counts(tables, self.settings.examples)
@@ -302,8 +302,8 @@ def _source(logs: Logs) -> str:
 
 
 @contextlib.contextmanager
-def _troubles_named() -> Iterator[None]:
-    """Says what to do when the joins do not get on with their memory or their disk."""
+def _explained() -> Iterator[None]:
+    """Say what to do if the joins run out of memory or disk."""
     import duckdb
 
     try:

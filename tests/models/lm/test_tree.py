@@ -194,7 +194,7 @@ def test_dimensions_that_come_later_find_their_scores_ready(plain: Path, monkeyp
     assert [len(texts) for texts in asked[2:]] == [1, 1], "other dialogues, another question"
 
 
-# ---- length, templates, trouble --------------------------------------------------------------------------------------
+# ---- length, templates, errors ---------------------------------------------------------------------------------------
 
 
 def test_a_long_dialogue_loses_its_oldest_turns_whole(plain: Path) -> None:
