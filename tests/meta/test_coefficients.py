@@ -13,7 +13,7 @@ from interloq.meta.coefficients import BUILT_IN, chosen
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.table import By
 from interloq.metrics.metric import Array
-from tests.meta.test_meta_evaluate import follow, rated, scored
+from tests.meta.test_evaluate import follow, rated, scored
 
 
 def plain_pearson(x: Array, y: Array) -> float:
