@@ -1,4 +1,4 @@
-"""What a component is and which settings it has: read from its own module, for `interloq describe` and the docs."""
+"""Descriptions of components and their settings, read from their modules, for `interloq describe` and the docs."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class Setting:
 
     name: str
     type: str
-    default: str  # as it is written in a spec, or `required`
+    default: str  # as written in a spec, or `required`
     help: str
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A component for people: who wrote it down first, how it works, what it needs and what can be set."""
+    """A component described for people: where it comes from, how it works, what it needs and its settings."""
 
     kind: str
     name: str
     summary: str  # the first paragraph of its documentation
     text: str  # the rest
-    better: str  # of metrics: higher, lower or neither
-    needs: str  # of metrics
-    example: str  # the shortest spec; … stands for what you have to fill in
+    better: str  # for metrics: higher, lower or neither
+    needs: str  # for metrics
+    example: str  # the shortest spec; … marks values to fill in
     settings: tuple[Setting, ...]
 
     def table(self) -> str:
@@ -48,7 +48,7 @@ class Description:
 
 
 def describe(name: str) -> Description:
-    """The component that a name or a spec names."""
+    """Describe the component with this name or spec."""
     asked = read_spec(name).name
     for kind in KINDS:
         if found := registered_name(asked, kind=kind):
@@ -58,7 +58,7 @@ def describe(name: str) -> Description:
 
 
 def describe_all() -> list[Description]:
-    """Every registered component, plugins included, by kind and name."""
+    """Describe every registered component, including plugins, sorted by kind and name."""
     return [_description(kind, name) for kind in KINDS for name in names(kind)]
 
 
@@ -80,7 +80,7 @@ def _description(kind: str, name: str) -> Description:
 
 
 def _documentation(cls: type) -> str:
-    """That of the module, or where a module holds several components that of the class."""
+    """The module's docstring, or the class's if the module has several components."""
     module = sys.modules[cls.__module__]
     targets = [target for kind in KINDS.values() for target in kind.values()]
     alone = sum(target.startswith(f"{cls.__module__}:") for target in targets) <= 1
@@ -97,7 +97,7 @@ def _settings(cls: Any) -> list[Setting]:
 
 
 def help_of(hint: Any) -> str:
-    """The help text of a field: `order: Annotated[int, "longest n-gram"]`."""
+    """The help text of a field, such as `longest n-gram` for `order: Annotated[int, "longest n-gram"]`."""
     texts = typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
     return next((text for text in texts if isinstance(text, str)), "")
 

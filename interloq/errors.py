@@ -1,12 +1,12 @@
-"""What can go wrong, as a tree. Every message says what, the value seen, what would be right, and where.
+"""The errors and warnings, as a tree. A message says what was wrong, the value seen, what would be right, and where.
 
 InterloqError                 anything Interloq raises on purpose; the command line prints it in one line and exits 2
 ├── InputError                a record, file or argument that cannot be used
-├── SpecError                 a spec string that names no component, or a field or value it does not take
-└── MissingDependencyError    a part that needs an extra which is not installed
+├── SpecError                 a spec string with an unknown component, field or value
+└── MissingDependencyError    something that needs an extra which is not installed
 
 RejectedWarning               some lines of a file were set aside; the rest was used
-ReadWarning                   a file was not read as it stands: a field under another name, messages left out
+ReadWarning                   a file was read with changes: a field under another name, messages skipped
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 
 class InterloqError(Exception):
-    """Base of everything Interloq raises on purpose."""
+    """Base class of every error that Interloq raises on purpose."""
 
 
 class InputError(InterloqError):
@@ -46,15 +46,15 @@ class RejectedWarning(UserWarning):
 
 
 class ReadWarning(UserWarning):
-    """A file was not read as it stands: a field had another name, or messages were left out."""
+    """A file was read with changes: a field had another name, or messages were skipped."""
 
 
-_SHORT = reprlib.Repr()  # bounded in depth as well as in length: hostile values nest deeper than `repr` can go
+_SHORT = reprlib.Repr()  # limits depth as well as length: hostile values may be nested too deeply for `repr`
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 
 
-def shown(value: object) -> str:
-    """A value as messages show it: at most 60 characters, whatever its size and depth."""
+def short_repr(value: object) -> str:
+    """The value for a message, in at most 60 characters, whatever its size and depth."""
     return f"{_SHORT.repr(value):.60}"
 
 
@@ -64,7 +64,7 @@ def count(n: int, one: str, many: str = "") -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'bleu'?` or, with nothing near, the whole list."""
+    """`; did you mean 'bleu'?`, or the list of known words if none is similar."""
     names = sorted(known)
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     if close:

@@ -1,4 +1,4 @@
-"""What each metric needs before it can score: references, a context, a model, an extra. Listed without importing it."""
+"""What each metric needs to score: references, a context, a model, an extra. Known without importing the metric."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _ENCODER = f"an encoder: a folder, hub:org/name@revision, or '{SENTENCE_ENCODER}
 _LANGUAGE_MODEL = "a language model such as GPT-2: a folder, hub:org/name@revision, or a GGUF, see docs/models.md"
 _VECTORS = "word vectors; make them: interloq train vectors TEXTS -o FOLDER"
 _INDEX = "an index of your logs; make one: interloq index build PAIRS -o FOLDER"
-_RATER = "who weighs references, such as gru(model='FOLDER'); make one: interloq train rater PAIRS -o FOLDER"
+_RATER = "a rater of references, such as gru(model='FOLDER'); make one: interloq train rater PAIRS -o FOLDER"
 
 
 @dataclass(frozen=True)
 class Needs:
-    """`fields` says what each required field holds, and a command or a tested model that gives it."""
+    """What a metric needs; `fields` describes each required field, with a command or tested model that gives it."""
 
     references: bool = False
     context: bool = False
@@ -24,7 +24,7 @@ class Needs:
     extra: str = ""
 
     def line(self) -> str:
-        """One short line for a list."""
+        """The needs on one short line, for lists."""
         given = [f"{name}: {re.split('[;:]', what)[0]}" for name, what in self.fields.items()]
         parts = ["references"] * self.references + ["a context"] * self.context + given
         return "; ".join([*parts, *([f"interloq[{self.extra}]"] if self.extra else [])]) or "nothing"
@@ -36,13 +36,13 @@ def _scorer(part: str, *, extra: str = "encoder", options: str = "", context: bo
 
 
 _REFERENCES = Needs(references=True)
-_OF_VECTORS = Needs(references=True, fields={"vectors": _VECTORS})
-_OF_LANGUAGE_MODEL = Needs(fields={"model": _LANGUAGE_MODEL}, extra="encoder")
+_WITH_VECTORS = Needs(references=True, fields={"vectors": _VECTORS})
+_WITH_LANGUAGE_MODEL = Needs(fields={"model": _LANGUAGE_MODEL}, extra="encoder")
 METRICS: dict[str, Needs] = {
     "am_fm": Needs(
         fields={
-            "am": f"a metric of adequacy, such as deep_am(model='{SENTENCE_ENCODER}')",
-            "fm": "a metric of fluency, such as deep_fm(model='FOLDER')",
+            "am": f"an adequacy metric, such as deep_am(model='{SENTENCE_ENCODER}')",
+            "fm": "a fluency metric, such as deep_fm(model='FOLDER')",
         }
     ),
     "bert_ruber": _scorer("bert-ruber", options=f" --encoder {SENTENCE_ENCODER}"),
@@ -54,15 +54,15 @@ METRICS: dict[str, Needs] = {
     "deep_fm": Needs(context=True, fields={"model": _LANGUAGE_MODEL}, extra="encoder"),
     "delta_bleu": _REFERENCES,
     "distinct": Needs(),
-    "embedding_average": _OF_VECTORS,
-    "fed": _OF_LANGUAGE_MODEL,
-    "full": _OF_LANGUAGE_MODEL,
-    "greedy_matching": _OF_VECTORS,
+    "embedding_average": _WITH_VECTORS,
+    "fed": _WITH_LANGUAGE_MODEL,
+    "full": _WITH_LANGUAGE_MODEL,
+    "greedy_matching": _WITH_VECTORS,
     "length": Needs(),
     "meteor": Needs(references=True, extra="meteor"),
     "mlm": Needs(
         fields={
-            "model": "an encoder that guesses masked tokens; make one: "
+            "model": "an encoder that predicts masked tokens; make one: "
             f"interloq train adapt PAIRS --model {SENTENCE_ENCODER} -o FOLDER"
         },
         extra="encoder",
@@ -70,20 +70,20 @@ METRICS: dict[str, Needs] = {
     "nist": _REFERENCES,
     "nsp": Needs(
         context=True,
-        fields={"model": "a BERT with its next-sentence head: a folder, or hub:org/name@revision"},
+        fields={"model": "a BERT model with its next-sentence head: a folder, or hub:org/name@revision"},
         extra="encoder",
     ),
-    "perplexity": _OF_LANGUAGE_MODEL,
+    "perplexity": _WITH_LANGUAGE_MODEL,
     "pmi": Needs(context=True, fields={"model": _LANGUAGE_MODEL}, extra="encoder"),
     "relevance": _scorer("relevance"),
     "rouge_l": _REFERENCES,
     "ruber": Needs(
         fields={
             "referenced": "a metric with references, such as delta_bleu",
-            "unreferenced": "a metric without, such as ruber_unreferenced(model='FOLDER')",
+            "unreferenced": "a metric without references, such as ruber_unreferenced(model='FOLDER')",
         }
     ),
-    "ruber_referenced": _OF_VECTORS,
+    "ruber_referenced": _WITH_VECTORS,
     "ruber_unreferenced": _scorer("ruber", extra="rater"),
     "usl_h": Needs(
         fields={
@@ -98,5 +98,5 @@ METRICS: dict[str, Needs] = {
         context=True, fields={"index": _INDEX, "rater": _RATER, "model": _ENCODER}, extra="retrieve,rater,encoder"
     ),
     "vbleu": Needs(context=True, fields={"index": _INDEX, "rater": _RATER}, extra="retrieve,rater"),
-    "vector_extrema": _OF_VECTORS,
+    "vector_extrema": _WITH_VECTORS,
 }

@@ -1,6 +1,6 @@
-"""The records that travel between stages: frozen, small, and the same in Python and on disk.
+"""The records that stages exchange: frozen, small, and the same in Python and on disk.
 
-A stage adds to a record with `dataclasses.replace`; it never changes what came in.
+A stage adds to a record with `dataclasses.replace`; it never changes its input.
 Missing is `None` or NaN, never 0.
 """
 
@@ -16,7 +16,7 @@ from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
 
 Key = tuple[str, str]  # what identifies a sample: its id and its system
-NO_SYSTEM = "(none)"  # how samples without a system are called where others have one
+NO_SYSTEM = "(none)"  # shown for samples without a system if other samples have one
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A reply that could have been given; its weight says how good it is, from -1 to 1."""
+    """A possible reply; its weight says how good it is, from -1 to 1."""
 
     text: str
     weight: float = 1.0
@@ -43,26 +43,26 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One person's judgment; `value` None means the person answered "not applicable"."""
+    """One person's judgment; a `value` of None means that the person answered "not applicable"."""
 
     value: float | None
     rater: str = ""
     aspect: str = "overall"
     role: str = ""  # e.g. "interlocutor" or "outsider"
-    item: str = ""  # what was rated, where the rating is stored alone
-    system: str = ""  # whose item it was, where several systems have one of this name
+    item: str = ""  # id of the rated item, if the rating is stored on its own
+    system: str = ""  # the item's system, if several systems have an item with this id
 
     def __post_init__(self) -> None:
         if self.value is not None and not math.isfinite(self.value):
             raise InputError(
                 f"rating must be a finite number, got {self.value}",
-                hint="leave the rating out or write null for 'not applicable'",
+                hint="omit the rating or write null for 'not applicable'",
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One reply to be judged. Plain strings do for context and references."""
+    """One reply to be judged. Context and references may be given as plain strings."""
 
     id: str
     context: tuple[Turn, ...]
@@ -92,15 +92,15 @@ class Sample:
 
     @property
     def key(self) -> Key:
-        """What identifies it: id and system."""
+        """Id and system, which identify the sample."""
         return self.id, self.system
 
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A whole conversation; `systems` maps a speaker to the system behind it.
+    """A whole conversation; `systems` maps a speaker to its system.
 
-    The first `given` turns were given to the speakers and are not theirs. `failure` says what went wrong, if anything
+    The first `given` turns were given to the speakers, not written by them. `failure` says what went wrong, if anything
     did: `a: timed out at turn 5`. Dialogues of different systems with the same `occasion` (a topic, a person) are
     compared with each other.
     """
@@ -161,7 +161,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a metric (its spec) said of one sample; unscored is None, with the reason."""
+    """One sample's score by a metric (its spec); `value` is None if unscored, and `reason` says why."""
 
     id: str
     metric: str
@@ -171,30 +171,30 @@ class Score:
 
     @property
     def key(self) -> Key:
-        """What identifies its sample: id and system."""
+        """Id and system, which identify the sample."""
         return self.id, self.system
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something about the data that whoever reads a score must know."""
+    """Something about the data that readers of a score need to know."""
 
     name: str  # of the check
     text: str
-    count: int  # replies it concerns
-    of: int  # replies there are
-    by_system: tuple[tuple[str, int], ...] = ()  # those it concerns
-    metric: str = ""  # the one it concerns; none: all
+    count: int  # affected replies
+    of: int  # all replies
+    by_system: tuple[tuple[str, int], ...] = ()  # affected replies
+    metric: str = ""  # the affected metric; empty for all
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Result(Tabular):
-    """A metric's verdict on a set of samples.
+    """A metric's value for a set of samples.
 
     `n` counts the scored samples and `unscored` the others; `reasons` says why, by sample.
-    `ci` is the 95 % bootstrap interval, None when no resamples were asked for.
-    `details` are the numbers behind the value, such as precision and recall, where the metric has some.
-    `notes` say where the data make the value mean something else than it seems to.
+    `ci` is the 95 % bootstrap interval, or None without resamples.
+    `details` are further numbers of some metrics, such as precision and recall.
+    `notes` warn about properties of the data that make the value misleading.
     """
 
     metric: str
@@ -203,13 +203,13 @@ class Result(Tabular):
     n: int
     unscored: int
     signature: Signature
-    by_sample: Mapping[Key, float]  # (id, system) → score, NaN where there is none
+    by_sample: Mapping[Key, float]  # (id, system) → score; NaN if unscored
     reasons: Mapping[Key, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     details: Mapping[str, float] = field(default_factory=dict)
 
     def scores(self, metric: str = "") -> Iterator[Score]:
-        """One record per sample, under the metric's spec or another name."""
+        """One record per sample, with the metric's spec or another name."""
         for key, value in self.by_sample.items():
             known = None if math.isnan(value) else value
             yield Score(key[0], metric or self.metric, known, self.reasons.get(key, ""), key[1])
@@ -219,12 +219,12 @@ class Result(Tabular):
         return self.metric
 
     def _shown_rows(self) -> list[Row]:
-        """One row: the value, its interval, how many samples it rests on, and the details."""
+        """One row: the value, its interval, the numbers of samples, and the details."""
         counts = {"n": self.n, "unscored": self.unscored}
         return [{"value": self.value, **bounds(self.ci), **counts, **self.details}]
 
     def _frame_rows(self) -> list[Row]:
-        """One row per sample: `id`, `system`, `value` (NaN where there is none) and the `reason` why."""
+        """One row per sample: `id`, `system`, `value` (NaN if unscored) and the `reason`."""
         return [
             {"id": key[0], "system": key[1], "value": value, "reason": self.reasons.get(key, "")}
             for key, value in self.by_sample.items()
@@ -259,8 +259,8 @@ class BySample(Mapping[Key, float]):
         return f"BySample({len(self)} values)"
 
 
-class Known:
-    """The samples there are. Who names no system means the only sample with that id; an ambiguous id is refused."""
+class SampleKeys:
+    """Keys of samples. An id without a system finds the only sample with this id; an ambiguous id is refused."""
 
     def __init__(self, keys: Iterable[Key]) -> None:
         self._systems: dict[str, list[str]] = {}
@@ -268,13 +268,13 @@ class Known:
             self._systems.setdefault(id, []).append(system)
 
     def find(self, id: str, system: str = "") -> Key | None:
-        """The sample with this id and system, or the only one with this id where no system is named."""
+        """The sample with this id and system, or the only one with this id if no system is given."""
         if system in self._systems.get(id, []):
             return id, system
         return None if system else self.only(id)
 
     def only(self, id: str) -> Key | None:
-        """The one sample with this id."""
+        """The only sample with this id; None if there is none."""
         systems = self._systems.get(id, [])
         if len(systems) > 1:
             named = ", ".join(repr(system or NO_SYSTEM) for system in sorted(systems))
@@ -282,13 +282,13 @@ class Known:
         return (id, systems[0]) if systems else None
 
 
-def shown_key(key: Key) -> str:
+def format_key(key: Key) -> str:
     """`'c1' of 'bot'`, for messages."""
     return f"{key[0]!r} of {key[1]!r}" if key[1] else repr(key[0])
 
 
 def _each(values: Any, kind: type[Any], name: str) -> Iterator[Any]:
-    """Records from records or plain strings; one string alone is one record, not its letters."""
+    """Records from records or plain strings; a single string is one record, not a list of letters."""
     if isinstance(values, str | kind):
         values = (values,)
     elif not isinstance(values, Iterable) or isinstance(values, bytes | Mapping):
@@ -306,7 +306,7 @@ def _each(values: Any, kind: type[Any], name: str) -> Iterator[Any]:
 
 
 def _ratings(values: Iterable[float | Rating]) -> Iterator[Rating]:
-    """Ratings from records or plain numbers; numbered raters, because two numbers are two people."""
+    """Ratings from records or plain numbers; each number gets its own rater, since two numbers are two people."""
     for i, value in enumerate(values):
         yield value if isinstance(value, Rating) else Rating(float(value), rater=str(i + 1))
 

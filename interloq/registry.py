@@ -21,9 +21,9 @@ from typing import Any, ClassVar, Literal, Union
 
 from interloq.errors import SpecError, nearest
 from interloq.needs import METRICS
-from interloq.spec_text import Written, read_spec, split_label
+from interloq.spec_text import ParsedSpec, read_spec, split_label
 
-Places = Literal["whole", "last", "blank"]  # how a spec names files and folders: as given, by last name, not at all
+Places = Literal["whole", "last", "blank"]  # how a spec writes paths: as given, the last part, empty
 KINDS: dict[str, dict[str, str]] = {
     "bot": {
         "echo": "interloq.play.echo:Echo",
@@ -91,13 +91,13 @@ KINDS: dict[str, dict[str, str]] = {
 
 
 class Component:
-    """Base of every component: checks its own fields, so Python and specs meet the same errors."""
+    """Base class of components; checks the fields, so that Python and specs raise the same errors."""
 
-    places: ClassVar[tuple[str, ...]] = ()  # fields that name a file, folder or server, whose content is what counts
+    places: ClassVar[tuple[str, ...]] = ()  # fields that name a file, folder or server: only its content matters
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """Packages whose version can change its numbers, besides those that `built_with` names."""
+        """Packages whose version can change the results, in addition to those in `built_with`."""
         return ()
 
     def __post_init__(self) -> None:
@@ -112,25 +112,25 @@ class Component:
 
 
 def component(kind: str, default: str) -> Any:
-    """A dataclass field that holds a component of this kind, also given as its spec string."""
+    """A dataclass field for a component of this kind, which may be given as a spec string."""
     return dataclasses.field(default=default, metadata={"kind": kind})
 
 
 def names(kind: str) -> list[str]:
-    """The registered names of one kind, plugins included."""
+    """The registered names of one kind, including plugins."""
     return sorted(_targets()[kind])
 
 
 def create(text: str, *, kind: str | None = None) -> Any:
-    """The component that a spec string describes."""
+    """Create the component that a spec string describes."""
     try:
-        return _made(read_spec(text), kind, text)
+        return _create(read_spec(text), kind, text)
     except RecursionError:
         raise SpecError(f"cannot make {text[:60]!r}: it is nested too deeply") from None
 
 
 def named_class(text: str, *, kind: str) -> type | None:
-    """The class that a spec, with or without a label, names, whatever its fields; None where the name is unknown."""
+    """The class named by a spec, with or without a label, whatever its fields; None if the name is unknown."""
     try:
         found = registered_name(read_spec(split_label(text)[1]).name, kind=kind)
     except SpecError:
@@ -139,7 +139,7 @@ def named_class(text: str, *, kind: str) -> type | None:
 
 
 def registered_name(name: str, *, kind: str) -> str | None:
-    """The registered name that is meant: itself, or the only one that differs in case, hyphens and underscores."""
+    """The same name if registered, else the only one that differs just in case, hyphens or underscores."""
     known = _targets()[kind]
     if name in known:
         return name
@@ -148,12 +148,12 @@ def registered_name(name: str, *, kind: str) -> str | None:
 
 
 def spec(component: Any) -> str:
-    """The shortest spec that creates this component again: fields at their defaults are left out."""
+    """The shortest spec that recreates this component: fields with default values are omitted."""
     return _Writer(False, "whole").written(component)
 
 
 def title(component: Any) -> str:
-    """What score files and tables call a component: its spec, with files and folders under their last name alone."""
+    """The component's name in score files and tables: its spec, with only the last part of each path."""
     return _Writer(False, "last").written(component)
 
 
@@ -163,12 +163,12 @@ def full_spec(component: Any, *, places: Places = "whole") -> str:
 
 
 def name_of(component: Any) -> str:
-    """The registered name of a component; its class name where it has none."""
+    """The registered name of a component, or its class name if it is not registered."""
     return _find(type(component))[1]
 
 
 def parts_of(component: Any) -> list[Any]:
-    """The components that a component's fields hold."""
+    """The components in the fields of a component."""
     if not dataclasses.is_dataclass(component):
         return []
     values = (getattr(component, field.name) for field in dataclasses.fields(component) if field.init)
@@ -195,18 +195,18 @@ class _Writer:
         if not isinstance(value, Component):
             return repr(value)
         text = self.written(value)
-        # '13a' and 'ja-mecab' are no identifiers, so these stand in quotes
+        # '13a' and 'ja-mecab' are not identifiers, so tokenizers are quoted
         return text if text.split("(")[0].isidentifier() and _find(type(value))[0] != "tokenizer" else repr(text)
 
 
 def _last(place: Any) -> Any:
-    """The last name of a path; a server's address and a model of the hub are no paths."""
+    """The last part of a path; server addresses and hub models are not paths and stay whole."""
     return place if not isinstance(place, str) or ":" in place else PurePath(place).name or place
 
 
 @cache
 def _targets() -> dict[str, dict[str, str]]:
-    """kind → name → "module:Class", with what other installed packages add."""
+    """kind → name → "module:Class", including components of other installed packages."""
     table = {kind: dict(components) for kind, components in KINDS.items()}
     for entry in entry_points(group="interloq.components"):
         kind, _, name = entry.name.partition(".")
@@ -224,12 +224,12 @@ def _class(name: str, kind: str) -> type:
     return typing.cast("type", getattr(importlib.import_module(module), cls))
 
 
-def _made(written: Written, kind: str | None, text: str) -> Any:
+def _create(written: ParsedSpec, kind: str | None, text: str) -> Any:
     kinds = [kind] if kind else list(_targets())
     for candidate in kinds:
         if name := registered_name(written.name, kind=candidate):
             fields = {
-                field: _made(value, None, text) if isinstance(value, Written) else value
+                field: _create(value, None, text) if isinstance(value, ParsedSpec) else value
                 for field, value in written.fields.items()
             }
             return _build(_class(name, candidate), name, fields)
@@ -244,7 +244,7 @@ def _find(cls: type) -> tuple[str, str]:
 
 @cache
 def _registered(target: str) -> tuple[str, str] | None:
-    """Kind and name under which a class is registered."""
+    """Kind and name of a registered class."""
     every = ((kind, name, path) for kind, components in _targets().items() for name, path in components.items())
     return next(((kind, name) for kind, name, path in every if path == target), None)
 
@@ -256,7 +256,7 @@ def _build(cls: type, name: str, arguments: dict[str, Any]) -> Any:
             raise SpecError(f"{name} has no field {given!r}{nearest(given, known)}")
     missing = [field.name for field, _ in _fields(cls) if _is_required(field) and field.name not in arguments]
     if missing:
-        raise SpecError(_needed(name, cls, missing))
+        raise SpecError(_missing_fields(name, cls, missing))
     return cls(**arguments)
 
 
@@ -264,8 +264,8 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _needed(name: str, cls: type, missing: list[str]) -> str:
-    """What a component needs, and how to come by it where that is known."""
+def _missing_fields(name: str, cls: type, missing: list[str]) -> str:
+    """Message about missing fields, with how to get their values if known."""
     known = METRICS[name].fields if _find(cls) == ("metric", name) and name in METRICS else {}
     parts = [f"{field} ({known[field]})" if field in known else field for field in missing]
     return f"{name} needs {' and '.join(parts)}: write {name}({','.join(f'{field}=…' for field in missing)})"
@@ -284,12 +284,12 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def _is_a(value: Any, kind: str) -> bool:
-    """A component of this kind; one that is registered nowhere is taken at its word."""
+    """Whether it is a component of this kind; one that is not registered is accepted."""
     return dataclasses.is_dataclass(type(value)) and _find(type(value))[0] in ("", kind)
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type, as it stands in annotations."""
+    """Whether a value has the annotated type."""
     origin = typing.get_origin(hint)
     if origin is Literal:
         return any(value == choice and type(value) is type(choice) for choice in typing.get_args(hint))
@@ -305,7 +305,7 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def expected(hint: Any, kind: str | None = None) -> str:
-    """What a value of this type is, for messages."""
+    """Description of the expected type, for messages."""
     if kind:
         return f"a {kind}"
     if typing.get_origin(hint) is Literal:

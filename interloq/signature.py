@@ -1,4 +1,4 @@
-"""What stands behind a number: every field of the metric, its models, references, samples, seed and versions."""
+"""Signatures: everything a number depends on, such as the metric's fields, models, samples, seed and versions."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from interloq.errors import InputError, shown
+from interloq.errors import InputError, short_repr
 from interloq.registry import full_spec, parts_of
 from interloq.version import __version__
 
 VERSION = "version"  # the part that names Interloq's own version, always the last one
-NETWORK: tuple[str, ...] = ("torch", "transformers", "tokenizers")  # what pretrained networks are run with
+NETWORK: tuple[str, ...] = ("torch", "transformers", "tokenizers")  # packages that run pretrained networks
 LIBRARIES = (*NETWORK, "sentencepiece")  # parts that name the version of a package
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A name (a spec with all fields, or the verb) and parts in the order they are told: tokenizer, samples, seed, …
+    """A name (a spec with all fields, or the verb) and parts in printing order: tokenizer, samples, seed, …
 
-    `str` writes all of it on one line, for people; no program takes that line apart again. In files it is an object
-    with name and parts. Files of earlier versions hold only the line: these have a name and no parts.
+    `str` gives one line for people, which is never parsed. In files it is an object with name and parts. Files of
+    earlier versions have only the line, which becomes a name without parts.
     """
 
     name: str
@@ -38,25 +38,25 @@ class Signature:
 
     @property
     def short(self) -> str:
-        """Twelve hexadecimal digits that stand for it where people read."""
+        """Twelve hexadecimal digits that identify it, for people."""
         return fingerprint(self.name, *sorted(f"{name}:{value}" for name, value in self.parts.items()))[:12]
 
     @property
     def is_text(self) -> bool:
-        """Whether an earlier version wrote it, as one line."""
+        """Whether an earlier version wrote it as one line."""
         return not self.parts
 
     def with_parts(self, parts: Mapping[str, object]) -> Signature:
-        """With further parts, told before the version."""
+        """A copy with further parts before the version."""
         version = {name: value for name, value in self.parts.items() if name == VERSION}
-        return replace(self, parts={**self.without(VERSION).parts, **_told(parts), **version})
+        return replace(self, parts={**self.without(VERSION).parts, **_as_text(parts), **version})
 
     def without(self, *names: str) -> Signature:
-        """With all parts but these."""
+        """A copy without these parts."""
         return replace(self, parts={name: value for name, value in self.parts.items() if name not in names})
 
     def differences(self, other: Signature) -> Iterator[tuple[str, str | None, str | None]]:
-        """Each part that is not the same in both, with both values; None where one has no such part."""
+        """Each part that differs, with both values; None if a signature lacks the part."""
         if self.name != other.name:
             yield "name", self.name, other.name
         for name in dict.fromkeys([*self.parts, *other.parts]):
@@ -66,37 +66,37 @@ class Signature:
 
     @classmethod
     def of(cls, name: str, parts: Mapping[str, object]) -> Signature:
-        """The parts as they are told, and Interloq's version as the last one."""
-        return cls(name, _told({**parts, VERSION: __version__}))
+        """A signature of these parts, followed by Interloq's version."""
+        return cls(name, _as_text({**parts, VERSION: __version__}))
 
     @classmethod
     def from_json(cls, value: object, *, where: str = "") -> Signature:
-        """From a header: an object with name and parts, or the line that earlier versions wrote."""
+        """Read the signature of a header: an object with name and parts, or the line that earlier versions wrote."""
         if isinstance(value, str):
             return cls(value)
         match value:
             case {"name": str(name), **rest} if isinstance(parts := rest.get("parts", {}), dict):
-                return cls(name, _told(parts))
-        what = f"a signature is an object with a name and parts, got {shown(value)}"
+                return cls(name, _as_text(parts))
+        what = f"a signature is an object with a name and parts, got {short_repr(value)}"
         raise InputError(what, hint="score the samples again with `interloq score`", where=where)
 
 
 def signature(component: Any, **facts: object) -> Signature:
-    """All fields of a component, what it is built with, and these facts in the order given; versions come last.
+    """Signature of a component: its fields, what it is built with, these facts in the given order, and versions.
 
-    Where a file or folder lies is not part of it: `built_with` and the tokenizer name what is in there.
+    Paths are not part of it: `built_with` and the tokenizer identify the content of files and folders.
     """
     parts: dict[str, object] = {}
     tokenizer = getattr(component, "tokenizer", None)
     if tokenizer is not None:
         parts["tokenizer"] = tokenizer.signature()
-    if hasattr(component, "built_with"):  # a metric that rests on another package names it and its version
+    if hasattr(component, "built_with"):  # names packages and models that the component depends on
         parts["built-with"] = component.built_with()
     return Signature.of(full_spec(component, places="blank"), {**parts, **facts, **_versions(component)})
 
 
 def _versions(component: Any) -> dict[str, str]:
-    """The installed version of each library that a component, or one in its fields, names."""
+    """Installed versions of the `libraries` of a component and of the components in its fields."""
     found: dict[str, str] = {}
     for name in getattr(component, "libraries", ()):
         with contextlib.suppress(PackageNotFoundError):
@@ -106,13 +106,13 @@ def _versions(component: Any) -> dict[str, str]:
     return found
 
 
-def _told(parts: Mapping[str, object]) -> dict[str, str]:
-    """Parts as text; one that is empty says nothing."""
+def _as_text(parts: Mapping[str, object]) -> dict[str, str]:
+    """The parts as text; empty parts are omitted."""
     return {name: text for name, value in parts.items() if (text := str(value))}
 
 
 def fingerprint(*parts: str | bytes) -> str:
-    """Sixteen hexadecimal digits that name these texts, in this order."""
+    """Hash of these texts in this order, as sixteen hexadecimal digits."""
     digest = hashlib.blake2b(digest_size=8)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -121,6 +121,6 @@ def fingerprint(*parts: str | bytes) -> str:
 
 
 def file_fingerprint(path: Path) -> str:
-    """A short hash of a file's contents."""
+    """Hash of a file's content, as sixteen hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()

@@ -1,4 +1,4 @@
-"""The writing of specs: `name(field=value,…)` as text, read in time linear in its length and never evaluated."""
+"""Parsing of specs, `name(field=value,…)`: in time linear in their length, without evaluating them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from interloq.errors import SpecError
 
-LONGEST = 20_000  # characters; a longer one was not written by hand
+LONGEST = 20_000  # characters; longer specs were not written by hand
 SHOWN = 80
 _NAME = re.compile(r"[A-Za-z0-9_][\w-]*")
 _LABEL = re.compile(r"\s*([^\s()\[\]{}='\",][^()\[\]{}='\",]*)=")
@@ -19,35 +19,35 @@ _OPEN, _CLOSE, _QUOTES = "([{", ")]}", "'\"“”‘’"
 
 
 @dataclass(frozen=True)
-class Written:
-    """A spec as it is written: a name, and fields whose values are literals or further specs."""
+class ParsedSpec:
+    """A parsed spec: a name, and fields with values that are literals or further specs."""
 
     name: str
     fields: dict[str, Any]
 
 
-def read_spec(text: str) -> Written:
-    """The spec that a text writes. Curly quotes, as word processors set them, are taken for straight ones."""
+def read_spec(text: str) -> ParsedSpec:
+    """Parse a spec. Curly quotes, as word processors insert them, are read as straight quotes."""
     if len(text) > LONGEST:
-        raise SpecError(f"a spec of {len(text):,} characters; at most {LONGEST:,} are read")
+        raise SpecError(f"the spec has {len(text):,} characters; at most {LONGEST:,} are allowed")
     text = text.strip()
     name = _NAME.match(text)
     rest = text[name.end() :].lstrip() if name else ""
     if not name or (rest and not (rest.startswith("(") and rest.endswith(")"))):
         raise SpecError(f"cannot read spec {_shown(text)}; write name or name(field=value,…)")
     try:
-        return Written(name[0], _fields(_call(rest or "()", text), text))
+        return ParsedSpec(name[0], _fields(_call(rest or "()", text), text))
     except (RecursionError, MemoryError):
         raise SpecError(f"cannot read spec {_shown(text)}: it is nested too deeply") from None
 
 
 def straight(text: str) -> str:
-    """The text with straight quotes for curly ones."""
+    """The text with curly quotes replaced by straight ones."""
     return text.translate(_CURLY)
 
 
 def split_specs(text: str) -> list[str]:
-    """`bleu,chrf` as two specs: split at commas outside brackets and quotes."""
+    """Split a list of specs, `bleu,chrf`, at commas outside brackets and quotes."""
     parts, start, depth, quote = [], 0, 0, ""
     for i, mark in enumerate(text):
         if quote:
@@ -65,13 +65,13 @@ def split_specs(text: str) -> list[str]:
 
 
 def split_label(text: str) -> tuple[str, str]:
-    """`uBLEU=vbleu(…)` as the label and the spec; the label is empty where none is given."""
+    """Split `uBLEU=vbleu(…)` into label and spec; the label is empty if there is none."""
     label = _LABEL.match(text)
     return (label[1].strip(), text[label.end() :].strip()) if label else ("", text.strip())
 
 
 def _call(text: str, whole: str) -> ast.Call:
-    """The text as a call; straightened only where it cannot be read otherwise, for a text may hold ’ itself."""
+    """Parse the text as a call. Curly quotes are replaced only if parsing fails, since a value may contain ’."""
     failure: Exception | None = None
     for tried in dict.fromkeys((text, straight(text))):
         try:
@@ -101,9 +101,9 @@ def _named(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 
 def _value(node: ast.expr, whole: str) -> Any:
     if isinstance(node, ast.Name):
-        return Written(node.id, {})
+        return ParsedSpec(node.id, {})
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return Written(node.func.id, _fields(node, whole))
+        return ParsedSpec(node.func.id, _fields(node, whole))
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError) as error:

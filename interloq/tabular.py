@@ -1,4 +1,4 @@
-"""How results look: a short text at the prompt, an escaped table in a notebook, a data frame where pandas is there."""
+"""How results are shown: text at the prompt, an HTML table in a notebook, and a data frame if pandas is installed."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ Row = Mapping[str, object]  # column → value, the same columns in every row
 
 
 class Tabular:
-    """Something that can be shown as a table; its data frame may hold more than what is shown."""
+    """Something shown as a table; its data frame may have more rows and columns than the table."""
 
     __slots__ = ()
 
     def _title(self) -> str:
-        """What the table is about, on one line."""
+        """Title of the table, on one line."""
         raise NotImplementedError
 
     def _shown_rows(self) -> list[Row]:
-        """The rows that people see."""
+        """The rows of the table."""
         raise NotImplementedError
 
     def _frame_rows(self) -> list[Row]:
-        """The rows of the data frame: those that people see, unless there are better ones to work with."""
+        """The rows of the data frame; the rows of the table unless overridden."""
         return self._shown_rows()
 
     def _remarks(self) -> Sequence[str]:
-        """What a reader should know about the numbers."""
+        """Notes about the numbers, shown below the table."""
         return ()
 
     def to_frame(self) -> Any:
@@ -62,7 +62,7 @@ class Tabular:
 
 
 def bounds(ci: tuple[float, float] | None) -> dict[str, float | None]:
-    """The two columns of an interval."""
+    """The interval's two columns, `low` and `high`."""
     return {"low": ci[0] if ci else None, "high": ci[1] if ci else None}
 
 

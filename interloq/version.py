@@ -1,3 +1,3 @@
-"""The one place that says which version this is."""
+"""The version, defined here only."""
 
 __version__ = "0.1.0"

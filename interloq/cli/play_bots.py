@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.files import read_small
-from interloq.errors import InputError, shown
+from interloq.errors import InputError, short_repr
 from interloq.play.bot import Bot
 from interloq.play.schedule import check_name
 from interloq.play.trust import Trust, check_trust
@@ -61,5 +61,5 @@ def _checked(pairs: Any, path: str) -> Iterable[tuple[str, str]]:
         raise InputError(f"holds {type(pairs).__name__}, not names and specs", hint="map names to specs", where=path)
     for pair in pairs:
         if not isinstance(pair, tuple) or not isinstance(pair[1], str):
-            raise InputError(f"{shown(pair)} is not a name with a spec", hint="map names to specs", where=path)
+            raise InputError(f"{short_repr(pair)} is not a name with a spec", hint="map names to specs", where=path)
         yield pair

@@ -14,7 +14,7 @@ import orjson
 from interloq.data.compression import COMPRESSED, compressed, damage, decompressed
 from interloq.data.durable import whole_file
 from interloq.data.write_errors import one_line, writing
-from interloq.errors import InputError, InterloqError, shown
+from interloq.errors import InputError, InterloqError, short_repr
 
 MAX_LINE = 64 * 2**20  # a longer line is not a record, and would not fit in memory a few times over
 
@@ -122,7 +122,7 @@ def as_line(value: Any) -> bytes:
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError:
-        return shown(value).encode()
+        return short_repr(value).encode()
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from interloq.data.layouts import Layout
 from interloq.data.tables import is_table, rows
 from interloq.data.write_errors import writing
 from interloq.errors import InputError, ReadWarning, RejectedWarning
-from interloq.records import Sample, shown_key
+from interloq.records import Sample, format_key
 
 SCHEMA = 1
 SHOWN = 5  # bad lines named one by one; the others are counted
@@ -307,6 +307,6 @@ class _Seen:
         first = self.lines.setdefault(hash(key), number)  # a 64-bit hash: flat memory, a clash is news
         if first != number:
             raise InputError(
-                f"duplicate id {shown_key(key)}, first seen in line {first}",
+                f"duplicate id {format_key(key)}, first seen in line {first}",
                 hint="give every sample its own id, or the system that it is of",
             )

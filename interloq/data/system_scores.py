@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from interloq.data.files import read_small
-from interloq.errors import InputError, shown
+from interloq.errors import InputError, short_repr
 
 HINT = 'write {"system": score, …} as JSON, or lines system,score as CSV'
 
@@ -40,11 +40,13 @@ def _json(text: str, path: str) -> Iterator[tuple[str, str, float]]:
         raise InputError(f"not valid JSON ({error})", hint=HINT, where=path) from error
     for name, value in pairs:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"the score of {name!r} is not a number: {shown(value)}", hint=HINT, where=path)
+            raise InputError(f"the score of {name!r} is not a number: {short_repr(value)}", hint=HINT, where=path)
         try:
             yield path, name, float(value)
         except OverflowError as error:
-            raise InputError(f"the score of {name!r} is too large: {shown(value)}", hint=HINT, where=path) from error
+            raise InputError(
+                f"the score of {name!r} is too large: {short_repr(value)}", hint=HINT, where=path
+            ) from error
 
 
 def _table(text: str, path: str) -> Iterator[tuple[str, str, float]]:

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from interloq.data.durable import whole_file, whole_file_by_name
 from interloq.data.files import json_bytes, read_json, reading_saved
 from interloq.data.files import write_json as write_json
-from interloq.errors import InputError, shown
+from interloq.errors import InputError, short_repr
 from interloq.signature import file_fingerprint
 
 SCHEMA = 1
@@ -75,14 +75,14 @@ def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
 def check_temperature(facts: Mapping[str, Any]) -> None:
     """Of models whose probabilities are divided by one."""
     if not (isinstance(facts["temperature"], int | float) and 1e-6 < facts["temperature"] < 1e6):
-        raise ValueError(f"the temperature is {shown(facts['temperature'])}")
+        raise ValueError(f"the temperature is {short_repr(facts['temperature'])}")
 
 
 def check_counts(config: Mapping[str, Any], *names: str, least: int = 1) -> None:
     """Settings that count something: whole numbers from `least` on."""
     for name in names:
         if not isinstance(config[name], int) or config[name] < least:
-            raise ValueError(f"{name!r} is {shown(config[name])}")
+            raise ValueError(f"{name!r} is {short_repr(config[name])}")
 
 
 def restored(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from interloq.errors import InputError
 from interloq.meta.table import Counted
 from interloq.metrics.metric import Array
-from interloq.records import Key, Rating, Sample, shown_key
+from interloq.records import Key, Rating, Sample, format_key
 from interloq.signature import fingerprint
 
 Index = NDArray[np.int64]
@@ -113,7 +113,7 @@ def _row(sample: Sample, ratings: Sequence[Rating]) -> _Row:
     for _, value in usable:
         if abs(value) > LARGEST:
             raise InputError(
-                f"the rating {value:g} of {shown_key(sample.key)} is too large to be averaged", hint="correct it"
+                f"the rating {value:g} of {format_key(sample.key)} is too large to be averaged", hint="correct it"
             )
     return _Row(sample.key, context, _votes(usable), len(usable), len(ratings) - len(usable))
 
@@ -130,7 +130,7 @@ def _check(rows: Sequence[_Row], aspect: str, role: str, seen: Counter[str]) -> 
     for first, second in pairwise(rows):
         if first.key == second.key:
             raise InputError(
-                f"duplicate sample {shown_key(first.key)}", hint="give every sample of a system its own id"
+                f"duplicate sample {format_key(first.key)}", hint="give every sample of a system its own id"
             )
     if any(row.votes for row in rows):
         return

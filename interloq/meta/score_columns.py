@@ -11,7 +11,7 @@ from interloq.errors import InputError
 from interloq.meta.judgments import Judgments
 from interloq.metrics.metric import Array
 from interloq.metrics.selection import Selection
-from interloq.records import Key, Known, Score, shown_key
+from interloq.records import Key, SampleKeys, Score, format_key
 
 LEAST, LARGEST = 1e-100, 1e100  # between these a sum of squares is a number
 
@@ -20,7 +20,7 @@ def score_columns(
     scores: Iterable[Score], judgments: Judgments, selection: Selection
 ) -> tuple[dict[str, Array], list[str]]:
     """A score a sample for every metric, in the order of their names; and notes on scores that fit no sample."""
-    place, known = {key: i for i, key in enumerate(judgments.keys)}, Known(judgments.keys)
+    place, known = {key: i for i, key in enumerate(judgments.keys)}, SampleKeys(judgments.keys)
     columns: dict[str, Array] = {}
     given: dict[str, set[int]] = {}
     stray: dict[str, list[Key]] = {}
@@ -37,7 +37,7 @@ def score_columns(
         seen = given.setdefault(score.metric, set())
         if i in seen and not _same(column[i], value):
             raise InputError(
-                f"{score.metric} scored sample {shown_key(key)} twice: {column[i]:g} and {value:g}",
+                f"{score.metric} scored sample {format_key(key)} twice: {column[i]:g} and {value:g}",
                 hint="give each metric's scores once",
             )
         seen.add(i)
@@ -60,7 +60,7 @@ def _value(score: Score) -> float:
     value = float("nan") if score.value is None else float(score.value)
     if math.isinf(value):
         raise InputError(
-            f"{score.metric} scored sample {shown_key(score.key)} {value}", hint="leave such a sample unscored (null)"
+            f"{score.metric} scored sample {format_key(score.key)} {value}", hint="leave such a sample unscored (null)"
         )
     return value
 
@@ -75,10 +75,10 @@ def _check_ids(columns: Mapping[str, Array], stray: Mapping[str, Sequence[Key]],
     if stray and all(np.isnan(column).all() for column in columns.values()):
         seen, known = min(keys[0] for keys in stray.values()), judgments.keys[0]
         raise InputError(
-            f"no score belongs to a sample: score 1 is of {shown_key(seen)}, sample 1 is {shown_key(known)}",
+            f"no score belongs to a sample: score 1 is of {format_key(seen)}, sample 1 is {format_key(known)}",
             hint="give the samples that were scored",
         )
 
 
 def _stray_note(metric: str, keys: Sequence[Key]) -> str:
-    return f"{metric}: scores without a sample, not used: {len(keys)}, for example {shown_key(min(keys))}"
+    return f"{metric}: scores without a sample, not used: {len(keys)}, for example {format_key(min(keys))}"

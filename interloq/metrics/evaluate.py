@@ -16,7 +16,7 @@ from interloq.metrics.checks import Checks
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, details
 from interloq.metrics.sample_fingerprint import SampleFingerprint
 from interloq.metrics.transposed import LayoutCheck
-from interloq.records import NO_SYSTEM, BySample, Key, Result, Sample, shown_key
+from interloq.records import NO_SYSTEM, BySample, Key, Result, Sample, format_key
 from interloq.registry import create, name_of, title
 from interloq.signature import Signature, signature
 
@@ -121,7 +121,7 @@ class _Scoring:
         for first, second in pairwise(zip(self.ids, self.system_of, strict=True)):
             if first == second:
                 raise InputError(
-                    f"duplicate sample {shown_key(first)}", hint="give every sample of a system its own id"
+                    f"duplicate sample {format_key(first)}", hint="give every sample of a system its own id"
                 )
         self.rows = [part[order] for part in rows]
         self.kept = [self.kept[i] for i in order] if self.kept is not None else None
@@ -187,7 +187,7 @@ def _scored(metric: Any, chunk: Sequence[Sample], reasons: dict[Key, str]) -> Ar
     stats = metric.stats(good)
     bad = np.isnan(stats).any(axis=1)
     if bad.any():
-        raise InputError(f"{name_of(metric)} left {shown_key(good[int(bad.argmax())].key)} unscored without a reason")
+        raise InputError(f"{name_of(metric)} left {format_key(good[int(bad.argmax())].key)} unscored without a reason")
     rows = np.full((len(chunk), stats.shape[1]), np.nan)
     rows[[i for i in range(len(chunk)) if i not in found]] = stats
     return rows

@@ -12,7 +12,7 @@ from interloq.data.jsonl import Rejected, read
 from interloq.errors import InputError
 from interloq.metrics.evaluate import evaluate
 from interloq.metrics.explain import Explanation, explain, is_explained
-from interloq.records import NO_SYSTEM, Known, Sample
+from interloq.records import NO_SYSTEM, Sample, SampleKeys
 from interloq.registry import create, title
 from interloq.spec_text import split_label
 
@@ -104,7 +104,7 @@ def _found(samples: Iterable[Sample], id: str, system: str | None, where: str) -
         ids[sample.id] = None
         if sample.id == id:
             found[sample.key] = sample
-    key = Known(found).only(id) if system is None else (id, system)
+    key = SampleKeys(found).only(id) if system is None else (id, system)
     if key in found:
         return found[key]
     if found:

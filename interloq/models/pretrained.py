@@ -22,7 +22,7 @@ import transformers
 
 from interloq.data.files import read_json
 from interloq.data.folders import matching
-from interloq.errors import InputError, InterloqError, shown
+from interloq.errors import InputError, InterloqError, short_repr
 from interloq.signature import file_fingerprint, fingerprint
 
 HUB = "hub:"
@@ -100,7 +100,7 @@ def _check_sizes(get: Callable[[str], Any]) -> None:
     for name, most in SIZES.items():
         size = get(name)
         if size is not None and not (isinstance(size, int) and 0 < size <= most):
-            raise ValueError(f"{name} must be from 1 to {most:,}, got {shown(size)}")
+            raise ValueError(f"{name} must be from 1 to {most:,}, got {short_repr(size)}")
 
 
 def load_tokenizer(folder: Path) -> Any:

@@ -21,7 +21,7 @@ from typing import Annotated
 from interloq.data.files import check_size
 from interloq.data.jsonl import read
 from interloq.errors import InputError, SpecError
-from interloq.records import Key, Rating, Reference, Sample, shown_key
+from interloq.records import Key, Rating, Reference, Sample, format_key
 from interloq.registry import Component
 from interloq.retrieve.leaks import is_original
 from interloq.signature import Signature, file_fingerprint, signature
@@ -72,7 +72,7 @@ class Human(Component):
 
     def example(self) -> str:
         """One of the rated items, for messages."""
-        return shown_key(min(self._weights))
+        return format_key(min(self._weights))
 
     def items(self) -> int:
         """How many items the file rates; more than are `used` means ratings of something else."""

@@ -17,7 +17,7 @@ from interloq.data.jsonl import header_line, read, record_line
 from interloq.data.late_header import copy_records
 from interloq.errors import InputError
 from interloq.rate.rater import BATCH, Rater
-from interloq.records import Sample, shown_key
+from interloq.records import Sample, format_key
 
 
 class Spool:
@@ -116,7 +116,7 @@ def _rated(rater: Rater, chunk: Sequence[Sample]) -> list[Sample]:
     for before, after in zip(chunk, rated, strict=False):
         if before.key != after.key or len(before.references) != len(after.references):
             raise InputError(
-                f"the rater gave back {shown_key(after.key)} with other references than {shown_key(before.key)} has"
+                f"the rater gave back {format_key(after.key)} with other references than {format_key(before.key)} has"
             )
     if len(rated) != len(chunk):
         raise InputError(f"the rater gave back {len(rated)} of {len(chunk)} samples")

@@ -11,7 +11,7 @@ from interloq.meta.disagreements import Disagreements
 from interloq.meta.matrix import Matrix
 from interloq.meta.ranking import Ranking
 from interloq.meta.table import MetaTable
-from interloq.records import NO_SYSTEM, Dialogue, Key, Known, Note, Sample, Score, shown_key
+from interloq.records import NO_SYSTEM, Dialogue, Key, Note, Sample, SampleKeys, Score, format_key
 from interloq.report import text
 from interloq.report.agreement import agreement
 from interloq.report.curves import Trained, model
@@ -91,7 +91,7 @@ def build(
 
 def identified(scores: Iterable[Score], samples: Iterable[Sample]) -> list[Score]:
     """Scores with their systems: one that names none is of the only sample with its id, where there is one."""
-    known = Known(sample.key for sample in samples)
+    known = SampleKeys(sample.key for sample in samples)
     keys = ((score, known.find(score.id, score.system)) for score in scores)
     return [score if key in (None, score.key) else replace(score, system=key[1]) for score, key in keys]
 
@@ -104,7 +104,7 @@ def columns(scores: Iterable[Score]) -> dict[str, dict[Key, float]]:
         first = seen.setdefault((score.metric, score.key), score.value)
         if first != score.value:
             raise InputError(
-                f"{score.metric} gives {shown_key(score.key)} two different scores: {first} and {score.value}",
+                f"{score.metric} gives {format_key(score.key)} two different scores: {first} and {score.value}",
                 hint="report on one run of a metric at a time",
             )
         column = table.setdefault(score.metric, {})

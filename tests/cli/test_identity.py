@@ -11,7 +11,7 @@ import pytest
 
 from interloq import Rating, Reference, Sample, evaluate, load, write
 from interloq.cli.main import main
-from interloq.records import Key, Known
+from interloq.records import Key, SampleKeys
 
 Captured = pytest.CaptureFixture[str]
 METRIC = "bleu(level='sentence',order=1)"
@@ -120,6 +120,6 @@ def test_the_signature_tells_sets_apart_by_who_said_what(shared: list[Sample]) -
 
 
 def test_known_finds_samples() -> None:
-    known = Known([("1", "a"), ("2", "a"), ("2", "b"), ("3", ""), ("3", "a")])
+    known = SampleKeys([("1", "a"), ("2", "a"), ("2", "b"), ("3", ""), ("3", "a")])
     assert (known.find("1"), known.find("1", "b"), known.find("4")) == (("1", "a"), None, None)
     assert (known.find("2", "b"), known.find("3")) == (("2", "b"), ("3", ""))

@@ -20,7 +20,7 @@ from interloq.data.corpus.formats import read_piece
 from interloq.data.corpus.shards import Logs
 from interloq.data.files import read_json, read_small, reading_saved
 from interloq.data.system_scores import read_system_scores
-from interloq.errors import InputError, shown
+from interloq.errors import InputError, short_repr
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
@@ -119,8 +119,8 @@ def test_deep_nesting_is_an_error_like_any_other(tmp_path: Path) -> None:
     deep: list[Any] = []
     for _ in range(5000):
         deep = [deep]
-    assert len(shown(deep)) <= 60
-    assert shown("x" * 1000).startswith("'xxx")
+    assert len(short_repr(deep)) <= 60
+    assert short_repr("x" * 1000).startswith("'xxx")
 
 
 def test_what_saved_files_lack_is_said_in_one_line() -> None:

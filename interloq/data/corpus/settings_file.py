@@ -17,7 +17,7 @@ from interloq.data.corpus.logs.named_fields import NAMES
 from interloq.data.corpus.settings import Settings
 from interloq.data.files import read_small
 from interloq.describe import help_of
-from interloq.errors import InputError, nearest, shown
+from interloq.errors import InputError, nearest, short_repr
 from interloq.registry import expected, fits
 
 FIELDS = "fields"  # the table of names that a log gives to the parts of a post
@@ -50,7 +50,7 @@ class Key:
         values = value if isinstance(value, list) else [value]
         if isinstance(value, list) != bool(part) or not all(_fits(each, part or self.hint) for each in values):
             wanted = f"a list of {expected(part)}" if part else expected(self.hint)
-            raise InputError(f"{self.name} must be {wanted}, got {shown(value)}", where=where)
+            raise InputError(f"{self.name} must be {wanted}, got {short_repr(value)}", where=where)
         # whole numbers are written without a point, and would be another setting in the signature
         read = [float(each) if (part or self.hint) is float else each for each in values]
         return tuple(read) if part else read[0]
@@ -94,12 +94,12 @@ def replaced(settings: Settings, values: Mapping[str, Any]) -> Settings:
 def log_names(given: object, where: str = "") -> tuple[tuple[str, str], ...]:
     """Which field of a log stands for which part of a post."""
     if not isinstance(given, dict):
-        raise InputError(f"{FIELDS} must be a table, got {shown(given)}", hint=f"write [{FIELDS}]", where=where)
+        raise InputError(f"{FIELDS} must be a table, got {short_repr(given)}", hint=f"write [{FIELDS}]", where=where)
     for part, name in given.items():
         if part not in NAMES:
             raise InputError(f"posts have no {part!r}{nearest(part, NAMES)}", where=where)
         if not isinstance(name, str) or not name:
-            raise InputError(f"{FIELDS}.{part} must name a field of the log, got {shown(name)}", where=where)
+            raise InputError(f"{FIELDS}.{part} must name a field of the log, got {short_repr(name)}", where=where)
     return tuple(sorted(given.items()))
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from interloq.data.corpus.clean import NO_TIME
-from interloq.errors import InputError, shown
+from interloq.errors import InputError, short_repr
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -92,4 +92,4 @@ def _of_twitter(value: str) -> datetime:
 
 def _unreadable(value: object) -> InputError:
     hint = "write seconds or milliseconds since 1970, or 2018-10-10T20:19:24Z"
-    return InputError(f"cannot read the time {shown(value)}", hint=hint)
+    return InputError(f"cannot read the time {short_repr(value)}", hint=hint)

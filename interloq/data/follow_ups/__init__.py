@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.files import read_json
-from interloq.errors import InputError, nearest, shown
+from interloq.errors import InputError, nearest, short_repr
 
 LANGUAGES = ("en", "ja", "zh")
 LEVELS = ("turn", "dialogue")
@@ -76,7 +76,7 @@ def _checked(content: Mapping[str, Any], where: str) -> FollowUps:
     for level in LEVELS:
         part = content.get(level, {})
         if not isinstance(part, dict):
-            raise InputError(f"{level!r} must hold dimensions, got {shown(part)}", hint=FORM, where=where)
+            raise InputError(f"{level!r} must hold dimensions, got {short_repr(part)}", hint=FORM, where=where)
         for name, value in part.items():
             if _plain(name) in dimensions:
                 raise InputError(f"dimension {name!r} is there twice", hint="give each its own name", where=where)
@@ -89,7 +89,7 @@ def _checked(content: Mapping[str, Any], where: str) -> FollowUps:
 
 def _dimension(name: str, level: str, value: Any, where: str) -> Dimension:
     if not isinstance(value, dict):
-        raise InputError(f"dimension {name!r} must be an object, got {shown(value)}", hint=FORM, where=where)
+        raise InputError(f"dimension {name!r} must be an object, got {short_repr(value)}", hint=FORM, where=where)
     for key in value:
         if key not in (*SIDES, "source"):
             raise InputError(f"{name!r} has an unknown part {key!r}{nearest(key, [*SIDES, 'source'])}", where=where)
@@ -104,10 +104,12 @@ def _dimension(name: str, level: str, value: Any, where: str) -> Dimension:
 
 def _texts(values: Any, name: str, where: str) -> tuple[str, ...]:
     if not isinstance(values, list):
-        raise InputError(f"{name} must be a list of texts, got {shown(values)}", hint=FORM, where=where)
+        raise InputError(f"{name} must be a list of texts, got {short_repr(values)}", hint=FORM, where=where)
     for i, text in enumerate(values):
         if not isinstance(text, str) or not text.strip():
-            raise InputError(f"{name}[{i}] must be a text, got {shown(text)}", hint="write what is said", where=where)
+            raise InputError(
+                f"{name}[{i}] must be a text, got {short_repr(text)}", hint="write what is said", where=where
+            )
     if len(set(values)) < len(values):
         twice = next(text for text in values if values.count(text) > 1)
         raise InputError(f"{name} has {twice!r} twice", hint="leave one out", where=where)

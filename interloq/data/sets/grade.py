@@ -13,7 +13,7 @@ from pathlib import Path
 
 from interloq.data.archives import is_archive, read_files, text_lines
 from interloq.data.sets.items import Item, as_number, items, parsed, slug
-from interloq.errors import InputError, nearest, shown
+from interloq.errors import InputError, nearest, short_repr
 from interloq.records import Rating, Reference, Sample
 
 SUBSETS = ("convai2", "dailydialog", "empatheticdialogues")
@@ -74,6 +74,6 @@ def _ratings(item: Item) -> Iterator[Rating]:
     """Scores are a list written as text; who gave them is not known."""
     values = parsed(item.text("HumanScores"), item.where)
     if not isinstance(values, list) or not values:
-        raise item.error(f"'HumanScores' must hold a list of numbers, got {shown(values)}")
+        raise item.error(f"'HumanScores' must hold a list of numbers, got {short_repr(values)}")
     for value in values:
         yield Rating(as_number(value, "HumanScores", item.where))

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from interloq.data.archives import DataFile, text
-from interloq.errors import InputError, nearest, shown
+from interloq.errors import InputError, nearest, short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Item:
             raise self.error(f"{name!r} is missing{nearest(name, self.value)}")
         value = self.value[name]
         if not isinstance(value, kind):
-            raise self.error(f"{name!r} must be {said}, got {shown(value)}")
+            raise self.error(f"{name!r} must be {said}, got {short_repr(value)}")
         return value
 
 
@@ -94,7 +94,7 @@ def as_item(value: Any, where: str) -> Item:
     """A JSON object of a published file."""
     if not isinstance(value, dict):
         raise InputError(
-            f"expected an object, got {shown(value)}", hint="compare it with the published file", where=where
+            f"expected an object, got {short_repr(value)}", hint="compare it with the published file", where=where
         )
     return Item(value, where)
 
@@ -113,7 +113,7 @@ def as_number(value: Any, name: str, where: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
     raise InputError(
-        f"{name!r} must be a number, got {shown(value)}", hint="compare it with the published file", where=where
+        f"{name!r} must be a number, got {short_repr(value)}", hint="compare it with the published file", where=where
     )
 
 

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.data.files import reading_saved
-from interloq.errors import InputError, shown
+from interloq.errors import InputError, short_repr
 from interloq.learn.store import check_counts, load_model, restored
 from interloq.models.encoder import Encoder, Pooling, pooled
 from interloq.models.pretrained import weights_fingerprint
@@ -74,7 +74,7 @@ class BertRuberScorer:
             check_counts(config, "longest")
             layer, longest = config["layer"], config["longest"]
             if config["pooling"] not in get_args(Pooling):
-                raise ValueError(f"the pooling is {shown(config['pooling'])}")
+                raise ValueError(f"the pooling is {short_repr(config['pooling'])}")
         found = Encoder(place, layer=layer, longest=longest, device=device)
         if weights_fingerprint(found.folder) != trained_on.get("weights"):
             raise InputError(

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from interloq.data.files import as_line
-from interloq.errors import InputError, shown
+from interloq.errors import InputError, short_repr
 
 Reject = Callable[[int, bytes, InputError], None]  # line number, the line, what is wrong
 
@@ -91,7 +91,7 @@ def as_text(value: Any, name: str) -> str:
         return ""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise InputError(f"{name} must be text, got {shown(value)}", hint="fix its type")
+    raise InputError(f"{name} must be text, got {short_repr(value)}", hint="fix its type")
 
 
 def _members(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, dict[str, Any]]]:

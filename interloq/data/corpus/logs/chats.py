@@ -14,7 +14,7 @@ from interloq.data.corpus.clean import NO_TIME, RawPost
 from interloq.data.corpus.logs import Piece, Reject, as_text, document, stem, text_lines
 from interloq.data.corpus.times import DAY, microseconds
 from interloq.data.files import as_line
-from interloq.errors import InputError, shown
+from interloq.errors import InputError, short_repr
 
 MESSAGE = re.compile(
     r"\u200e?\[?(?P<day>\d{1,4})[./-](?P<month>\d{1,2})[./-](?P<year>\d{1,4}),? "
@@ -147,7 +147,7 @@ def _posts(values: Any, reject: Reject, make: Callable[[Mapping[str, Any]], RawP
     for number, value in enumerate(values, 1):
         try:
             if not isinstance(value, dict):
-                raise InputError(f"expected a message, got {shown(value)}", hint="export the chat again")
+                raise InputError(f"expected a message, got {short_repr(value)}", hint="export the chat again")
             post = make(value)
         except InputError as error:
             reject(number, as_line(value), error)

@@ -9,7 +9,7 @@ from interloq.data.corpus.clean import NO_TIME, RawPost
 from interloq.data.corpus.logs import Piece, Reject, as_text, objects
 from interloq.data.corpus.times import microseconds
 from interloq.data.files import as_line
-from interloq.errors import InputError, shown
+from interloq.errors import InputError, short_repr
 
 NOTICES = ("delete", "limit", "scrub_geo", "status_withheld", "user_withheld", "disconnect", "warning")
 
@@ -64,7 +64,7 @@ def _version_1(value: Mapping[str, Any]) -> RawPost:
 
 def _version_2(value: Any) -> RawPost:
     if not isinstance(value, dict):
-        raise InputError(f"expected a post, got {shown(value)}", hint="write the interface's own objects")
+        raise InputError(f"expected a post, got {short_repr(value)}", hint="write the interface's own objects")
     ids = dict(map(_reference, _list(value, "referenced_tweets")))
     return RawPost(
         _required(value, "id"),
@@ -81,14 +81,14 @@ def _version_2(value: Any) -> RawPost:
 def _reference(entry: Any) -> tuple[str, str]:
     """How a post refers to another, and to which."""
     if not isinstance(entry, dict):
-        raise InputError(f"a referenced post must be an object, got {shown(entry)}", hint="fix its type")
+        raise InputError(f"a referenced post must be an object, got {short_repr(entry)}", hint="fix its type")
     return as_text(entry.get("type"), "type"), as_text(entry.get("id"), "id")
 
 
 def _list(value: Mapping[str, Any], name: str) -> list[Any]:
     found = value.get(name)
     if found is not None and not isinstance(found, list):
-        raise InputError(f"{name} must be a list, got {shown(found)}", hint="fix its type")
+        raise InputError(f"{name} must be a list, got {short_repr(found)}", hint="fix its type")
     return found or []
 
 
