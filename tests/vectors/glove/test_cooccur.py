@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interloq import create
 from interloq.data.token_texts import Texts as Numbered
-from interloq.data.unseen_texts import Distinct
-from interloq.errors import InputError
 from interloq.vectors.glove import cooccur
-from interloq.vectors.glove.numbered_corpus import Corpus, write_corpus
-from interloq.vectors.word_numbering import Numbering
 
 Texts = list[list[int]]
 Matrix = dict[tuple[int, int], float]
@@ -121,87 +115,3 @@ def test_distance_weights_are_exact_up_to_a_window_of_22() -> None:
         weights, unit = cooccur.distance_weights(window)
         assert [Fraction(int(weight), unit) for weight in weights[1:]] == [Fraction(1, d) for d in range(1, window + 1)]
     assert cooccur.distance_weights(23)[0].dtype == np.float64
-
-
-# ---- the corpus on disk ----------------------------------------------------------------------------------------------
-
-
-def corpus(texts: Sequence[str], folder: Path, *, least: int = 1, most: int = 1000, keep: bool = False) -> Corpus:
-    tokenizer = create("whitespace", kind="tokenizer")
-    return write_corpus(
-        texts,
-        folder,
-        tokenizer,
-        min_count=least,
-        max_vocabulary=most,
-        keep_duplicates=keep,
-        step=lambda _: None,
-    )
-
-
-def words_of(read: Corpus, size: int = 1000) -> list[list[str]]:
-    return [
-        [read.words[token] for token in part.tokens[start:end]]
-        for part in read.parts(size)
-        for start, end in pairwise(part.ends)
-    ]
-
-
-def test_words_are_ranked_by_count_then_letters(tmp_path: Path) -> None:
-    read = corpus(["b a b", "c a d b", "e"], tmp_path, least=1)
-    assert list(zip(read.words, read.counts, strict=True)) == [("b", 3), ("a", 2), ("c", 1), ("d", 1), ("e", 1)]
-    assert (read.texts, read.tokens, read.distinct, read.duplicates) == (3, 8, 5, 0)
-    assert Corpus.load(tmp_path) == read
-
-
-def test_rare_words_are_left_out_and_do_not_count_as_distance(tmp_path: Path) -> None:
-    read = corpus(["a rare b", "b a"], tmp_path, least=2)
-    assert read.words == ["a", "b"]
-    assert words_of(read) == [["a", "b"], ["b", "a"]]
-    assert corpus(["a b c", "a b", "a"], tmp_path / "most", most=2).words == ["a", "b"]
-
-
-@given(st.lists(st.text(alphabet="ab \n", max_size=8), min_size=1, max_size=60), st.integers(1, 9))
-@settings(max_examples=80, deadline=None)
-def test_every_distinct_text_comes_back_once(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[str], size: int
-) -> None:
-    expected = [text.split() for text in dict.fromkeys(texts)]
-    if not any(expected):
-        with pytest.raises(InputError, match="no text holds a token"):
-            corpus(texts, tmp_path_factory.mktemp("corpus"))
-        return
-    read = corpus(texts, tmp_path_factory.mktemp("corpus"))
-    assert words_of(read, size) == expected
-    assert dict(zip(read.words, read.counts, strict=True)) == Counter(word for text in expected for word in text)
-    assert read.duplicates == len(texts) - len(set(texts))
-
-
-def test_repeated_texts_are_kept_when_asked(tmp_path: Path) -> None:
-    assert corpus(["a b", "a b", "c"], tmp_path, keep=True).counts == [2, 2, 1]
-
-
-def test_a_vocabulary_without_words_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no word occurs 9 times; the most frequent occurs 2 times; lower --min-count"):
-        corpus(["a a b"], tmp_path, least=9)
-
-
-@given(st.lists(st.lists(st.text(max_size=3), max_size=10), max_size=20))
-def test_distinct_texts_over_many_batches(batches: list[list[str]]) -> None:
-    distinct, seen, expected, found = Distinct(), set[str](), list[str](), list[str]()
-    for batch in batches:
-        found += distinct.new(batch) if batch else []
-        expected += [text for text in dict.fromkeys(batch) if text not in seen]
-        seen.update(batch)
-    assert found == expected
-
-
-@given(st.lists(st.text(alphabet="ab-.,'\n 1", max_size=20), max_size=8), st.sampled_from(["13a", "space", "char"]))
-@settings(deadline=None)
-def test_numbered_tokens_are_the_tokenizers(texts: list[str], name: str) -> None:
-    tokenizer = create(name, kind="tokenizer")
-    numbers: dict[str, int] = {}
-    numbered = Numbering(tokenizer, lambda token: numbers.setdefault(token, len(numbers))).texts(texts)
-    names = list(numbers)
-    found = [[names[t] for t in numbered.tokens[a:b]] for a, b in pairwise(numbered.ends)]
-    assert found == [[token for token in tokenizer.tokens(text) if token] for text in texts]

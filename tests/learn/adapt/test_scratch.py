@@ -1,0 +1,83 @@
+"""A small encoder trained from nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import transformers
+
+from interloq.data.embedded import embedded_log_path
+from interloq.data.jsonl import read
+from interloq.learn import job as jobs
+from interloq.learn.adapt.scratch import from_log
+from interloq.learn.adapt.settings import SCRATCH, Adaptation, SmallEncoder
+from interloq.learn.job import train
+from interloq.models.encoder import Encoder
+from interloq.models.subwords import Subwords
+from interloq.records import Pair
+from tests.made_adapt import SMALL, pairs
+
+
+class Log:
+    """A log as `from_log` wants it."""
+
+    files: Sequence[str] = ("log",)
+    without: Sequence[str] = ()
+    fingerprint = "log"
+
+    def __init__(self, pairs: Callable[[], Iterable[Pair]]) -> None:
+        self.pairs = pairs
+
+    def logs(self) -> list[Iterable[Pair]]:
+        return [self.pairs()]
+
+
+def trained_encoder(pairs: Callable[[], Iterable[Pair]], folder: Path, *settings: Any) -> dict[str, Any]:
+    return train(from_log(Log(pairs), *settings), folder, device="cpu")
+
+
+TINY = SmallEncoder(layers=1, dimensions=64, heads=2, vocabulary=1500)
+
+
+@pytest.mark.parametrize(
+    ("language", "own"),
+    [
+        ("ja", ["今日は雨が降っていますね。", "猫が好きです", "コーヒーを飲みました"]),
+        ("zh", ["今天下雨了", "我喜欢猫", "电影很好看"]),
+    ],
+)
+def test_a_small_encoder_from_nothing(tmp_path: Path, language: str, own: list[str]) -> None:
+    def some() -> Iterator[Pair]:
+        return islice(read(embedded_log_path(language), kind="pairs"), 2500)
+
+    training = replace(SCRATCH, epochs=3, learning_rate=3e-3)
+    facts = trained_encoder(some, tmp_path / "out", TINY, Adaptation(), training)
+    assert facts["after"]["dev_loss"] < 0.85 * facts["before"]["dev_loss"]
+    assert facts["unknown_tokens"] < 0.01
+    assert facts["base"]["name"] == "nothing"
+    _, info = transformers.AutoModel.from_pretrained(tmp_path / "out", output_loading_info=True)
+    assert not info["missing_keys"]
+    vectors = Encoder(str(tmp_path / "out"), device="cpu").sentences(own)
+    cosines = vectors @ vectors.T
+    assert np.diag(cosines) == pytest.approx(1, abs=1e-5)
+    assert cosines[~np.eye(3, dtype=bool)].max() < 0.999
+    subwords = Subwords(tmp_path / "out")
+    numbered = subwords.texts(own)
+    assert all((numbered[i] != subwords.unknown).mean() > 0.5 for i in range(3))
+
+
+def test_a_small_encoder_that_was_cut_short_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    training, settings = replace(SCRATCH, epochs=2, learning_rate=3e-3), replace(SMALL, objective="mlm")
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "fit", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            trained_encoder(pairs, tmp_path / "cut", TINY, settings, training)
+    cut = trained_encoder(pairs, tmp_path / "cut", TINY, settings, training)
+    whole = trained_encoder(pairs, tmp_path / "whole", TINY, settings, training)
+    assert cut["weights"] == whole["weights"]

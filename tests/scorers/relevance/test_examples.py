@@ -1,0 +1,70 @@
+"""Exchanges as examples: order, sides, blanks."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from interloq.errors import InputError
+from interloq.learn.job import train
+from interloq.models.subwords import Subwords
+from interloq.scorers.relevance.examples import NONE, Exchange, Exchanges, write_exchanges
+from interloq.scorers.relevance.settings import Reading
+from tests.made_relevance import exchanges, scorer_job, stored, talks
+from tests.scorers.relevance.made_examples import texts
+
+
+def test_every_exchange_is_kept_once_in_words(made: tuple[Exchanges, Subwords]) -> None:
+    found, subwords = made
+    said = texts(found, subwords)
+    kept = Counter(
+        (tuple(said[turn] for turn in context if turn != NONE), said[reply])
+        for context, reply in zip(found.contexts, found.replies, strict=True)
+    )
+    given = [*exchanges(talks(60)), *exchanges(talks(20, seed=5))]
+    assert kept == Counter({(e.context, e.reply): 1 for e in given})
+
+
+def test_the_order_of_exchanges_changes_nothing(made: tuple[Exchanges, Subwords], tmp_path: Path) -> None:
+    given = exchanges(talks(30))
+    shuffled = random.Random(1).sample(given, len(given))
+    reading = Reading(turns=3, dev=10)
+    first, second = (
+        write_exchanges(each, tmp_path / name, made[1], reading) for name, each in (("a", given), ("b", shuffled))
+    )
+    for name in ("tokens", "lengths", "forms", "contexts", "replies", "talks", "similar"):
+        assert np.array_equal(getattr(first, name), getattr(second, name)), name
+    assert first.facts == second.facts
+
+
+def test_no_dialogue_is_on_both_sides(made: tuple[Exchanges, Subwords]) -> None:
+    found, _ = made
+    dev, train_ = (set(found.talks[found.range(part)].tolist()) for part in ("dev", "train"))
+    assert dev
+    assert not dev & train_
+    assert 24 <= found.facts["dev"] <= 36  # a tenth of 240, or a dialogue more
+
+
+def test_blank_sides_are_counted_and_left_out(tmp_path: Path) -> None:
+    blank = [Exchange(("hi", " "), "tea", "1"), Exchange(("tea ?",), " ", "2"), Exchange((), "tea", "3")]
+    found, _ = stored(tmp_path, [*exchanges(talks(8)), *blank])
+    assert found.facts["blank"] == 3
+    with pytest.raises(InputError, match="no exchange with text"):
+        stored(tmp_path / "none", blank)
+    with pytest.raises(InputError, match="1 different dialogues"):
+        stored(tmp_path / "one", exchanges(talks(1)))
+
+
+def test_examples_of_other_settings_are_refused(tmp_path: Path) -> None:
+    stored(tmp_path, exchanges(talks(8)))
+    with pytest.raises(InputError, match="the examples have reading"):
+        train(scorer_job(tmp_path, turns=2), tmp_path / "out", device="cpu")
+    with pytest.raises(InputError, match="the examples have source made, not other"):
+        train(replace(scorer_job(tmp_path), source="other"), tmp_path / "out", device="cpu")
+    with pytest.raises(InputError, match="name logs"):
+        train(replace(scorer_job(tmp_path), examples=tmp_path / "nothing"), tmp_path / "out", device="cpu")

@@ -1,0 +1,56 @@
+"""Rows and loss of the relevance scorer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from interloq.models.subwords import Subwords
+from interloq.scorers.relevance.examples import NONE, Exchanges
+from interloq.scorers.relevance.model import RelevanceScorer
+from interloq.scorers.relevance.negatives import draw
+from interloq.scorers.relevance.task import RelevanceTask, start
+from tests.made_relevance import SMALL
+from tests.scorers.relevance.made_examples import texts
+
+
+def test_rows_are_those_that_the_scorer_reads(made: tuple[Exchanges, Subwords]) -> None:
+    found, subwords = made
+    settings = replace(SMALL, shuffled=0, dropped=0, repeated=0, cut=0)
+    task = RelevanceTask(start(subwords.folder, 0), found, settings, subwords)
+    said = texts(found, subwords)
+    scorer = RelevanceScorer(task.network, subwords, {"config": {"context": 24, "reply": 12}}, "cpu")
+    examples = task.batches("train", 2)[0]
+    batch = task.prepare("train", examples)
+    own, drawn = found.range("train"), draw(found, "train", 2, settings)
+    n = len(found.talks[own])
+    asked = []
+    for i in (examples - 2 * n).tolist():
+        context = tuple(said[turn] for turn in found.contexts[own.start + i] if turn != NONE)
+        replies = [found.replies[own.start + i], *drawn.texts[i]]
+        asked += [(context, said[reply]) for reply in replies]
+    for row, (before, after) in enumerate(scorer._read(asked)):
+        wanted = [subwords.start, *before, subwords.end, *after, subwords.end]
+        ids, mask, kinds = (part[row].tolist() for part in (batch.rows.ids, batch.rows.mask, batch.rows.kinds))
+        assert ids == wanted + [subwords.pad] * (len(ids) - len(wanted))
+        assert sum(mask) == len(wanted)
+        assert kinds == [0] * (len(before) + 2) + [1] * (len(after) + 1) + [0] * (len(ids) - len(wanted))
+
+
+@pytest.mark.parametrize("loss", ["binary", "listwise"])
+def test_loss_is_the_formula(made: tuple[Exchanges, Subwords], loss: Literal["binary", "listwise"]) -> None:
+    found, subwords = made
+    task = RelevanceTask(start(subwords.folder, 0), found, replace(SMALL, loss=loss), subwords)
+    task.network.eval()
+    batch = task.prepare("dev", task.batches("dev", 0)[0])
+    total = 0.0
+    for true, *wrong in task.logits(batch).double().tolist():
+        if loss == "listwise":
+            total += np.log(sum(np.exp(z) for z in (true, *wrong))) - true
+        else:
+            others = [np.log1p(np.exp(z)) for z in wrong]
+            total += (np.log1p(np.exp(-true)) + sum(others) / len(others)) / 2
+    assert float(task.loss(batch).detach()) == pytest.approx(total, rel=1e-4)

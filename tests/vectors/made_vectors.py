@@ -1,0 +1,5 @@
+"""Small word vectors."""
+
+from __future__ import annotations
+
+WORDS = ["the", "cat", "sat", "Ünïcödé", "猫", "<unk>"]
