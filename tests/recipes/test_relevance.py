@@ -9,13 +9,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
 
 from interloq.scorers.relevance.model import RelevanceScorer
-from tests.made_lm import tiny_lm
 from tests.made_relevance import TOPICS, said, small_scorer
-from tests.published_layouts import GUPTA, grade_item, usr_item, write_grade, write_gupta, write_usr
+from tests.published_layouts import GUPTA, grade_item, usr_item, write_fed, write_grade, write_gupta, write_usr
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 
@@ -36,6 +34,16 @@ def plusplus_items() -> list[dict[str, Any]]:
         item["adversarial_negative_responses"] = [f"{topic} {topic} ." for _ in range(5)]
         item["random_negative_responses"] = [said(other, drawn) for _ in range(5)]
         items.append(item)
+    return items
+
+
+def fed_items(drawn: random.Random) -> list[dict[str, Any]]:
+    """Twelve replies and ten dialogues of two exchanges."""
+    items: list[dict[str, Any]] = []
+    for i in range(22):
+        lines = [f"{who}: {said(drawn.choice(TOPICS), drawn)}" for who in ("User", "System") * 2]
+        item = {"context": "\n".join(lines), "system": "Meena", "annotations": {"Overall": [drawn.randint(0, 4)] * 2}}
+        items.append(item | ({"response": f"System: {said(drawn.choice(TOPICS), drawn)}"} if i < 12 else {}))
     return items
 
 
@@ -66,6 +74,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         replies |= {name: (text, [drawn.randint(1, 5) for _ in range(3)]) for name, text in (("A", one), ("B", two))}
         rated.append(usr_item(f"{first}\n", replies))
     write_usr(folder / "usr", rated, rated[:9])
+    write_fed(folder / "fed", fed_items(drawn))
     (folder / "dailydialog_plusplus").mkdir()
     lines = [json.dumps(item) + "\n" for item in plusplus_items()]
     (folder / "dailydialog_plusplus" / "test.json").write_text("".join(lines))
@@ -79,38 +88,48 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def options(data: Path, model: Path) -> list[str]:
-    named = [part for name in ("one", "two") for part in ("--model", f"{name}={model}")]
+    named = [part for name in ("one", "two") for part in ("-m", f"{name}=relevance(model={str(model)!r})")]
+    named += ["-m", "cosine", "-m", "length"]
     return ["--data", str(data), "--encoder", str(model.parent / "encoder"), "--resamples", "20", *named]
 
 
-def test_tables_hold_every_scorer_and_set(
+def test_tables_have_every_scorer_blend_and_set(
     recipe: ModuleType, options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert recipe.main([*options, "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    seen = {(row["set"], row["scorer"], row["measure"]) for row in rows}
-    scorers = ("cosine", "one", "two", "one & cosine", "two & cosine")
-    wanted = {(name, s, c) for name in recipe.PUBLISHED for s in scorers for c in ("spearman", "pearson")}
-    wanted |= {("DailyDialog++", s, f"auc {kind}") for s in scorers for kind in recipe.KINDS}
+    assert recipe.main([*options, "--blend", "one, cosine", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    seen = {(row["set"], row["scorer"], row["measure"]) for row in found["rows"]}
+    scorers = ("one", "two", "cosine", "length", "blend of all", "blend without length", "one & cosine")
+    wanted = {(name, s, c) for name in recipe.KNOWN for s in scorers for c in ("spearman", "pearson")}
+    wanted |= {("DailyDialog++", s, f"auc {kind}") for s in scorers[:3] for kind in recipe.KINDS}
     assert seen == wanted
+    assert found["weights"]["one & cosine"].keys() == recipe.KNOWN.keys()
     assert recipe.main(options) == 0
     text = capsys.readouterr().out
-    for row in rows:
+    for row in found["rows"]:
+        if row["scorer"] == "one & cosine":
+            continue
         part = text.split(f"\n{row['set']} (")[1].split("\n\n")[0]
         line = next(line for line in part.splitlines() if line.startswith(f"{row['scorer']:<32}"))
         assert f"{row['value']:.3f}  [" in line
-    assert "best published                  0.571  GRADE                0.566  GRADE" in text
+    assert "best published                  0.604  DSTC10 team 8" in text
 
 
-def test_a_language_model_is_one_more_part_of_blends(
-    recipe: ModuleType, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_stored_scores_are_used_and_need_no_model(
+    recipe: ModuleType,
+    options: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lm = str(tiny_lm(tmp_path, positions=256))
-    assert recipe.main([*options[:-2], "--lm", lm, "--rated", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    names = ["cosine", "pmi", "one", "one & cosine", "one & pmi", "one & cosine & pmi"]
-    assert {row["scorer"] for row in rows} == set(names)
-    assert {row["set"] for row in rows} == set(recipe.PUBLISHED), "DailyDialog++ is left out"
+    options = [*options, "--rated", "--keep", str(tmp_path / "scores"), "--json"]
+    assert recipe.main(options) == 0
+    first = json.loads(capsys.readouterr().out)
+    monkeypatch.setattr(recipe, "_of_metric", lambda _: pytest.fail("a stored score was computed again"))
+    monkeypatch.setattr(recipe, "_cosine", lambda _: pytest.fail("a stored score was computed again"))
+    assert recipe.main(options) == 0
+    assert json.loads(capsys.readouterr().out) == first
+    assert {row["set"] for row in first["rows"]} == set(recipe.KNOWN), "DailyDialog++ is skipped"
 
 
 def test_figures_are_those_of_a_literal_count(
@@ -123,7 +142,7 @@ def test_figures_are_those_of_a_literal_count(
         if row["scorer"] == "one"
     }
     scorer = RelevanceScorer.load(model)
-    samples = recipe.test_sets(data)["USR Topical-Chat"]
+    samples = recipe.rated_sets(data)["USR Topical-Chat"].samples
     assert found["USR Topical-Chat", "pearson"]["n"] == len(samples) == 20  # without the original replies
     ours = scorer.scores([[t.text for t in s.context] for s in samples], [s.response for s in samples]).tolist()
     people = [mean([r.value for r in s.ratings if r.aspect == "overall"]) for s in samples]
@@ -140,11 +159,6 @@ def test_figures_are_those_of_a_literal_count(
         assert row["ci"][0] <= row["value"] <= row["ci"][1]
 
 
-def test_a_blend_is_the_mean_of_normalised_scores(recipe: ModuleType) -> None:
-    blend = recipe._blend(lambda _, __: np.array([1.0, 3.0, 2.0]), lambda _, __: np.array([-1.0, 0.0, 1.0]))
-    assert blend([], []).tolist() == [0.0, 0.75, 0.75]
-
-
 def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
@@ -155,15 +169,15 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def test_what_is_missing_is_said_in_one_line(
-    recipe: ModuleType, data: Path, model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    recipe: ModuleType, data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("INTERLOQ_DATA", raising=False)
-    encoder = ["--encoder", str(model.parent / "encoder")]
     for arguments, says in (
         ([], "set INTERLOQ_DATA"),
         (["--data", str(data.parent / "none")], "no grade in"),
-        (["--data", str(data), "--model", "folder"], "write --model NAME=FOLDER"),
-        (["--data", str(data), "--model", f"a={data}", *encoder], "no model in the folder"),
+        (["--data", str(data), "-m", "folder"], "write -m NAME=SPEC"),
+        (["--data", str(data), "-m", f"a=relevance(model={str(data)!r})"], "no model in the folder"),
+        (["--data", str(data), "--rated", "-m", "length", "--blend", "length,blue"], "'blue', which is not a scorer"),
     ):
         assert recipe.main(arguments) == 2
         told = capsys.readouterr().err
