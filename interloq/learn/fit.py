@@ -161,7 +161,7 @@ class _Fit:
                 "train_loss": train_loss,
                 "dev_loss": dev_loss,
                 "seconds": seconds,
-                "device": self.processes.said,
+                "device": self.processes.description,
             }
         )
         state.stale += 1

@@ -95,7 +95,7 @@ class Job(ABC, Generic[AnyTask]):
         try:
             return task, self.fit(task, run)
         except torch.OutOfMemoryError as error:
-            raise InputError(f"no memory for a batch on {run.processes.said}", hint=self.smaller) from error
+            raise InputError(f"no memory for a batch on {run.processes.description}", hint=self.smaller) from error
 
     def keep(self, folder: Path, run: Run) -> None:
         """Write what a trained folder holds besides weights, facts and learning curve."""

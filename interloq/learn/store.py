@@ -47,7 +47,7 @@ def load_model(folder: str | Path, *, kind: str) -> tuple[dict[str, Any], dict[s
     tensors = read_tensors(folder / WEIGHTS)
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-            raise InputError(f"weights {name!r} hold NaN or infinity", hint="train it again", where=str(folder))
+            raise InputError(f"weights {name!r} contain NaN or infinity", hint="train it again", where=str(folder))
     return facts, tensors
 
 

@@ -95,10 +95,10 @@ class _Slice:
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def compared(self) -> Floats:
         replies, references = np.unique(self.pairs[:, 0]), np.unique(self.pairs[:, 1])
-        held = self._held(self.encoder.kept_batches(self.numbered, replies), replies)
+        held = self._held(self.encoder.cached_batches(self.numbered, replies), replies)
         both = np.isin(references, replies, assume_unique=True)
         self._compare(held, held, references[both])
-        for batch in self.encoder.kept_batches(self.numbered, references[~both]):
+        for batch in self.encoder.cached_batches(self.numbered, references[~both]):
             self._compare(held, self._vectors(batch), batch.places)
         return np.asarray(self.found.double().cpu().numpy())
 
@@ -172,7 +172,7 @@ def _in_parts(work: Callable[[Ints], None], pairs: Ints, encoder: Encoder) -> No
     cut_to_fit(
         lambda part: work(pairs[part]),
         len(pairs),
-        lacking=lambda: InputError(
+        error=lambda: InputError(
             f"no memory to compare two texts on {encoder.device}", hint="use a smaller model, or --device cpu"
         ),
         smaller=lambda: None,

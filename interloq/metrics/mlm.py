@@ -38,7 +38,7 @@ class Mlm(Component):
 
     def usual(self) -> tuple[float, float]:
         """What is usual for replies of the log that the encoder was adapted to."""
-        low, high = self._scorer().usual(self.mode)
+        low, high = self._scorer().quartiles(self.mode)
         return low, high
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -48,9 +48,9 @@ class Mlm(Component):
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         sums, counts = self._scorer().scores([sample.response for sample in samples])
-        from interloq.models.mlm import valued
+        from interloq.models.mlm import values
 
-        return score_rows(valued(self.mode, sums, counts))
+        return score_rows(values(self.mode, sums, counts))
 
     def value(self, total: Array) -> Array:
         return mean_value(total)

@@ -1,1 +1,1 @@
-"""Networks and vectors behind small seams, shared by everything above."""
+"""Pretrained networks and their vectors, behind small interfaces used by all higher layers."""

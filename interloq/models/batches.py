@@ -1,4 +1,4 @@
-"""Batches of examples of like length: little waits for the longest text of a batch."""
+"""Batches of examples of similar length, so that little padding is needed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ POOL = 64  # batches' worth of shuffled examples that are sorted by length toget
 
 
 def bucketed(lengths: Ints, *, size: int, tokens: int, rng: np.random.Generator | None) -> list[Ints]:
-    """Examples cut into batches of at most `size`, and of at most `tokens` tokens if all were as long as the longest.
+    """Split examples into batches of at most `size` examples and at most `tokens` tokens, padding included.
 
-    With `rng` both examples and batches come in random order; without, all are sorted by length.
+    With `rng`, examples and batches are in random order; without it, everything is sorted by length.
     """
     order = rng.permutation(len(lengths)) if rng is not None else np.arange(len(lengths))
     pool = size * POOL if rng is not None else max(1, len(order))
@@ -27,7 +27,7 @@ def bucketed(lengths: Ints, *, size: int, tokens: int, rng: np.random.Generator 
 
 
 def _cut(examples: Ints, lengths: Ints, size: int, tokens: int) -> list[Ints]:
-    """Examples come sorted by length, so the last one of a batch is its longest."""
+    """The examples are sorted by length, so the last one of a batch is its longest."""
     batches, start = [], 0
     while start < len(examples):
         ahead = lengths[start : start + size]

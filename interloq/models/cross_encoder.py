@@ -1,8 +1,8 @@
-"""A transformer that reads several texts together, [CLS] A [SEP] B [SEP] …, and gives logits from one state.
+"""A transformer that reads several texts together, [CLS] A [SEP] B [SEP] …, and computes logits from one state.
 
-An encoder's is the first; a language model's is the last, the only one that has seen the whole row. The first text has
-token type 0, the others 1, as BERT learned them; networks without types get none. The texts of a row that is longer
-than the network can read are cut to one length, the greatest with which the row fits.
+An encoder uses the first state; a language model uses the last, the only one that has seen the whole row. The first
+text has token type 0, the others 1, as in BERT's pretraining; networks without token types get none. If a row is too
+long for the network, its texts are truncated to the greatest common length at which the row fits.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from interloq.models.pretrained import empty_network, load_network
 from interloq.models.subwords import Subwords
 
 Ints = NDArray[np.int64]
-DEVIATION = 0.02  # of the head's first weights, as BERT's own heads start
+DEVIATION = 0.02  # standard deviation of the head's initial weights, as in BERT
 CONFIG = "config.json"
 
 
 class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
-    """`encoder` is any of transformers' encoders or language models. Logits are [rows, outputs]."""
+    """A transformers encoder or language model with a linear head; its logits are [rows, outputs]."""
 
     def __init__(self, encoder: torch.nn.Module, outputs: int) -> None:
         super().__init__()
         if getattr(encoder, "pooler", None) is not None:
-            encoder.pooler = None  # never asked for
+            encoder.pooler = None  # not used
         self.encoder = encoder
         self.head = torch.nn.Linear(encoder.config.hidden_size, outputs)
         torch.nn.init.normal_(self.head.weight, std=DEVIATION)
@@ -41,7 +41,7 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
         self.kinds: int = getattr(encoder.config, "type_vocab_size", 0) or 0
         self.vocabulary: int = encoder.config.vocab_size
         self.positions = _positions(encoder)
-        self.looks_back = _looks_back(encoder.config)
+        self.causal = _is_causal(encoder.config)
 
     @classmethod
     def pretrained(cls, folder: Path, outputs: int) -> CrossEncoder:
@@ -50,34 +50,33 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
 
     @classmethod
     def empty(cls, folder: Path, outputs: int) -> CrossEncoder:
-        """The shape that `folder/config.json` names, with weights still to be filled in."""
+        """A network of the shape given in `folder/config.json`, with weights still to be loaded."""
         return cls(empty_network(folder), outputs)
 
     def forward(self, rows: Rows) -> torch.Tensor:
-        """The outputs of each row."""
+        """Logits of each row."""
         device = self.head.weight.device
         ids, mask, kinds = (part.to(device, non_blocking=True) for part in (rows.ids, rows.mask, rows.kinds))
         options: dict[str, Any] = {"token_type_ids": kinds} if self.kinds > 1 else {}
-        if self.looks_back:
-            options["use_cache"] = False  # nothing is said after the row
+        if self.causal:
+            options["use_cache"] = False  # nothing is generated after the row
         states = self.encoder(input_ids=ids, attention_mask=mask, **options).last_hidden_state
-        telling = (
-            states[torch.arange(len(ids), device=device), mask.sum(dim=1) - 1] if self.looks_back else states[:, 0]
-        )
-        logits: torch.Tensor = self.head(telling)
+        place = mask.sum(dim=1) - 1
+        state = states[torch.arange(len(ids), device=device), place] if self.causal else states[:, 0]
+        logits: torch.Tensor = self.head(state)
         return logits
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Padded rows of token numbers: ids, mask and token types [rows, tokens], on the CPU."""
+    """Padded rows of token ids: ids, mask and token types [rows, tokens], on the CPU."""
 
     ids: torch.Tensor
     mask: torch.Tensor
     kinds: torch.Tensor
 
     def pinned(self) -> Rows:
-        """The same in memory that a GPU reads while it computes."""
+        """A copy in pinned memory, which a GPU can read while it computes."""
         return Rows(self.ids.pin_memory(), self.mask.pin_memory(), self.kinds.pin_memory())
 
     def __getitem__(self, which: slice) -> Rows:
@@ -85,27 +84,27 @@ class Rows:
 
 
 def rows(tokens: Sequence[Sequence[NDArray[Any]]], subwords: Subwords, *, limit: int | None = None) -> Rows:
-    """Each row's texts, given as their tokens, put together and padded to the longest row; each row has as many."""
+    """Join each row's texts, given as tokens, and pad to the longest row; all rows have the same number of texts."""
     flat = [text for texts in tokens for text in texts]
     ends = np.concatenate([[0], np.cumsum([len(text) for text in flat], dtype=np.int64)])
     joined = np.concatenate([np.zeros(0, dtype=np.int32), *flat]).astype(np.int32)
-    named = np.arange(len(flat)).reshape(len(tokens), len(tokens[0]) if tokens else 1)
-    return joined_rows(Texts(joined, ends), named, subwords, limit=limit)
+    indices = np.arange(len(flat)).reshape(len(tokens), len(tokens[0]) if tokens else 1)
+    return joined_rows(Texts(joined, ends), indices, subwords, limit=limit)
 
 
-def joined_rows(texts: Texts, named: Ints, subwords: Subwords, *, limit: int | None = None) -> Rows:
-    """The same of texts that stand end to end: `named` [rows, texts] holds their numbers."""
-    starts = texts.ends[named]
-    lengths = cut_lengths(texts.ends[named + 1] - starts, limit)
-    places = 1 + np.cumsum(lengths + 1, axis=1) - (lengths + 1)  # of each text's first token in its row
+def joined_rows(texts: Texts, indices: Ints, subwords: Subwords, *, limit: int | None = None) -> Rows:
+    """Like `rows`, for concatenated texts; `indices` [rows, texts] says which texts each row has."""
+    starts = texts.ends[indices]
+    lengths = cut_lengths(texts.ends[indices + 1] - starts, limit)
+    places = 1 + np.cumsum(lengths + 1, axis=1) - (lengths + 1)  # position of each text's first token in its row
     width = row_lengths(lengths)
-    shape = (len(named), int(width.max(initial=1)))
+    shape = (len(indices), int(width.max(initial=1)))
     ids = np.full(shape, subwords.pad, dtype=np.int32)
     ids[:, 0] = subwords.start
     np.put_along_axis(ids, places + lengths, np.int32(subwords.end), axis=1)
     sizes = lengths.ravel()
-    inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of each token in its text
-    first = (places + shape[1] * np.arange(len(named))[:, None]).ravel()
+    inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # position of each token in its text
+    first = (places + shape[1] * np.arange(len(indices))[:, None]).ravel()
     ids.ravel()[np.repeat(first, sizes) + inside] = texts.tokens[np.repeat(starts.ravel(), sizes) + inside]
     columns = np.arange(shape[1])
     mask = columns < width[:, None]
@@ -114,21 +113,24 @@ def joined_rows(texts: Texts, named: Ints, subwords: Subwords, *, limit: int | N
 
 
 def row_lengths(lengths: Ints, limit: int | None = None) -> Ints:
-    """Tokens of rows, with the special ones, from the lengths of their texts [rows, texts]."""
+    """Tokens per row, special tokens included, from the lengths of the texts [rows, texts]."""
     total: Ints = 1 + np.sum(lengths + 1, axis=1)
     return total if limit is None else np.minimum(total, limit)
 
 
 def cut_lengths(lengths: Ints, limit: int | None) -> Ints:
-    """Lengths of texts [rows, texts] with which every row has at most `limit` tokens."""
+    """Lengths [rows, texts] to which texts are truncated so that every row has at most `limit` tokens."""
     if limit is None or not (long := row_lengths(lengths) > limit).any():
         return lengths
     room = limit - 1 - lengths.shape[1]
     if room < lengths.shape[1]:
         raise InputError(
-            f"{lengths.shape[1]} texts do not fit in {limit} tokens", hint="use an encoder that reads more"
+            f"{lengths.shape[1]} texts do not fit in {limit} tokens", hint="use an encoder with a longer maximum length"
         )
-    low, high = np.ones(int(long.sum()), dtype=np.int64), lengths[long].max(axis=1)  # what fits, what does not
+    low, high = (
+        np.ones(int(long.sum()), dtype=np.int64),
+        lengths[long].max(axis=1),
+    )  # a length that fits, a length that does not
     while (high - low > 1).any():
         middle = (low + high) // 2
         fits = np.minimum(lengths[long], middle[:, None]).sum(axis=1) <= room
@@ -139,7 +141,7 @@ def cut_lengths(lengths: Ints, limit: int | None) -> Ints:
 
 
 def _positions(encoder: Any) -> int | None:
-    """The longest row that the encoder can read; RoBERTa's kin count positions from behind the padding's."""
+    """Longest row that the encoder can read; RoBERTa-like models count positions from the padding index + 1."""
     longest = getattr(encoder.config, "max_position_embeddings", None)
     table = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
     if longest is None or longest < 1:
@@ -148,7 +150,7 @@ def _positions(encoder: Any) -> int | None:
     return int(longest) if padding is None else int(longest) - padding - 1
 
 
-def _looks_back(config: Any) -> bool:
-    """Whether a token sees those before it alone, as in language models; BERT's kin have a decoder's shape as well."""
+def _is_causal(config: Any) -> bool:
+    """Whether tokens see earlier tokens only, as in language models; BERT-like models can also be decoders."""
     both = type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and type(config) in MODEL_FOR_MASKED_LM_MAPPING
     return bool(getattr(config, "is_decoder", False)) if both else type(config) in MODEL_FOR_CAUSAL_LM_MAPPING

@@ -1,8 +1,8 @@
-"""Token and sentence vectors of a transformer encoder, at any layer.
+"""Token and sentence vectors of a transformer encoder, from any layer.
 
-`pretrained.py` says how a model is named. Each distinct text is encoded once, with others of like length, padded by our
-own hand, so a tokenizer needs no pad token. In float32 neither batches nor order change a vector by more than 1e-5. A
-batch that a GPU has no room for is cut in two. Vectors may be kept on disk: see `vector_cache.py`.
+See `pretrained.py` for how a model is named. Each distinct text is encoded once, in batches of similar length. Padding
+is done here, so the tokenizer needs no pad token. In float32 neither batching nor order changes a vector by more than
+1e-5. A batch that does not fit in GPU memory is split in two. Vectors can be cached on disk: see `vector_cache.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from interloq.data.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
-from interloq.models.encoder_trial import layers_of, tried
+from interloq.models.encoder_probe import layers_of, probe
 from interloq.models.memory import cut_to_fit
 from interloq.models.pretrained import (
     check_fit,
@@ -39,17 +39,17 @@ from interloq.signature import file_fingerprint
 Pooling = Literal["mean", "max", "first"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 Ints = NDArray[np.int64]
-# tokens in a batch, padding included: what stays in a processor's cache, and what keeps a GPU busy
+# tokens per batch, padding included: few enough for a processor's cache, enough to keep a GPU busy
 TOKENS = {"cpu": 768, "cuda": 32_768}
 TEXTS = 4096
-FEW = 2048  # texts tokenised at a time: a tokenizer says much more about each than is kept
-LIMIT = 2**20  # tokens of a text, for models that set none
-LONGEST = 128  # tokens of a text that count: replies are short, and time grows with length
+FEW = 2048  # texts tokenised at a time: a tokenizer's output is much larger than the part that is kept
+LIMIT = 2**20  # most tokens of a text, for models without a limit
+LONGEST = 128  # tokens of a text that are used: replies are short, and time grows with length
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A batch: `places` among the texts, ids and mask [texts, tokens], states [texts, tokens, dimensions]."""
+    """A batch: `places` (indices of its texts), ids and mask [texts, tokens], states [texts, tokens, dimensions]."""
 
     places: Ints
     ids: torch.Tensor
@@ -58,7 +58,7 @@ class Encoded:
 
 
 class Encoder:
-    """`layer` counts from 1; 0 are the embeddings, None the last layer. Layers above are spared if that can be."""
+    """Encodes texts at one layer: 0 is the embeddings, None the last layer. Higher layers are dropped if possible."""
 
     def __init__(
         self,
@@ -86,34 +86,34 @@ class Encoder:
         self.special: list[int] = sorted({self._tokenizer.cls_token_id, self._tokenizer.sep_token_id} - {None})
         self._special = torch.tensor(self.special, dtype=torch.long, device=self.device)
         pad = self._tokenizer.pad_token_id or 0
-        self._pad = pad if pad < model.config.vocab_size else 0  # one that was added may have no vector
-        self._habits = tried(model, self.layer, self._pad, str(self.folder))
+        self._pad = pad if pad < model.config.vocab_size else 0  # an added pad token may have no vector
+        self._behaviour = probe(model, self.layer, self._pad, str(self.folder))
         check_fit(self._tokenizer.vocab_size, model, self.folder)
         self._model = model.to(self.device, self.precision)
-        self._cache = VectorCache.asked_for(cache)
+        self._cache = VectorCache.configured(cache)
 
     def encode(self, texts: Sequence[str]) -> Iterator[Encoded]:
-        """Batches of texts of like length, every text in one of them; the longest texts are cut."""
+        """Batches of texts of similar length, each text in one of them; long texts are truncated."""
         return self.batches(self.numbered(texts))
 
     def batches(self, numbered: Texts, which: Ints | None = None) -> Iterator[Encoded]:
-        """Batches of texts that are numbered already: all, or those that `which` names."""
+        """Batches of tokenised texts: all, or those with the indices `which`."""
         which = np.arange(len(numbered.ends) - 1) if which is None else which
         for part in self._parts(numbered.lengths[which]):
             yield self._batch(which[part], numbered)
 
-    def kept_batches(self, numbered: Texts, which: Ints) -> Iterator[Encoded]:
-        """The same, without computing what the file of vectors holds. A GPU is as fast as a disk, and asks no file."""
+    def cached_batches(self, numbered: Texts, which: Ints) -> Iterator[Encoded]:
+        """Like `batches`, but cached vectors are not recomputed. Not used on a GPU, which is as fast as the disk."""
         if self._cache is None or self.device.type != "cpu":
             yield from self.batches(numbered, which)
             return
         for part in self._parts(numbered.lengths[which]):
-            yield self._kept(which[part], numbered, self._cache)
+            yield self._cached_batch(which[part], numbered, self._cache)
 
     def sentences(self, texts: Sequence[str], *, pooling: Pooling = "mean") -> NDArray[np.float32]:
-        """Unit vectors, one row per text; zeros for a text of nothing but white space, or of which no token is left."""
+        """Unit vectors, one row per text; zeros for a text that is only white space or has no tokens."""
         distinct = [text for text in dict.fromkeys(texts) if text.strip()]
-        found = np.zeros((len(distinct) + 1, self.dimensions), dtype=np.float32)  # the last row: no text
+        found = np.zeros((len(distinct) + 1, self.dimensions), dtype=np.float32)  # last row: empty text
         if self._cache and distinct:
             numbered, sizes = self.numbered(distinct), [self.dimensions] * len(distinct)
             keys = [numbered[i].tobytes() for i in range(len(distinct))]
@@ -137,12 +137,12 @@ class Encoder:
 
     @cached_property
     def name(self) -> str:
-        """Names kind, weights and tokenizer of the model, wherever they lie."""
+        """Identifies the model's type, weights and tokenizer, independent of their location."""
         kind = self._model.config.model_type
         return f"{kind}-{weights_fingerprint(self.folder)}-{tokenizer_fingerprint(self.folder)}"
 
     def signature(self) -> str:
-        """Names the model, wherever it lies, and all that vectors depend on."""
+        """Identifies the model, independent of its location, and everything else that vectors depend on."""
         parts = [self.name, f"mean-{self.longest}"]
         if self.layer != self.layers:
             parts.append(f"layer-{self.layer}")
@@ -152,11 +152,11 @@ class Encoder:
 
     @cached_property
     def _vectors_name(self) -> str:
-        """Names all that makes token numbers into vectors."""
+        """Cache key: everything that turns token ids into vectors."""
         return f"{self.signature()}-{file_fingerprint(self.folder / 'config.json')}"
 
     def numbered(self, texts: Sequence[str]) -> Texts:
-        """Token ids of texts with special tokens, cut at `longest`; a text without any token is one unknown token."""
+        """Token ids of texts with special tokens, at most `longest`; a text without tokens is one unknown token."""
         parts = [np.zeros(0, dtype=np.int32)]
         lengths: list[int] = []
         for start in range(0, len(texts), FEW):
@@ -179,30 +179,30 @@ class Encoder:
             if not torch.equal(found[-2].states, found[-1].states):
                 raise InputError(
                     f"models of type {self._model.config.model_type!r} change the states after their last layer",
-                    hint="name one layer: all of them cannot be had in one pass",
+                    hint="choose one layer: all layers cannot be computed in one pass",
                 )
             yield found[:-1]
 
     def _parts(self, lengths: Ints) -> Iterator[Ints]:
-        """Texts that share a batch: of like length, or of equal length where padding would change them."""
+        """Texts that share a batch: of similar length, or of equal length if padding would change their vectors."""
         for part in bucketed(lengths, size=TEXTS, tokens=self.tokens, rng=None):
-            if self._habits.takes_padding:
+            if self._behaviour.padding_is_safe:
                 yield part
             else:
                 yield from np.split(part, np.flatnonzero(np.diff(lengths[part])) + 1)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _batch(self, places: Ints, numbered: Texts) -> Encoded:
-        ids, mask = self._laid(places, numbered)
+        ids, mask = self._padded(places, numbered)
         return Encoded(places, ids, mask, self._states(ids, mask)[0])
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _batch_of_layers(self, places: Ints, numbered: Texts) -> list[Encoded]:
-        ids, mask = self._laid(places, numbered)
+        ids, mask = self._padded(places, numbered)
         return [Encoded(places, ids, mask, states) for states in self._states(ids, mask, every=True)]
 
-    def _kept(self, places: Ints, numbered: Texts, cache: VectorCache) -> Encoded:
-        ids, mask = self._laid(places, numbered)
+    def _cached_batch(self, places: Ints, numbered: Texts, cache: VectorCache) -> Encoded:
+        ids, mask = self._padded(places, numbered)
         lengths = numbered.lengths[places].tolist()
         rows = cache.rows(
             f"{self._vectors_name}-tokens",
@@ -219,7 +219,7 @@ class Encoder:
         states = self._batch(places, numbered).states.float().numpy()
         return (row[:length].ravel() for row, length in zip(states, numbered.lengths[places].tolist(), strict=True))
 
-    def _laid(self, places: Ints, numbered: Texts) -> tuple[torch.Tensor, torch.Tensor]:
+    def _padded(self, places: Ints, numbered: Texts) -> tuple[torch.Tensor, torch.Tensor]:
         lengths = numbered.lengths[places]
         width = int(lengths.max())
         ids = numbered.padded(places, width, self._pad).astype(np.int64)
@@ -227,20 +227,20 @@ class Encoder:
         return torch.from_numpy(ids).to(self.device), torch.from_numpy(mask).to(self.device)
 
     def _states(self, ids: torch.Tensor, mask: torch.Tensor, *, every: bool = False) -> list[torch.Tensor]:
-        """The states of the encoder's layer; with `every` those of all layers up to it first."""
+        """States of the encoder's layer; with `every`, preceded by those of all layers up to it."""
         parts = cut_to_fit(
             lambda part: self._read(ids[part], mask[part], every),
             len(ids),
-            lacking=lambda: InputError(
-                f"no memory for one text of {ids.shape[1]} tokens on {self.device}",
-                hint="use a smaller model, fewer tokens, or --device cpu",
+            error=lambda: InputError(
+                f"not enough memory for one text of {ids.shape[1]} tokens on {self.device}",
+                hint="use a smaller model, fewer tokens, or device cpu",
             ),
             smaller=self._halve,
         )
         return parts[0] if len(parts) == 1 else [torch.cat(layer) for layer in zip(*parts, strict=True)]
 
     def _read(self, ids: torch.Tensor, mask: torch.Tensor, every: bool) -> list[torch.Tensor]:
-        cut = self._habits.cut
+        cut = self._behaviour.cut
         found = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=every or not cut)
         own = found.last_hidden_state if cut else found.hidden_states[self.layer]
         return [*(found.hidden_states[: self.layer + 1] if every else ()), own]
@@ -250,10 +250,10 @@ class Encoder:
 
 
 def _positions(model: Any) -> int:
-    """How many tokens have a place of their own; RoBERTa and its kin count from behind the pad token's number."""
+    """Number of tokens that have a position; RoBERTa-like models count positions from the padding index + 1."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     most = getattr(model.config, "max_position_embeddings", None) or LIMIT
-    most = most if most > 0 else LIMIT  # XLNet's way to say that there is no bound
+    most = most if most > 0 else LIMIT  # XLNet has -1: no limit
     first = getattr(table, "padding_idx", None)
     return int(most if first is None else most - first - 1)
 

@@ -1,4 +1,4 @@
-"""Deterministic doubles for tests and documentation: no weights, no downloads."""
+"""Deterministic stand-ins for models, for tests and documentation: no weights, no downloads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class FakeEncoder:
-    """Sentence vectors from words: each word has a random direction of its own, so shared words mean similarity."""
+    """Sentence vectors from words: each word has its own random direction, so texts that share words are similar."""
 
     def __init__(self, dimensions: int = 64) -> None:
         self.dimensions = dimensions

@@ -1,4 +1,4 @@
-"""Networks that metrics and raters ask: imported when first asked, kept for all that name the same one."""
+"""Networks used by metrics and raters: imported on first use, and shared by all that use the same one."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from interloq.errors import MissingDependencyError
 
-FEW = 4  # networks held at a time
+FEW = 4  # networks kept in memory
 
 
 def loaded(asked_by: str, target: str, name: str, *, extra: str = "encoder", **options: Any) -> Any:
-    """`make(name, **options)` with a target `module:make`; anew once the folder behind the name was written again.
+    """Cached result of `make(name, **options)` for a target `module:make`; made again after its folder has changed.
 
-    Where torch or transformers are not installed, the message names who asked and the extra that brings them.
+    If torch or transformers is not installed, the error names `asked_by` and the extra that installs them.
     """
     module, _, made = target.partition(":")
     try:
@@ -26,17 +26,17 @@ def loaded(asked_by: str, target: str, name: str, *, extra: str = "encoder", **o
         raise MissingDependencyError(asked_by, error.name or "torch", extra) from error
     folder = Path(name)
     place = str(folder.resolve()) if folder.is_dir() else name
-    return _kept(make, place, _written(folder), tuple(sorted(options.items())))
+    return _cached(make, place, _written(folder), tuple(sorted(options.items())))
 
 
 @lru_cache(maxsize=FEW)
-def _kept(make: Callable[..., Any], name: str, written: int, options: tuple[tuple[str, Any], ...]) -> Any:  # noqa: ARG001
-    """The time of writing is part of the key."""
+def _cached(make: Callable[..., Any], name: str, written: int, options: tuple[tuple[str, Any], ...]) -> Any:  # noqa: ARG001
+    """`written` is only part of the key."""
     return make(name, **dict(options))
 
 
 def _written(folder: Path) -> int:
-    """When a file of the folder was last written; 0 where the name is not a folder."""
+    """When a file in the folder was last written, in nanoseconds; 0 if it is not a folder."""
     if not folder.is_dir():
         return 0
     return max((path.stat().st_mtime_ns for path in folder.iterdir() if path.is_file()), default=0)

@@ -1,4 +1,4 @@
-"""Work that a GPU has no room for is cut in two, and again, until there is room."""
+"""Split work that does not fit in GPU memory in halves until it fits."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Result = TypeVar("Result")
 
 
 def cut_to_fit(
-    work: Callable[[slice], Result], n: int, *, lacking: Callable[[], InputError], smaller: Callable[[], None]
+    work: Callable[[slice], Result], n: int, *, error: Callable[[], InputError], smaller: Callable[[], None]
 ) -> list[Result]:
-    """Results of `work` on n items, in order: on all at once, or on parts of them where memory runs out.
+    """Results of `work` on n items, in order: on all at once, or on parts of them if memory runs out.
 
-    `smaller` is called at every cut, so that later batches can be smaller from the start; `lacking` says that there is
-    no room for one item.
+    `smaller` is called at every split, so that later batches can be smaller from the start; `error` makes the error
+    that is raised if a single item does not fit.
     """
     found: list[Result] = []
     ahead = [slice(0, n)]
@@ -27,10 +27,10 @@ def cut_to_fit(
         try:
             found.append(work(part))
             continue
-        except torch.OutOfMemoryError as error:
+        except torch.OutOfMemoryError as out_of_memory:
             if part.stop - part.start <= 1:
-                raise lacking() from error
-        torch.cuda.empty_cache()  # here, as an error that is being handled keeps tensors alive
+                raise error() from out_of_memory
+        torch.cuda.empty_cache()  # not in the handler: an exception being handled keeps tensors alive
         smaller()
         middle = (part.start + part.stop) // 2
         ahead += [slice(middle, part.stop), slice(part.start, middle)]

@@ -1,9 +1,9 @@
-"""How likely texts are to an encoder that guesses masked tokens: each token is hidden in turn and guessed at.
+"""Likelihood of texts under a masked language model: each token is masked in turn and predicted.
 
 Σ log p(token | the other tokens) over the tokens of `[CLS] text [SEP]` is the pseudo-log-likelihood of Salazar et al.
-(2020). Tokens that the tokenizer does not know are read but not guessed at: no encoder learns to guess [UNK].
+(2020). Unknown tokens are read but not predicted: no encoder learns to predict [UNK].
 
-A head that was never trained would guess at random, so encoders without one are refused.
+An untrained head would predict at random, so encoders without a trained head are refused.
 """
 
 from __future__ import annotations
@@ -26,77 +26,79 @@ from interloq.models.memory import cut_to_fit
 from interloq.models.pretrained import load_network, load_tokenizer, model_folder, weights_fingerprint
 from interloq.models.processes import pick_device
 from interloq.models.subwords import LONGEST, Subwords
-from interloq.models.token_guesser import SPARE, Marks, TokenGuesser, marks_of
+from interloq.models.token_predictor import SPARE, SpecialTokens, TokenPredictor, special_tokens_of
 
 Mode = Literal["likelihood", "surprise"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-TOKENS, ROWS = 8192, 256  # in a batch, padding included
+TOKENS, ROWS = 8192, 256  # per batch, padding included
 BOUNDS = "replies.json"
-LOW, HIGH = 0.25, 0.75  # quantiles of the replies of a log, as in the code of Phy et al.
+LOW, HIGH = 0.25, 0.75  # quantiles over the replies of a log, as in the code of Phy et al.
 SPECIAL = 2  # [CLS] and [SEP]
-HINT = "name an encoder with its head for masked tokens, or train one on your logs with: interloq train adapt"
+HINT = "use an encoder with a masked-language-model head, or train one on your logs with: interloq train adapt"
 
 
 class MaskedLikelihood:
-    """Calculated in float32: batches change a sum by less than 1e-5 of it."""
+    """Masked-token likelihoods in float32: batching changes a sum by a factor of less than 1e-5."""
 
-    def __init__(self, guesser: TokenGuesser, subwords: Subwords, marks: Marks, *, device: str = "auto") -> None:
+    def __init__(
+        self, predictor: TokenPredictor, subwords: Subwords, special_tokens: SpecialTokens, *, device: str = "auto"
+    ) -> None:
         self.device = pick_device(device)
-        self.guesser = guesser.to(self.device).eval()
-        self.subwords, self.marks, self.tokens = subwords, marks, TOKENS
+        self.predictor = predictor.to(self.device).eval()
+        self.subwords, self.special_tokens, self.tokens = subwords, special_tokens, TOKENS
 
     @classmethod
     def load(cls, name: str, *, device: str = "auto", longest: int = LONGEST) -> MaskedLikelihood:
-        """`name` as in `models.pretrained`. Of each text the first `longest` tokens count, fewer where none fit."""
+        """Load a model named as in `models.pretrained`; texts are truncated to `longest` tokens, or to what fits."""
         folder = model_folder(name)
         model = load_network(folder, transformers.AutoModelForMaskedLM, hint=HINT)
-        marks = marks_of(load_tokenizer(folder), "mlm", folder)
+        special_tokens = special_tokens_of(load_tokenizer(folder), "mlm", folder)
         positions = getattr(model.config, "max_position_embeddings", None)
         room = longest if positions is None else min(longest, positions - SPARE - SPECIAL)
-        return cls(TokenGuesser(model, []), Subwords(folder, longest=room), marks, device=device)
+        return cls(TokenPredictor(model, []), Subwords(folder, longest=room), special_tokens, device=device)
 
     def signature(self) -> str:
-        kind = self.guesser.model.config.model_type
+        kind = self.predictor.model.config.model_type
         return f"{kind}-{weights_fingerprint(self.subwords.folder)}-{self.subwords.signature()}"
 
-    def usual(self, mode: Mode) -> tuple[float, float]:
-        """The quartiles recorded with the encoder."""
+    def quartiles(self, mode: Mode) -> tuple[float, float]:
+        """Quartiles saved with the encoder."""
         return read_bounds(self.subwords.folder, mode)
 
     def known(self, text: str) -> int:
-        """Tokens of a text that can be guessed."""
+        """Number of tokens of a text that can be predicted."""
         return int(self._known(self.subwords.texts([text]).tokens).sum())
 
     def scores(self, texts: Sequence[str]) -> tuple[Floats, Ints]:
-        """The sum of log-likelihoods of each text, and of how many tokens; each distinct text is read once."""
+        """Sum of log-likelihoods and number of predicted tokens of each text; each distinct text is read once."""
         place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         sums, counts = self.of_tokens(self.subwords.texts(list(place)))
         which = [place[text] for text in texts]
         return sums[which], counts[which]
 
     def of_tokens(self, texts: Texts) -> tuple[Floats, Ints]:
-        """The same of texts as token numbers."""
+        """Like `scores`, for tokenised texts."""
         starts, lengths = texts.ends[:-1], np.diff(texts.ends)
-        hidden = np.flatnonzero(self._known(texts.tokens))  # a row for each of these tokens
+        hidden = np.flatnonzero(self._known(texts.tokens))  # one row per token
         owners = np.searchsorted(texts.ends, hidden, side="right") - 1
         found = np.zeros(len(hidden))
         for batch in bucketed(lengths[owners] + SPECIAL, size=ROWS, tokens=self.tokens, rng=None):
             rows = joined_rows(texts, owners[batch][:, None], self.subwords)
-            found[batch] = self._guessed(rows, 1 + (hidden - starts[owners])[batch])
+            found[batch] = self._log_likelihoods(rows, 1 + (hidden - starts[owners])[batch])
         sums, counts = (np.bincount(owners, weights=each, minlength=len(starts)) for each in (found, None))
         return sums.astype(np.float64), counts.astype(np.int64)
 
     def _known(self, tokens: NDArray[Any]) -> NDArray[np.bool_]:
-        return ~np.isin(tokens, self.marks.special)
+        return ~np.isin(tokens, self.special_tokens.special)
 
-    def _guessed(self, rows: Rows, columns: Ints) -> Floats:
-        """The log-likelihood of one token of each row, with that token hidden."""
+    def _log_likelihoods(self, rows: Rows, columns: Ints) -> Floats:
+        """Log-likelihood of one token per row, with that token masked."""
         parts = cut_to_fit(
-            lambda part: self._likelihoods(rows[part], torch.from_numpy(columns[part])),
+            lambda part: self._masked_likelihoods(rows[part], torch.from_numpy(columns[part])),
             len(columns),
-            lacking=lambda: InputError(
-                f"no memory for one row of {rows.ids.shape[1]} tokens on {self.device}",
+            error=lambda: InputError(
+                f"not enough memory for one row of {rows.ids.shape[1]} tokens on {self.device}",
                 hint="use a smaller encoder, or a machine with more memory",
             ),
             smaller=self._halve,
@@ -107,39 +109,39 @@ class MaskedLikelihood:
         self.tokens = max(1, self.tokens // 2)  # later batches are smaller from the start
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def _likelihoods(self, rows: Rows, columns: torch.Tensor) -> torch.Tensor:
+    def _masked_likelihoods(self, rows: Rows, columns: torch.Tensor) -> torch.Tensor:
         ids = rows.ids.long()
         places = torch.zeros_like(ids, dtype=torch.bool)
         places[torch.arange(len(ids)), columns] = True
-        right = ids[places].to(self.device)
-        ids = torch.where(places, self.marks.mask, ids)
+        targets = ids[places].to(self.device)
+        ids = torch.where(places, self.special_tokens.mask, ids)
         parts = (part.to(self.device) for part in (ids, rows.mask.long(), rows.kinds.long(), places))
-        logits = self.guesser(*parts).float()
-        found: torch.Tensor = logits.log_softmax(dim=1).gather(1, right[:, None])[:, 0]
+        logits = self.predictor(*parts).float()
+        found: torch.Tensor = logits.log_softmax(dim=1).gather(1, targets[:, None])[:, 0]
         return found
 
 
-def valued(mode: Mode, sums: Floats, counts: Ints) -> Floats:
-    """The mean log-likelihood of a token, or minus the sum; NaN where there is no token."""
+def values(mode: Mode, sums: Floats, counts: Ints) -> Floats:
+    """Mean log-likelihood per token (likelihood), or minus the sum (surprise); NaN for texts without tokens."""
     with np.errstate(invalid="ignore", divide="ignore"):
         found = sums / counts if mode == "likelihood" else -sums
     return np.where(counts > 0, found, np.nan)
 
 
 def reply_bounds(scorer: MaskedLikelihood, replies: Texts) -> dict[str, Any]:
-    """What is usual for replies: the quartiles of each mode."""
+    """Quartiles of the replies' values in each mode."""
     sums, counts = scorer.of_tokens(replies)
     facts: dict[str, Any] = {"replies": int((counts > 0).sum()), "quantiles": [LOW, HIGH]}
     for mode in get_args(Mode) if facts["replies"] else ():
-        facts[mode] = np.quantile(valued(mode, sums, counts)[counts > 0], [LOW, HIGH]).tolist()
+        facts[mode] = np.quantile(values(mode, sums, counts)[counts > 0], [LOW, HIGH]).tolist()
     return facts
 
 
 def read_bounds(folder: Path, mode: Mode) -> tuple[float, float]:
-    """The bounds that were recorded when the encoder was adapted to a log."""
+    """Bounds saved when the encoder was adapted to a log."""
     hint = "adapt the encoder to a log with interloq train adapt, or give bounds=(low,high)"
     if not (folder / BOUNDS).is_file():
-        raise InputError("the encoder has no bounds of replies", hint=hint, where=str(folder))
-    with reading_saved(folder, f"{BOUNDS} holds no bounds of {mode}", hint=hint):
+        raise InputError("the encoder has no bounds for replies", hint=hint, where=str(folder))
+    with reading_saved(folder, f"{BOUNDS} has no bounds for {mode}", hint=hint):
         low, high = read_json(folder / BOUNDS, hint=hint)[mode]
         return float(low), float(high)

@@ -1,7 +1,7 @@
 """Next-sentence prediction of a pretrained BERT (Devlin et al., 2019): does the second text follow the first?
 
-BERT reads [CLS] A [SEP] B [SEP] with token types 0 and 1. The head learned it in pretraining; many encoders were
-trained without it, and theirs would be random, so they are refused.
+BERT reads [CLS] A [SEP] B [SEP] with token types 0 and 1. Its head was trained in pretraining. Many encoders were
+trained without one; their head would be random, so they are refused.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from interloq.models.pretrained import check_fit, load_network, model_folder, pi
 from interloq.models.processes import pick_device
 from interloq.models.subwords import LONGEST, Subwords
 
-TOKENS, PAIRS = 8192, 512  # in a batch, padding included
-FOLLOWS = 0  # the label of transformers, and of Google's code: 1 is a random sentence
+TOKENS, PAIRS = 8192, 512  # per batch, padding included
+FOLLOWS = 0  # label in transformers and in Google's code; 1 is a random sentence
 HINT = (
-    "name a BERT with its head for next-sentence prediction, such as bert-base-uncased; for any other encoder, "
+    "use a BERT with a next-sentence-prediction head, such as bert-base-uncased; for any other encoder, "
     "train a head on your logs with: interloq train relevance"
 )
 
 
 class NextSentence:
-    """`name` as in `models.pretrained`. Of each text the first `longest` tokens count; see `cross_encoder.rows`."""
+    """A model named as in `models.pretrained`; texts are truncated to `longest` tokens, see `cross_encoder.rows`."""
 
     def __init__(self, name: str, *, device: str = "auto", longest: int = LONGEST, tokens: int = TOKENS) -> None:
         self.folder, self.tokens, self.device = model_folder(name), tokens, pick_device(device)
@@ -44,7 +44,7 @@ class NextSentence:
         self._model = model.to(self.device, self.precision).eval()
 
     def scores(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
-        """P(the second text follows the first) of each pair; each distinct pair is read once."""
+        """P(the second text follows the first) for each pair; each distinct pair is read once."""
         pairs = list(zip(first, second, strict=True))
         place = {pair: i for i, pair in enumerate(sorted(set(pairs)))}
         before, after = (self.subwords.texts([pair[side] for pair in place]) for side in (0, 1))
@@ -63,8 +63,8 @@ class NextSentence:
         parts = cut_to_fit(
             lambda part: self._logits(rows(tokens[part], self.subwords, limit=self.positions)),
             len(tokens),
-            lacking=lambda: InputError(
-                f"no memory for one pair of texts on {self.device}", hint="use a smaller model, or --device cpu"
+            error=lambda: InputError(
+                f"not enough memory for one pair of texts on {self.device}", hint="use a smaller model, or device cpu"
             ),
             smaller=self._halve,
         )

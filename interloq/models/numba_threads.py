@@ -1,4 +1,4 @@
-"""The threads in which numba runs its loops, started so that they disturb nobody else."""
+"""Start numba's threads without changing the number of threads of other libraries."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numba
 
 @cache
 def start_threads() -> None:
-    """Call this before the first loop that numba runs in parallel.
+    """Call this before numba's first parallel loop.
 
-    Where these run on OpenMP, the thread that starts them gets numba's number of threads for all its OpenMP work, that
-    of torch too, whatever OMP_NUM_THREADS or `torch.set_num_threads` said. So a thread starts them that does no more.
+    With OpenMP, the thread that starts them gets numba's number of threads for all its OpenMP work, including torch's,
+    regardless of OMP_NUM_THREADS and `torch.set_num_threads`. So they are started by a thread that does nothing else.
     """
     starter = Thread(target=numba.get_num_threads)
     starter.start()

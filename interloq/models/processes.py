@@ -1,4 +1,4 @@
-"""One process or several that train one network together, as `torchrun` starts them."""
+"""One or more processes that train one network together, as started by `torchrun`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from interloq.errors import InputError
 
-PATIENCE = timedelta(days=2)  # that the others wait while the first reads a log
+TIMEOUT = timedelta(days=2)  # the others wait this long while the first process reads a log
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Processes:
     @classmethod
     @contextmanager
     def joined(cls, device: str = "auto") -> Iterator[Processes]:
-        """The group that `torchrun` made, or this process alone; within another `joined` the same group."""
+        """Join the group that `torchrun` made, or run alone; a nested `joined` uses the same group."""
         count = int(os.environ.get("WORLD_SIZE", "1"))
         found = pick_device(device)
         if count == 1:
@@ -40,7 +40,7 @@ class Processes:
         outer = torch.distributed.is_initialized()
         if not outer:
             backend = "nccl" if found.type == "cuda" else "gloo"
-            torch.distributed.init_process_group(backend, timeout=PATIENCE)
+            torch.distributed.init_process_group(backend, timeout=TIMEOUT)
         try:
             yield cls(found, torch.distributed.get_rank(), count)
         finally:
@@ -49,21 +49,21 @@ class Processes:
 
     @property
     def first(self) -> bool:
-        """Whether this is the one that speaks and writes."""
+        """Whether this is the process that prints and writes files."""
         return self.rank == 0
 
     @property
-    def said(self) -> str:
-        """The device and number of processes, for people."""
+    def description(self) -> str:
+        """Device and number of processes, for display."""
         name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else self.device.type
         return name if self.count == 1 else f"{self.count} × {name}"
 
     def share(self, examples: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The examples of this process."""
+        """This process's share of the examples."""
         return examples[self.rank :: self.count]
 
     def sum(self, value: float) -> float:
-        """The sum over all processes."""
+        """Sum over all processes."""
         if self.count == 1:
             return value
         total = torch.tensor(value, dtype=torch.float64, device=self.device)
@@ -71,11 +71,11 @@ class Processes:
         return float(total)
 
     def wait(self) -> None:
-        """Until every process is here."""
+        """Wait until every process gets here."""
         self.sum(0.0)
 
     def add_gradients(self, network: torch.nn.Module, loss: torch.Tensor) -> torch.Tensor:
-        """Every process gets the sum of all gradients, and of all losses, in one message."""
+        """Sum gradients and losses over all processes, in one message."""
         if self.count == 1:
             return loss
         parameters = [p for p in network.parameters() if p.requires_grad]
@@ -88,11 +88,11 @@ class Processes:
 
 
 def pick_device(name: str) -> torch.device:
-    """The device that is meant; `auto` is a GPU where there is one."""
+    """Device for a name; `auto` is a GPU if there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name == "cuda" and not torch.cuda.is_available():
-        raise InputError("torch finds no CUDA device", hint="run with --device cpu")
+        raise InputError("torch finds no CUDA device", hint="use device cpu")
     if name not in ("cpu", "cuda"):
         raise InputError(f"unknown device {name!r}", hint="device is auto, cpu or cuda")
     return torch.device(name)

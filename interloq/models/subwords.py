@@ -1,4 +1,4 @@
-"""Token numbers of a pretrained tokenizer, for networks: what `pieces.Pieces` is for networks of our own."""
+"""Token ids from a pretrained tokenizer, for pretrained networks; `pieces.Pieces` does this for our own networks."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from interloq.data.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.pretrained import TOKENIZER, load_tokenizer, tokenizer_fingerprint
 
-LONGEST = 128  # tokens of a text that count
+LONGEST = 128  # tokens of a text that are used
 
 
 class Subwords:
-    """Texts → numbers from 0 to `size` − 1, without special tokens. A text without any token is one unknown token."""
+    """Texts → ids from 0 to `size` − 1, without special tokens. A text without tokens is one unknown token."""
 
     def __init__(self, folder: Path, *, longest: int = LONGEST) -> None:
         if longest < 1:
@@ -30,7 +30,7 @@ class Subwords:
         self.pad: int = _first(self._tokenizer.pad_token_id, 0)
 
     def texts(self, texts: Sequence[str]) -> Texts:
-        """Texts as numbers of subwords."""
+        """Texts as subword ids."""
         options = {"add_special_tokens": False, "truncation": True, "max_length": self.longest, "verbose": False}
         rows = self._tokenizer(list(texts), **options)["input_ids"] if len(texts) else []
         rows = [row or [self.unknown] for row in rows]
@@ -43,7 +43,7 @@ class Subwords:
         return f"subwords(longest={self.longest})-{tokenizer_fingerprint(self.folder)}"
 
     def save(self, folder: Path) -> None:
-        """Copies of the tokenizer's files, so that a model made with it needs no other folder."""
+        """Copy the tokenizer's files, so that a model that uses it needs no other folder."""
         folder.mkdir(parents=True, exist_ok=True)
         for name in TOKENIZER:
             if (self.folder / name).exists() and self.folder.resolve() != folder.resolve():

@@ -1,6 +1,6 @@
-"""Vectors of texts kept on disk, by model, layer and the tokens of the text: off unless a file is named.
+"""On-disk cache of text vectors, by model, layer and tokens; off by default.
 
-The file is an SQLite database of float32 rows, never a pickle. It is named by the encoder's `cache`, or by the
+The file is an SQLite database of float32 rows, never a pickle. It is set by the encoder's `cache` or by the
 environment variable INTERLOQ_VECTOR_CACHE. Several processes may share it; it may be deleted at any time.
 """
 
@@ -21,28 +21,28 @@ from interloq.errors import InputError
 
 Row = NDArray[np.float32]
 VARIABLE = "INTERLOQ_VECTOR_CACHE"
-FEW = 500  # keys looked up at a time: SQLite bounds the variables of a query
-WAIT = 60.0  # seconds for another process that writes
+FEW = 500  # keys looked up at a time: SQLite limits the variables of a query
+WAIT = 60.0  # seconds to wait for another process that writes
 
 
 @dataclass(frozen=True)
 class VectorCache:
-    """Token vectors in a file, by model, layer and text."""
+    """Vectors in an SQLite file, by model, layer and text."""
 
     path: Path
 
     @classmethod
-    def asked_for(cls, path: str | Path | None) -> VectorCache | None:
-        """The cache in this file, or the one that the environment names; None without either."""
+    def configured(cls, path: str | Path | None) -> VectorCache | None:
+        """The cache at this path, or at the one set in the environment; None without either."""
         name = str(path or os.environ.get(VARIABLE, ""))
         return cls(Path(name)) if name else None
 
     def rows(
         self, model: str, texts: Sequence[bytes], lengths: Sequence[int], make: Callable[[list[int]], Iterable[Row]]
     ) -> list[Row]:
-        """A row of so many numbers a text: those that are known from the file, the others made and put into it.
+        """One row of the given length per text, read from the cache, or computed and added to it.
 
-        `make` gets the places of texts that are not known.
+        `make` gets the indices of the texts that are not in the cache.
         """
         keys = [blake2b(model.encode() + b"\0" + text, digest_size=16).digest() for text in texts]
         with self._opened() as database:
@@ -71,7 +71,7 @@ class VectorCache:
                 yield database
         except (sqlite3.Error, OSError) as error:
             raise InputError(
-                f"the cache of vectors cannot be used: {error}", hint="delete it, or name another", where=str(self.path)
+                f"the vector cache cannot be used: {error}", hint="delete it, or use another file", where=str(self.path)
             ) from error
 
 

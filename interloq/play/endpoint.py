@@ -70,7 +70,7 @@ class Endpoint(Component):
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         bodies = [self._body(turns, seed) if turns else None for turns, seed in zip(dialogues, seeds, strict=True)]
-        found = iter(_run(self._line.answers([body for body in bodies if body])))
+        found = iter(_run(self._connection.replies([body for body in bodies if body])))
         return [next(found) if body else Reply("", NOTHING_TO_ANSWER) for body in bodies]
 
     def try_out(self, turns: Sequence[Turn]) -> None:
@@ -81,7 +81,7 @@ class Endpoint(Component):
                 hint="set it, name another with key=…, or write key='' where the server needs none",
                 where=self.url,
             )
-        failed = _run(self._line.tried(self._body(turns, 0)))
+        failed = _run(self._connection.check(self._body(turns, 0)))
         if failed and not failed.works:
             raise InputError(f"the endpoint does not answer: {failed}", hint="check url, model and key", where=self.url)
         if failed:
@@ -105,7 +105,7 @@ class Endpoint(Component):
 
     def signature(self) -> Signature:
         """Nobody can know which weights answer; how they are asked for changes no reply."""
-        self._line  # noqa: B018 - fails early
+        self._connection  # noqa: B018 - fails early
         bare = replace(self, key="", concurrency=1, timeout=60.0, retries=0, rate=0.0)
         return signature(bare, weights="unknown")
 
@@ -118,9 +118,9 @@ class Endpoint(Component):
         return body | ({"seed": seed % 2**31} if self.send_seed else {})
 
     @cached_property
-    def _line(self) -> Any:
+    def _connection(self) -> Any:
         try:
-            from interloq.models.chat_server import Line
+            from interloq.models.chat_server import ChatConnection
         except ImportError as error:
             raise MissingDependencyError("bot 'endpoint'", error.name or "httpx", "endpoint") from error
         parts = urlsplit(self.url)
@@ -135,7 +135,7 @@ class Endpoint(Component):
             )
         path = parts.path.rstrip("/")
         url = parts._replace(path=path if path.endswith(PATH) else path + PATH).geturl()
-        return Line(
+        return ChatConnection(
             url,
             secret=secret,
             local=local,

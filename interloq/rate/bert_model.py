@@ -156,7 +156,7 @@ class BertRaterModel:
         parts = cut_to_fit(
             lambda part: self.network(rows[part]),
             len(rows.ids),
-            lacking=lambda: InputError(
+            error=lambda: InputError(
                 f"no memory for one triplet of {rows.ids.shape[1]} tokens on {self.device}",
                 hint="use a smaller encoder, or a machine with more memory",
             ),

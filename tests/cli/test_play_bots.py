@@ -62,7 +62,7 @@ def endpoint(port: int, status: int, **options: Any) -> str:
 
 @pytest.mark.parametrize(
     ("status", "failure"),
-    [(401, "HTTP 401: no"), (404, "HTTP 404: no"), (302, "HTTP 302: no"), (299, "the answer holds no choices[0]")],
+    [(401, "HTTP 401: no"), (404, "HTTP 404: no"), (302, "HTTP 302: no"), (299, "the answer has no choices[0]")],
 )
 def test_an_endpoint_that_refuses_is_named_at_once(
     folder: Path, server: Any, capsys: pytest.CaptureFixture[str], status: int, failure: str

@@ -101,7 +101,7 @@ def test_pairs_of_test_items_are_left_out(folder: Path, capsys: pytest.CaptureFi
     [
         (["pairs.jsonl", "--model", "no-such-model"], "no model folder or installed model package 'no-such-model'"),
         (["pairs.jsonl", "--model", "pickled"], "pickles are not loaded"),
-        (["pairs.jsonl", "--model", "bare"], "no model can be loaded: Unrecognized model in bare"),
+        (["pairs.jsonl", "--model", "bare"], "cannot load a model: Unrecognized model in bare"),
         (["pairs.jsonl", "--model", "bert", "--objective", "lm", "--mask", "2"], "mask must be between 0 and 1"),
         (["pairs.jsonl", "--model", "bert", "--learning-rate", "-1"], "learning_rate must be above 0"),
         (["few.jsonl", "--model", "bert"], "the pairs hold 2 different utterances"),

@@ -86,7 +86,7 @@ def test_examples_may_be_kept_for_raters_of_one_vocabulary(log: Path, capsys: Ca
     [
         (["--encoder", "none"], "no model folder or installed model package 'none'"),
         (["--encoder", "pickled"], "pickled holds no *.safetensors"),
-        (["--encoder", "bare"], "no tokenizer can be loaded"),
+        (["--encoder", "bare"], "cannot load a tokenizer"),
         (
             ["--encoder", "encoder", "--hidden", "3"],
             "--hidden is not used with --encoder; leave --hidden or --encoder out",

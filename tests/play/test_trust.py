@@ -132,5 +132,5 @@ def test_an_installed_package_that_carries_a_model(tmp_path: Path, monkeypatch: 
     monkeypatch.syspath_prepend(tmp_path)
     assert model_folder("their-model") == model_folder("their_model") == tmp_path / "their_model" / "weights"
     (facts / "RECORD").write_text("their_model/a/model.safetensors,,\ntheir_model/b/model.safetensors,,\n")
-    with pytest.raises(InputError, match="the package carries 2 folders of weights"):
+    with pytest.raises(InputError, match="the package contains 2 folders of weights"):
         model_folder("their-model")

@@ -272,7 +272,7 @@ def test_weights_that_are_no_numbers_are_refused(copied: Path) -> None:
     tensors["head.bias"][:] = torch.nan
     facts = orjson.loads((copied / "model.json").read_bytes())
     store.save_model(copied, tensors, facts)
-    refused(copied, r"weights 'head\.bias' hold NaN or infinity; train it again")
+    refused(copied, r"weights 'head\.bias' contain NaN or infinity; train it again")
 
 
 def test_a_folder_that_is_not_whole_is_refused(copied: Path) -> None:
@@ -295,7 +295,7 @@ def test_raters_of_the_other_kind_are_refused(small: Path, tmp_path: Path) -> No
 
 
 def test_a_rater_is_no_encoder_to_start_from(small: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"the model holds no weights for .*; name an encoder in the layout"):
+    with pytest.raises(InputError, match=r"the model has no weights for .*; use an encoder in the Hugging Face layout"):
         train(bert_job(tmp_path, 40, subwords=Subwords(small, longest=16)), tmp_path / "new", device="cpu")
 
 

@@ -32,7 +32,16 @@ from interloq.learn.settings import Training
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, reply_bounds
 from interloq.models.pretrained import load_tokenizer, model_folder, weights_fingerprint
 from interloq.models.subwords import Subwords
-from interloq.models.token_guesser import Goal, Marks, TokenGuesser, carried, goal_of, load_guesser, marks_of, room
+from interloq.models.token_predictor import (
+    Goal,
+    SpecialTokens,
+    TokenPredictor,
+    carried,
+    goal_of,
+    load_predictor,
+    room,
+    special_tokens_of,
+)
 from interloq.records import Pair
 from interloq.signature import file_fingerprint, fingerprint
 
@@ -70,17 +79,17 @@ class Setup:
     base: Base
     settings: Adaptation
     goal: Goal
-    marks: Marks
+    special_tokens: SpecialTokens
     longest: int
-    network: TokenGuesser
+    network: TokenPredictor
 
     @classmethod
     def of(cls, base: Base, settings: Adaptation) -> Setup:
         """What a job needs, from the base model and the settings."""
         goal = goal_of(base.folder, settings.objective)
-        network = load_guesser(base.folder, goal, seed=settings.seed)
+        network = load_predictor(base.folder, goal, seed=settings.seed)
         tokenizer = load_tokenizer(base.folder)
-        marks = marks_of(tokenizer, goal, base.folder)
+        special_tokens = special_tokens_of(tokenizer, goal, base.folder)
         embeddings = network.model.get_input_embeddings().num_embeddings
         if len(tokenizer) > embeddings:
             raise InputError(
@@ -88,14 +97,14 @@ class Setup:
                 hint="copy a model's folder whole; its parts are of different models",
                 where=str(base.folder),
             )
-        longest = longest_text(settings, network, marks)
+        longest = longest_text(settings, network, special_tokens)
         if longest < 1:
             raise InputError("the network has no room for two texts", where=str(base.folder))
-        return cls(base, settings, goal, marks, longest, network)
+        return cls(base, settings, goal, special_tokens, longest, network)
 
     def task(self, work: Path) -> AdaptTask:
         """The task of guessing tokens."""
-        return AdaptTask(self.network, PairTokens.load(work / PAIRS), self.settings, self.goal, self.marks)
+        return AdaptTask(self.network, PairTokens.load(work / PAIRS), self.settings, self.goal, self.special_tokens)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,8 +179,8 @@ class AdaptJob(Job[AdaptTask]):
             if pieces >= 2 * self.settings.batch:
                 raise InputError("no memory for a batch of one pair", hint="lower --longest, or use a smaller model")
             run.say(f"no memory for a batch: going on with {pieces} pieces of it at a time")
-            network = load_guesser(base.folder, task.goal, seed=self.settings.seed)  # as it was before any step
-            task = AdaptTask(network, task.pairs, self.settings, task.goal, task.marks, pieces=pieces)
+            network = load_predictor(base.folder, task.goal, seed=self.settings.seed)  # as it was before any step
+            task = AdaptTask(network, task.pairs, self.settings, task.goal, task.special_tokens, pieces=pieces)
             torch.cuda.empty_cache()
 
     def facts(self, task: AdaptTask, run: Run, curve: Curve) -> dict[str, Any]:
@@ -182,7 +191,7 @@ class AdaptJob(Job[AdaptTask]):
             "objective": task.goal,
             "base": {"name": base.name, "fingerprint": base.fingerprint},
             "head": "new" if task.network.new else "of the model",
-            "longest": longest_text(self.settings, task.network, task.marks),
+            "longest": longest_text(self.settings, task.network, task.special_tokens),
             "pairs": task.pairs.counts,
             "unknown_tokens": _unknown(task),
             "before": _level(_before(run.work)),
@@ -209,9 +218,9 @@ class AdaptJob(Job[AdaptTask]):
         return read_facts(folder)
 
 
-def longest_text(settings: Adaptation, network: TokenGuesser, marks: Marks) -> int:
+def longest_text(settings: Adaptation, network: TokenPredictor, special_tokens: SpecialTokens) -> int:
     """Tokens of a text that count: no more than the network has room for."""
-    return min(settings.longest, room(network.model.config, marks))
+    return min(settings.longest, room(network.model.config, special_tokens))
 
 
 def _unknown(task: AdaptTask) -> float:
@@ -243,7 +252,7 @@ def _level(loss: float) -> dict[str, float]:
 def _usual(base: Base, task: AdaptTask, longest: int, device: str) -> dict[str, Any]:
     """How likely replies of the log are to the network, for metrics that put likelihoods on a scale."""
     tokens, lengths = task.pairs.texts(np.unique(task.pairs.rows("dev")[:, 1])[:REPLIES])
-    scorer = MaskedLikelihood(task.network, Subwords(base.folder, longest=longest), task.marks, device=device)
+    scorer = MaskedLikelihood(task.network, Subwords(base.folder, longest=longest), task.special_tokens, device=device)
     return reply_bounds(scorer, Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from interloq.learn.draws import mixed
 from interloq.learn.pair_tokens import Numbers, PairTokens
-from interloq.models.token_guesser import Marks
+from interloq.models.token_predictor import SpecialTokens
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -36,36 +36,38 @@ class Rows:
         return np.arange(self.ids.shape[1]) < self.lengths[:, None]
 
 
-def laid_out(pairs: PairTokens, chosen: NDArray[np.integer], marks: Marks) -> Rows:
+def laid_out(pairs: PairTokens, chosen: NDArray[np.integer], special_tokens: SpecialTokens) -> Rows:
     """The chosen pairs, one a row: each is two text numbers."""
     (said, first), (reply, second) = (pairs.texts(chosen[:, side]) for side in (0, 1))
-    begin = marks.extra - 2
-    middle, lengths = begin + first, marks.extra + first + second
+    begin = special_tokens.extra - 2
+    middle, lengths = begin + first, special_tokens.extra + first + second
     rows, columns = np.arange(len(chosen)), np.arange(int(lengths.max(initial=0)))
-    ids = np.full((len(chosen), len(columns)), marks.pad, dtype=np.int64)
+    ids = np.full((len(chosen), len(columns)), special_tokens.pad, dtype=np.int64)
     ids[(columns >= begin) & (columns < middle[:, None])] = said
     ids[(columns > middle[:, None]) & (columns < lengths[:, None] - 1)] = reply
-    ids[rows, middle] = ids[rows, lengths - 1] = marks.end
-    if marks.start is not None:
-        ids[:, 0] = marks.start
+    ids[rows, middle] = ids[rows, lengths - 1] = special_tokens.end
+    if special_tokens.start is not None:
+        ids[:, 0] = special_tokens.start
     kinds = (columns > middle[:, None]) & (columns < lengths[:, None])
     return Rows(ids, kinds.astype(np.int64), lengths)
 
 
-def masked(rows: Rows, examples: Numbers, marks: Marks, *, share: float, seed: int) -> tuple[Ints, Flags]:
+def masked(
+    rows: Rows, examples: Numbers, special_tokens: SpecialTokens, *, share: float, seed: int
+) -> tuple[Ints, Flags]:
     """What the network sees, and the places that it has to guess. They depend on seed and example number alone.
 
     Of the n tokens of a row that are no special ones, max(1, round(share · n)) are chosen. Four in five of them become
     [MASK], one in ten any token, and one in ten stays (Devlin et al., 2019).
     """
-    known = rows.inside & ~np.isin(rows.ids, marks.special)
+    known = rows.inside & ~np.isin(rows.ids, special_tokens.special)
     places = examples[:, None] * PLACES + np.arange(rows.ids.shape[1])
     rank = np.argsort(np.argsort(np.where(known, mixed(places, seed, 0) >> np.uint64(1), 2**63), axis=1), axis=1)
     chosen = known & (rank < wanted(known.sum(axis=1), share)[:, None])
     fate = mixed(places, seed, 1) / 2.0**64
-    drawable = np.setdiff1d(np.arange(marks.size), marks.special)
+    drawable = np.setdiff1d(np.arange(special_tokens.size), special_tokens.special)
     drawn = drawable[(mixed(places, seed, 2) % np.uint64(len(drawable))).astype(np.int64)]
-    seen = np.where(fate < REPLACED, marks.mask, np.where(fate < RANDOM, drawn, rows.ids))
+    seen = np.where(fate < REPLACED, special_tokens.mask, np.where(fate < RANDOM, drawn, rows.ids))
     return np.where(chosen, seen, rows.ids), chosen
 
 

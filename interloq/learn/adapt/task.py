@@ -19,7 +19,7 @@ from interloq.learn.adapt.rows import Ints, known_tokens, laid_out, masked, want
 from interloq.learn.adapt.settings import Adaptation
 from interloq.learn.pair_tokens import Numbers, PairTokens, Part
 from interloq.models.batches import bucketed
-from interloq.models.token_guesser import Goal, Marks, TokenGuesser
+from interloq.models.token_predictor import Goal, SpecialTokens, TokenPredictor
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +47,17 @@ class AdaptTask:
 
     def __init__(
         self,
-        network: TokenGuesser,
+        network: TokenPredictor,
         pairs: PairTokens,
         settings: Adaptation,
         goal: Goal,
-        marks: Marks,
+        special_tokens: SpecialTokens,
         *,
         pieces: int = 1,
     ) -> None:
         self.network, self.pairs, self.settings = network, pairs, settings
-        self.goal, self.marks, self.pieces = goal, marks, pieces
-        self.known = known_tokens(pairs, marks.special)
+        self.goal, self.special_tokens, self.pieces = goal, special_tokens, pieces
+        self.known = known_tokens(pairs, special_tokens.special)
         self.scales = {part: self._scale(part) for part in ("train", "dev")}
 
     def _scale(self, part: Part) -> float:
@@ -78,7 +78,7 @@ class AdaptTask:
 
     def _lengths(self, part: Part) -> Ints:
         lengths = self.pairs.lengths[self.pairs.rows(part)].sum(axis=1, dtype=np.int64)
-        return np.asarray(lengths + self.marks.extra)
+        return np.asarray(lengths + self.special_tokens.extra)
 
     def batches(self, part: Part, epoch: int) -> Sequence[Numbers]:
         lengths, own = self._lengths(part), self.settings
@@ -88,11 +88,11 @@ class AdaptTask:
 
     def prepare(self, part: Part, examples: Numbers) -> Guesses:
         pairs = self.pairs.rows(part)
-        rows = laid_out(self.pairs, np.asarray(pairs[examples % len(pairs)], dtype=np.int64), self.marks)
+        rows = laid_out(self.pairs, np.asarray(pairs[examples % len(pairs)], dtype=np.int64), self.special_tokens)
         inside = rows.inside
         if self.goal == "mlm":
             own = self.settings
-            ids, places = masked(rows, examples, self.marks, share=own.mask, seed=own.seed)
+            ids, places = masked(rows, examples, self.special_tokens, share=own.mask, seed=own.seed)
             right = rows.ids[places]
         else:
             ids, places = rows.ids, np.zeros_like(inside)

@@ -1,1 +1,1 @@
-"""Language models: how likely texts are to them."""
+"""Likelihoods of texts under language models."""

@@ -2,18 +2,17 @@
 
 log p(continuation | context) = Σ_t log p(token_t | start, context, the continuation's tokens before t)
 
-Context and continuation are tokenised apart, so the border between them is that of the texts, whatever stands on its
-other side. The model's start token (BOS) comes first where it has one; where it has none, its end token opens a text
-without context, because the first token must be predicted from something. A context that is too long loses its
-beginning, a continuation that is too long for the model its end.
+Context and continuation are tokenised separately, so no token spans the boundary between them. The model's start token
+(BOS) comes first if it has one. If not, its end token starts a text without context, because the first token must be
+predicted from something. A context that is too long is truncated at the beginning, a continuation at the end.
 
-Each distinct pair is calculated once, in batches of like length. Rows are padded on the right by our own hand: what
-comes later cannot change what a causal model says, and no pad token is needed. In float32 batches change no sum by more
-than 1e-4. A batch that a GPU has no room for is cut in two.
+Each distinct pair is computed once, in batches of similar length. Rows are padded on the right: later tokens cannot
+change a causal model's predictions, so no pad token is needed. In float32 batching changes no sum by more than 1e-4. A
+batch that does not fit in GPU memory is split in two.
 
 Follow-ups are continuations that are the same for all contexts. They and the contexts are read as trees (`lm/tree.py`):
-each context once for all follow-ups, a dialogue once for all its turns. A model that cannot read trees, because it
-counts positions itself or sees a window only, is found out by a trial, and reads row by row.
+each context once for all follow-ups, a dialogue once for all its turns. A test run detects models that cannot read
+trees, because they compute positions themselves or see only a window; these read row by row.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ from interloq.models.lm.turns import Layout, Turns, TurnTokens
 from interloq.models.memory import cut_to_fit
 
 ROWS = 256
-ON_GPU = 8192  # tokens of a batch of trees
-PLACES = 1024  # whose logits are summed at a time
-RESERVE = 64  # tokens that are kept free for follow-ups, so that contexts are cut alike whatever follows them
+ON_GPU = 8192  # tokens per batch of trees
+PLACES = 1024  # positions normalised at a time
+RESERVE = 64  # tokens reserved for follow-ups, so that contexts are truncated the same way whatever follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +46,27 @@ class FollowUpScores:
 
     sums: NDArray[np.float64]  # [contexts, follow-ups], in nats
     counts: NDArray[np.int64]  # [follow-ups], in tokens
-    context_sums: NDArray[np.float64]  # [contexts]; 0 where they were not asked for
+    context_sums: NDArray[np.float64]  # [contexts]; 0 if not requested
     context_counts: NDArray[np.int64]  # [contexts]
 
 
 class LanguageModel(LoadedModel):
-    """A causal model."""
+    """A causal language model."""
 
     kind = transformers.AutoModelForCausalLM
-    hint = "name a causal language model, such as a GPT"
-    fewest = 2  # a token, and one to predict it from
+    hint = "use a causal language model, such as a GPT"
+    fewest = 2  # one token, and one to predict it from
 
-    def _look(self) -> None:
-        self._some = "logits_to_keep" in inspect.signature(self._model.forward).parameters
-        self._reads_trees = self._tried()
+    def _inspect(self) -> None:
+        self._can_skip_logits = "logits_to_keep" in inspect.signature(self._model.forward).parameters
+        self._reads_trees = self._probe()
 
     def log_likelihoods(
         self, contexts: Sequence[str], continuations: Sequence[str]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """For each pair the summed log-likelihood of the continuation's tokens, in nats, and their number.
+        """Summed log-likelihood of each continuation's tokens, in nats, and their number.
 
-        An empty continuation has no tokens and the sum 0.
+        An empty continuation has no tokens and sum 0.
         """
         pairs = list(zip(contexts, continuations, strict=True))
         place = {pair: i for i, pair in enumerate(sorted(set(pairs)))}
@@ -78,7 +77,7 @@ class LanguageModel(LoadedModel):
     def reply_scores(
         self, dialogues: Sequence[Turns], replies: Sequence[str], *, layout: Layout = "eos"
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """For each reply its summed log-likelihood after the dialogue's turns, and its number of tokens."""
+        """Summed log-likelihood of each reply after the dialogue's turns, and its number of tokens."""
         turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
         own = [row[: self.longest - 1] for row in turns.numbers(replies)]
         rows, starts = [], []
@@ -91,7 +90,7 @@ class LanguageModel(LoadedModel):
     def follow_up_scores(
         self, dialogues: Sequence[Turns], follow_ups: Sequence[str], *, layout: Layout = "eos", whole: bool = False
     ) -> FollowUpScores:
-        """Every follow-up after every dialogue; `whole` adds the log-likelihood of the dialogues themselves."""
+        """Scores of every follow-up after every dialogue; `whole` adds the log-likelihood of the dialogues."""
         turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
         reserve = min(RESERVE, self.longest // 2)
         branches = [tuple(row) for row in turns.numbers(follow_ups)]
@@ -109,7 +108,7 @@ class LanguageModel(LoadedModel):
     def _in_batches(
         self, rows: list[list[int]], starts: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Sums over each row's tokens from its start on, and their number."""
+        """Sum over each row's tokens from its start on, and their number."""
         lengths = np.array([len(row) for row in rows], dtype=np.int64)
         sums = np.zeros(len(rows))
         for batch in bucketed(lengths, size=ROWS, tokens=self.tokens, rng=None):
@@ -122,13 +121,13 @@ class LanguageModel(LoadedModel):
         parts = cut_to_fit(
             lambda part: self._read_rows(rows[part], starts[part]),
             len(rows),
-            lacking=lambda: self._no_memory(max(map(len, rows))),
+            error=lambda: self._no_memory(max(map(len, rows))),
             smaller=self._halve,
         )
         return [value for part in parts for value in part]
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[list[int]], NDArray[np.int64]]:
-        """Each pair's tokens in one row, and where the continuation starts in it."""
+        """Each pair's tokens as one row, and where its continuation starts."""
         contexts, continuations = (self._numbers([pair[side] for pair in pairs]) for side in (0, 1))
         rows, starts = [], []
         for context, continuation in zip(contexts, continuations, strict=True):
@@ -141,7 +140,7 @@ class LanguageModel(LoadedModel):
         return rows, np.array(starts, dtype=np.int64)
 
     def _numbers(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids without special tokens; a text of which nothing is left is one unknown token."""
+        """Token ids without special tokens; a text that yields no tokens is one unknown token."""
         return TurnTokens(self._tokenizer, "lines").numbers(texts)
 
     def _first(self, context: Sequence[int]) -> list[int]:
@@ -174,7 +173,7 @@ class LanguageModel(LoadedModel):
         cut_to_fit(
             lambda part: self._read_trees(rows[part], block, sums, own),
             len(rows),
-            lacking=lambda: self._no_memory(max(row.size(block) for row in rows)),
+            error=lambda: self._no_memory(max(row.size(block) for row in rows)),
             smaller=self._halve,
         )
 
@@ -186,26 +185,26 @@ class LanguageModel(LoadedModel):
         sums: NDArray[np.float64],
         own: NDArray[np.float64] | None,
     ) -> None:
-        """Fills in the sums of the rows' contexts."""
+        """Fill in the sums of the rows' contexts."""
         batch = lm_tree.batch(rows, block)
         logits, skipped = self._tree_logits(batch, 0 if own is not None else batch.first)
         edges = batch.edges(block) if own is None else np.concatenate([batch.edges(block), batch.context_edges])
-        said = _log_probabilities(logits, edges - np.array([0, skipped, 0]))
+        log_probs = _log_probabilities(logits, edges - np.array([0, skipped, 0]))
         ends = len(batch.blocks) * len(block.targets)
         numbers = [number for _, _, number in batch.blocks]
-        sums[numbers] = block.summed(said[:ends].reshape(len(numbers), -1))
+        sums[numbers] = block.summed(log_probs[:ends].reshape(len(numbers), -1))
         if own is not None:
-            own[numbers] = np.bincount(batch.context_owners, said[ends:], minlength=len(numbers))
+            own[numbers] = np.bincount(batch.context_owners, log_probs[ends:], minlength=len(numbers))
 
     def _tree_logits(self, batch: lm_tree.Batch, start: int) -> tuple[torch.Tensor, int]:
-        """As `_logits`, for trees: what may be attended to is said token by token."""
+        """Like `_logits`, for trees: the attention mask is given per token."""
         sees = torch.from_numpy(batch.sees).to(self.device)[:, None]
         mask = torch.zeros(sees.shape, dtype=self.precision, device=self.device)
         mask.masked_fill_(~sees, torch.finfo(self.precision).min)
         ids, depths = (torch.from_numpy(part).to(self.device) for part in (batch.tokens, batch.depths))
-        options: dict[str, Any] = {"logits_to_keep": ids.shape[1] - start} if self._some else {}
+        options: dict[str, Any] = {"logits_to_keep": ids.shape[1] - start} if self._can_skip_logits else {}
         found = self._model(input_ids=ids, attention_mask=mask, position_ids=depths, use_cache=False, **options)
-        return found.logits, start if self._some else 0
+        return found.logits, start if self._can_skip_logits else 0
 
     def _by_rows(
         self, contexts: list[lm_tree.Tokens], follow_ups: list[lm_tree.Tokens], whole: bool
@@ -219,15 +218,15 @@ class LanguageModel(LoadedModel):
             own = self._in_batches([list(c) for c in contexts], np.ones(len(contexts), dtype=np.int64))[0]
         return sums, own
 
-    def _tried(self) -> bool:
-        """Whether the model reads trees; refuses one that is not causal. Tried before numbers get coarser."""
-        asked = self.device, self.precision
+    def _probe(self) -> bool:
+        """Whether the model reads trees; one that is not causal is refused. Runs before precision is reduced."""
+        wanted = self.device, self.precision
         self.device, self.precision = torch.device("cpu"), torch.float32
         try:
             self._check_causal()
-            return not self._has_window() and self._tried_tree()
+            return not self._has_window() and self._probe_tree()
         finally:
-            self.device, self.precision = asked
+            self.device, self.precision = wanted
 
     def _has_window(self) -> bool:
         """Whether some layer sees less than the longest text."""
@@ -236,10 +235,10 @@ class LanguageModel(LoadedModel):
         window = getattr(config, "sliding_window", None) or self.longest
         return bool(window < self.longest and (kinds is None or any("sliding" in kind for kind in kinds)))
 
-    def _tried_tree(self) -> bool:
-        """Whether the model takes masks and positions as they are given, to be seen from a small tree."""
+    def _probe_tree(self) -> bool:
+        """Whether the model uses given masks and positions, tested on a small tree."""
         if self.longest < 16:
-            return False  # no room for the trial
+            return False  # too short for the test
         size = int(self._model.get_input_embeddings().num_embeddings)
         first, second = (tuple((step * i + 1) % size for i in range(8)) for step in (3, 5))
         contexts, follow_ups = [first[:3], first[:5]], [first, second, second[:4]]
@@ -260,24 +259,24 @@ class LanguageModel(LoadedModel):
         logits, skipped = self._logits(ids, int(starts.min()) - 1)
         sums = []
         for row, start, values in zip(rows, starts.tolist(), logits, strict=True):
-            said = values[start - 1 - skipped : len(row) - 1 - skipped]
-            sums.append(log_likelihood(said, torch.tensor(row[start:], device=self.device)))
+            own = values[start - 1 - skipped : len(row) - 1 - skipped]
+            sums.append(log_likelihood(own, torch.tensor(row[start:], device=self.device)))
         found: list[float] = torch.stack(sums).tolist()
         return found
 
     def _logits(self, ids: torch.Tensor, start: int) -> tuple[torch.Tensor, int]:
-        """Logits [rows, tokens, vocabulary] from a place on, or all where the model gives no part; and how many lack.
+        """Logits [rows, tokens, vocabulary] and the number of tokens skipped: `start`, or 0 if the model cannot skip.
 
-        All are attended to: a causal model's pads come too late to be seen.
+        Padding is not masked: it comes after all tokens of a row, so a causal model never sees it.
         """
-        options: dict[str, Any] = {"logits_to_keep": ids.shape[1] - start} if self._some else {}
+        options: dict[str, Any] = {"logits_to_keep": ids.shape[1] - start} if self._can_skip_logits else {}
         ids = ids.to(self.device)
         found = self._model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False, **options)
-        return found.logits, start if self._some else 0
+        return found.logits, start if self._can_skip_logits else 0
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _check_causal(self) -> None:
-        """A model that sees what comes next, such as a BERT, would predict it too well."""
+        """Refuse a model that sees later tokens, such as BERT: it would predict them too well."""
         logits, _ = self._logits(torch.tensor([[0, 0], [0, 1]]), 0)
         if not torch.allclose(logits[0, 0].float(), logits[1, 0].float(), atol=1e-4):
             raise InputError("the model reads in both directions", hint=self.hint, where=str(self.folder))
@@ -287,21 +286,21 @@ def check_follow_ups(texts: Sequence[str], rows: Sequence[Sequence[int]], reserv
     """Refuse follow-ups that are empty or too long for the model."""
     for text, row in zip(texts, rows, strict=True):
         if not row:
-            raise InputError("a follow-up is empty", hint="write a text that could be said next")
+            raise InputError("a follow-up is empty", hint="write a text that could be the next turn")
         if len(row) > reserve:
             raise InputError(
-                f"a follow-up has {len(row)} tokens, {reserve} are the most: {text!r:.60}", hint="write shorter ones"
+                f"a follow-up has {len(row)} tokens, at most {reserve} are allowed: {text!r:.60}", hint="shorten it"
             )
 
 
 def _log_probabilities(logits: torch.Tensor, edges: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Of tokens, given as row, the place before the token, and the token; some places at a time, to save memory."""
+    """Log-probabilities of tokens, given as [row, position before the token, token]; in parts, to save memory."""
     rows, places, targets = (torch.from_numpy(column.copy()).to(logits.device) for column in edges.T)
     flat = logits.flatten(0, 1)
     used, which = torch.unique(rows * logits.shape[1] + places, return_inverse=True)
     totals = torch.cat([_exact(flat[part]).logsumexp(dim=1) for part in used.split(PLACES)])
-    said = _exact(flat[used[which], targets]) - totals[which]
-    found: NDArray[np.float64] = said.double().cpu().numpy()
+    log_probs = _exact(flat[used[which], targets]) - totals[which]
+    found: NDArray[np.float64] = log_probs.double().cpu().numpy()
     return found
 
 
@@ -310,7 +309,7 @@ def _exact(logits: torch.Tensor) -> torch.Tensor:
 
 
 def log_likelihood(logits: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-    """The summed log-likelihood of tokens."""
+    """Summed log-likelihood of tokens."""
     exact = _exact(logits)
     chosen = exact.gather(1, tokens[:, None]).squeeze(1) - exact.logsumexp(dim=1)
     return chosen.double().sum()

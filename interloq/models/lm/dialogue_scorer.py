@@ -1,8 +1,8 @@
-"""A language model that judges dialogues: log-likelihoods of replies and of follow-ups, for several metrics at a time.
+"""Log-likelihoods of replies and follow-ups under a language model, shared by several metrics.
 
-Metrics come one after another with the same dialogues and other follow-ups, a dimension each. The first has its own
-follow-ups calculated only; the second that comes with the same dialogues has all follow-ups of its file calculated at
-once, and the others find theirs ready. So one dimension costs no more than it must, and eighteen little more than two.
+Metrics (one per dimension) call one after another with the same dialogues and different follow-ups. The first call
+computes only its own follow-ups; a second call with the same dialogues computes all follow-ups of its file at once, and
+later calls use those. So one dimension costs only what it needs, and eighteen cost little more than two.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from interloq.models.lm.causal import FollowUpScores
 from interloq.models.lm.loading import language_model
 from interloq.models.lm.turns import Layout, Turns
 
-FEW = 4  # sets of dialogues whose scores are kept
+FEW = 4  # sets of dialogues whose scores are cached
 
 
 class DialogueScorer:
-    """`name` and the options are those of `language_model`."""
+    """Scores dialogues with the model that `language_model` loads; takes the same name and options."""
 
     def __init__(self, name: str, *, longest: int = 1024, **options: Any) -> None:
         self.model = language_model(name, longest=longest, **options)
-        self._kept: dict[tuple[Any, ...], tuple[list[str], FollowUpScores]] = {}
+        self._cache: dict[tuple[Any, ...], tuple[list[str], FollowUpScores]] = {}
 
     def signature(self) -> str:
         return str(self.model.signature())
@@ -33,7 +33,7 @@ class DialogueScorer:
     def reply_scores(
         self, dialogues: Sequence[Turns], replies: Sequence[str], *, layout: Layout = "eos"
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Summed log-likelihoods of replies after their dialogues, and their tokens."""
+        """Summed log-likelihoods of replies after their dialogues, and their numbers of tokens."""
         sums, counts = self.model.reply_scores(dialogues, replies, layout=layout)
         return sums, counts
 
@@ -46,18 +46,18 @@ class DialogueScorer:
         layout: Layout = "eos",
         whole: bool = False,
     ) -> FollowUpScores:
-        """As the model's own; `every` is what may be asked for next."""
-        asked = (layout, whole, tuple(map(tuple, dialogues)))
-        texts, found = self._kept.get(asked, ([], None))
+        """Like the model's own; `every` lists the follow-ups that later calls may ask for."""
+        key = (layout, whole, tuple(map(tuple, dialogues)))
+        texts, found = self._cache.get(key, ([], None))
         if found is None or not set(follow_ups) <= set(texts):
             texts = list(dict.fromkeys(follow_ups if found is None else [*texts, *follow_ups, *every]))
             found = self.model.follow_up_scores(dialogues, texts, layout=layout, whole=whole)
-            self._keep(asked, texts, found)
+            self._store(key, texts, found)
         columns = [texts.index(text) for text in follow_ups]
         return FollowUpScores(found.sums[:, columns], found.counts[columns], found.context_sums, found.context_counts)
 
-    def _keep(self, asked: tuple[Any, ...], texts: list[str], found: FollowUpScores) -> None:
-        self._kept.pop(asked, None)
-        while len(self._kept) >= FEW:
-            del self._kept[next(iter(self._kept))]
-        self._kept[asked] = (texts, found)
+    def _store(self, key: tuple[Any, ...], texts: list[str], found: FollowUpScores) -> None:
+        self._cache.pop(key, None)
+        while len(self._cache) >= FEW:
+            del self._cache[next(iter(self._cache))]
+        self._cache[key] = (texts, found)

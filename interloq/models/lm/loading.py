@@ -1,4 +1,4 @@
-"""A language model by its name, whatever its kind."""
+"""Load a language model of any supported kind by name."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from interloq.models.pretrained import model_folder
 
 
 def language_model(name: str, **options: Any) -> Any:
-    """A causal model, or one with an encoder and a decoder, whichever the folder holds."""
+    """A causal or an encoder-decoder model, depending on the folder."""
     return (Seq2SeqModel if has_encoder(model_folder(name)) else LanguageModel)(name, **options)

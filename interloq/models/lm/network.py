@@ -1,4 +1,4 @@
-"""What all language models share here: how they are loaded, what they are called, and what they do without memory."""
+"""Base of all language models: loading, signature, and handling of insufficient memory."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from interloq.models.pretrained import (
 )
 from interloq.models.processes import pick_device
 
-TOKENS = 2048  # in a batch, padding included: each has a number for every word of the vocabulary
+TOKENS = 2048  # per batch, padding included: each token has one logit per word of the vocabulary
 TEMPLATE = "chat_template.jinja"
 LONGEST = 512  # tokens of context and continuation together
 
 
 class LoadedModel:
-    """`name` is a folder, an installed package or `hub:org/name@revision`; see `models.pretrained`."""
+    """A language model from a folder, an installed package or `hub:org/name@revision`; see `models.pretrained`."""
 
     kind: ClassVar[Any]  # one of transformers' `AutoModel…` classes
-    hint: ClassVar[str]  # where the folder holds something else
-    fewest: ClassVar[int]  # tokens that must have room
+    hint: ClassVar[str]  # for the error if the folder has another kind of model
+    fewest: ClassVar[int]  # tokens that must fit
 
     def __init__(
         self,
@@ -48,23 +48,24 @@ class LoadedModel:
         self.longest = min(longest, getattr(self._model.config, "max_position_embeddings", None) or longest)
         if self.longest < self.fewest:
             raise InputError(f"longest must be at least {self.fewest}, got {longest}")
-        self._look()
+        self._inspect()
         self._model.to(self.device, self.precision)
 
-    def _look(self) -> None:
-        """At the network as it came, on the processor and in float32."""
+    def _inspect(self) -> None:
+        """Examine the network before it is moved, on the CPU and in float32."""
 
     def signature(self) -> str:
-        """Names weights, tokenizer and template, wherever they lie, and all that likelihoods depend on."""
-        made_of = [weights_fingerprint(self.folder), tokenizer_fingerprint(self.folder, TEMPLATE)]
-        parts = [self._model.config.model_type, *made_of, str(self.longest)]
+        """Identifies weights, tokenizer and template, independent of location, and all that likelihoods depend on."""
+        files = [weights_fingerprint(self.folder), tokenizer_fingerprint(self.folder, TEMPLATE)]
+        parts = [self._model.config.model_type, *files, str(self.longest)]
         if self.precision != torch.float32:
             parts.append(str(self.precision).removeprefix("torch."))
         return "-".join(parts)
 
     def _no_memory(self, length: int) -> InputError:
         return InputError(
-            f"no memory for one text of {length} tokens on {self.device}", hint="use a smaller model, or --device cpu"
+            f"not enough memory for one text of {length} tokens on {self.device}",
+            hint="use a smaller model, or device cpu",
         )
 
     def _halve(self) -> None:

@@ -1,9 +1,8 @@
-"""Log-likelihoods of continuations under a model with an encoder and a decoder, such as BlenderBot, BART or T5.
+"""Log-likelihoods of continuations under an encoder-decoder model, such as BlenderBot, BART or T5.
 
-The encoder reads the dialogue; the decoder begins with its start token (and with the token that must come first, where
-the model names one) and predicts the continuation. The end of the continuation is not predicted, as with causal models.
-The encoder runs once for each dialogue, and so does the decoder's look at what the encoder saw: its keys and values are
-laid out for all follow-ups.
+The encoder reads the dialogue. The decoder begins with its start token (and with the forced first token, if the model
+has one) and predicts the continuation. The end of the continuation is not predicted, as with causal models. Encoder and
+cross-attention run once per dialogue: the decoder's cached keys and values are repeated for all follow-ups.
 """
 
 from __future__ import annotations
@@ -29,24 +28,24 @@ Rows = Sequence[Sequence[int]]
 
 
 def has_encoder(folder: Path) -> bool:
-    """Whether a model folder holds an encoder and a decoder."""
+    """Whether a folder has an encoder-decoder model."""
     return bool(read_config(folder).is_encoder_decoder)
 
 
 class Seq2SeqModel(LoadedModel):
-    """The same calls as `LanguageModel`."""
+    """An encoder-decoder model with the same methods as `LanguageModel`."""
 
     kind = transformers.AutoModelForSeq2SeqLM
-    hint = "name a model with an encoder and a decoder, such as BlenderBot"
+    hint = "use an encoder-decoder model, such as BlenderBot"
     fewest = 4
 
-    def _look(self) -> None:
+    def _inspect(self) -> None:
         self._start = self._decoder_start()
 
     def reply_scores(
         self, dialogues: Sequence[Turns], replies: Sequence[str], *, layout: Layout = "eos"
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """For each reply its summed log-likelihood after the dialogue's turns, and its number of tokens."""
+        """Summed log-likelihood of each reply after the dialogue's turns, and its number of tokens."""
         turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
         contexts = self._contexts(turns, dialogues)
         rows = [row[: self.longest - len(self._start)] for row in turns.numbers(replies)]
@@ -62,9 +61,9 @@ class Seq2SeqModel(LoadedModel):
     def follow_up_scores(
         self, dialogues: Sequence[Turns], follow_ups: Sequence[str], *, layout: Layout = "eos", whole: bool = False
     ) -> FollowUpScores:
-        """Every follow-up after every dialogue. The dialogue itself is read, not predicted: `whole` is refused."""
+        """Scores of every follow-up after every dialogue; `whole` is refused: dialogues are read, not predicted."""
         if whole:
-            raise InputError("a model with an encoder predicts no dialogue", hint="use mode='conditional'")
+            raise InputError("an encoder-decoder model does not predict the dialogue", hint="use mode='conditional'")
         turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
         rows = turns.numbers(follow_ups)
         check_follow_ups(follow_ups, rows, min(RESERVE, self.longest // 2))
@@ -77,7 +76,7 @@ class Seq2SeqModel(LoadedModel):
         return FollowUpScores(sums, counts, np.zeros(len(contexts)), np.zeros(len(contexts), dtype=np.int64))
 
     def _contexts(self, turns: TurnTokens, dialogues: Sequence[Turns]) -> list[tuple[int, ...]]:
-        """As a causal model has them, closed by the end token where the layout has not done it."""
+        """Contexts as for a causal model, followed by the end token if the layout has not added it."""
         end = [] if turns.layout != "lines" or turns.end is None else [turns.end]
         return [(*context, *end) for context in turns.contexts(dialogues, self.longest - len(end))]
 
@@ -94,11 +93,11 @@ class Seq2SeqModel(LoadedModel):
         return sums
 
     def _pairs(self, contexts: Sequence[Sequence[int]], answers: Sequence[Rows]) -> NDArray[np.float64]:
-        """The sums of each context's answers, of which each context has as many."""
+        """Sums of each context's answers; all contexts have the same number of answers."""
         parts = cut_to_fit(
             lambda part: self._read(contexts[part], answers[part]),
             len(contexts),
-            lacking=lambda: self._no_memory(max(map(len, contexts))),
+            error=lambda: self._no_memory(max(map(len, contexts))),
             smaller=self._halve,
         )
         return np.concatenate(parts)
@@ -106,11 +105,11 @@ class Seq2SeqModel(LoadedModel):
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _read(self, contexts: Sequence[Sequence[int]], answers: Sequence[Rows]) -> NDArray[np.float64]:
         each = len(answers[0])
-        ids, seen = _filled(contexts, self.device)
+        ids, seen = _padded(contexts, self.device)
         start = torch.tensor([self._start] * len(contexts), device=self.device)
         opened = self._model(input_ids=ids, attention_mask=seen, decoder_input_ids=start, use_cache=True)
         rows = [row for own in answers for row in own]
-        following, _ = _filled([row[:-1] for row in rows], self.device)
+        following, _ = _padded([row[:-1] for row in rows], self.device)
         logits = opened.logits[:, -1:].repeat_interleave(each, dim=0)
         if following.shape[1]:
             cache = opened.past_key_values
@@ -135,14 +134,14 @@ class Seq2SeqModel(LoadedModel):
             start = getattr(self._model.generation_config, "decoder_start_token_id", None)
         if start is None:
             raise InputError(
-                "the model names no token that its decoder starts with", hint=self.hint, where=str(self.folder)
+                "the model does not define its decoder's start token", hint=self.hint, where=str(self.folder)
             )
         forced = getattr(self._model.generation_config, "forced_bos_token_id", None)
         return [start] if forced is None else [start, forced]
 
 
-def _filled(rows: Rows, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Rows filled up on the right, and what of them is text."""
+def _padded(rows: Rows, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows padded on the right, and their mask."""
     ids = torch.zeros((len(rows), max(map(len, rows))), dtype=torch.long)
     seen = torch.zeros_like(ids)
     for i, row in enumerate(rows):

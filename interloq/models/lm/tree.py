@@ -1,12 +1,12 @@
-"""Continuations of many contexts as trees of tokens, so that nothing that is shared is calculated twice.
+"""Continuations of many contexts as trees of tokens, so that shared prefixes are computed once.
 
-A row holds the tokens of one or more contexts, each token once however many contexts begin with it, and after them, for
-each context, a block: the tree of all follow-ups. Every token attends to the tokens on its way from the root, and its
-position is their number; to the model each way is a text of its own. So a context is read once for all follow-ups, and
-a dialogue once for all its turns.
+A row has the tokens of one or more contexts, with shared prefixes stored once, followed by one block per context: the
+tree of all follow-ups. Every token attends to the tokens on its path from the root, and its position is their number,
+so to the model each path is a separate text. A context is read once for all follow-ups, and a dialogue once for all its
+turns.
 
-A block's root repeats the context's last token: then all that is predicted stands in blocks, at a row's end. The last
-tokens of follow-ups are never read, as nothing comes after them.
+A block's root repeats the context's last token, so that everything predicted is in blocks, at the end of the row. The
+last tokens of follow-ups are never read, because nothing comes after them.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Tokens = tuple[int, ...]
-ROW = 1024  # tokens that are gathered in a row before the next one is begun
+ROW = 1024  # tokens collected in a row before the next one is started
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The tree of all follow-ups: node 0 is the context's last token, to be filled in."""
+    """Tree of all follow-ups; node 0 is a placeholder for the context's last token."""
 
     tokens: Ints
     depths: Ints
     sees: Bools  # [node, node]
-    places: Ints  # of each token to be predicted: the node it follows,
-    targets: Ints  # and the token
-    owners: tuple[Ints, ...]  # of each follow-up: its tokens' numbers among these
+    places: Ints  # for each predicted token: the node that it follows
+    targets: Ints  # the predicted tokens
+    owners: tuple[Ints, ...]  # for each follow-up: indices of its tokens in `targets`
 
     @classmethod
     def of(cls, follow_ups: Sequence[Tokens]) -> Block:
-        """The tree of these follow-ups."""
+        """Build the tree of these follow-ups."""
         parents, tokens = [-1], [0]
         children: dict[tuple[int, int], int] = {}
         edges: dict[tuple[int, int], int] = {}
@@ -69,40 +69,40 @@ class Block:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def summed(self, said: Floats) -> Floats:
-        """Each follow-up's sum, [contexts, follow-ups], from log-probabilities of what is predicted."""
+    def summed(self, log_probs: Floats) -> Floats:
+        """Sum per follow-up [contexts, follow-ups] from the log-probabilities of the targets."""
         each = np.zeros((len(self.targets), len(self.owners)))
         for i, own in enumerate(self.owners):
             each[own, i] = 1
-        return np.asarray(said @ each)
+        return np.asarray(log_probs @ each)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Contexts, by their numbers, that are read together."""
+    """Contexts, given by index, that are read together."""
 
     contexts: tuple[int, ...]
     tokens: Ints  # of the contexts' tree
     depths: Ints
-    starts: Ints  # of each context: its first token that none before it has
-    ways: tuple[Ints, ...]  # of each context: the nodes of all its tokens but the last
-    lasts: Ints  # of each context: its last token
+    starts: Ints  # for each context: the first node not shared with an earlier context
+    paths: tuple[Ints, ...]  # for each context: the nodes of all its tokens but the last
+    lasts: Ints  # for each context: its last token
 
     def size(self, block: Block) -> int:
         return len(self.tokens) + len(self.contexts) * len(block)
 
     def sees(self) -> Bools:
-        """[node, node] of the contexts' tree; made when it is needed, because it is large."""
+        """Attention mask [node, node] of the contexts' tree; computed when needed, because it is large."""
         found = np.zeros((len(self.tokens), len(self.tokens)), dtype=bool)
         ends = [*self.starts[1:], len(self.tokens)]
-        for way, start, end in zip(self.ways, self.starts, ends, strict=True):
-            found[start:end, way[: len(way) - (end - start)]] = True
+        for path, start, end in zip(self.paths, self.starts, ends, strict=True):
+            found[start:end, path[: len(path) - (end - start)]] = True
             found[start:end, start:end] = np.tri(end - start, dtype=bool)
         return found
 
 
 def rows(contexts: Sequence[Tokens], block: Block, *, size: int = ROW) -> Iterator[Row]:
-    """Contexts in rows of about `size` tokens; those that share more than half of their tokens stand together."""
+    """Contexts in rows of about `size` tokens; contexts that share more than half of their tokens are together."""
     order = sorted(range(len(contexts)), key=contexts.__getitem__)
     kept: list[int] = []
     total = 0
@@ -120,25 +120,25 @@ def rows(contexts: Sequence[Tokens], block: Block, *, size: int = ROW) -> Iterat
 
 
 def _row(contexts: Sequence[Tokens], numbers: Sequence[int]) -> Row:
-    """Contexts come sorted, so each shares with all before it what it shares with the last."""
+    """The contexts are sorted, so each one's prefix shared with any earlier context is shared with the previous one."""
     tokens: list[int] = []
     depths: list[int] = []
-    ways: list[Ints] = []
+    paths: list[Ints] = []
     starts: list[int] = []
     before: Tokens = ()
-    way = np.zeros(0, dtype=np.int64)
+    path = np.zeros(0, dtype=np.int64)
     for i in numbers:
         own = contexts[i][:-1]
         shared = _shared(before, own)
-        way = np.concatenate([way[:shared], np.arange(len(tokens), len(tokens) + len(own) - shared)])
+        path = np.concatenate([path[:shared], np.arange(len(tokens), len(tokens) + len(own) - shared)])
         starts.append(len(tokens))
         tokens += own[shared:]
         depths += range(shared, len(own))
-        ways.append(way)
+        paths.append(path)
         before = own
     lasts = [contexts[i][-1] for i in numbers]
     read, placed, begun, ended = (np.array(part, dtype=np.int64) for part in (tokens, depths, starts, lasts))
-    return Row(tuple(numbers), read, placed, begun, tuple(ways), ended)
+    return Row(tuple(numbers), read, placed, begun, tuple(paths), ended)
 
 
 def _shared(first: Tokens, second: Tokens) -> int:
@@ -151,17 +151,17 @@ def _shared(first: Tokens, second: Tokens) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows filled up on the left, so that blocks stand at the end of each."""
+    """Rows padded on the left, so that blocks are at the end of each."""
 
     tokens: Ints  # [rows, length]
     depths: Ints
     sees: Bools  # [rows, length, length]
-    blocks: tuple[tuple[int, int, int], ...]  # row, where the block starts, number of the context
-    context_edges: Ints  # what is predicted within contexts: [row, place, token]
-    context_owners: Ints  # of each of these: its block
+    blocks: tuple[tuple[int, int, int], ...]  # row, start of the block, index of the context
+    context_edges: Ints  # predictions within contexts: [row, position, token]
+    context_owners: Ints  # for each of these: its block
 
     def edges(self, block: Block) -> Ints:
-        """What is predicted in blocks, one after another: [row, place, token]."""
+        """Predictions in the blocks, block by block: [row, position, token]."""
         each = [
             np.column_stack([np.full(len(block.places), row), start + block.places, block.targets])
             for row, start, _ in self.blocks
@@ -175,7 +175,7 @@ class Batch:
 
 
 def batch(members: Sequence[Row], block: Block, *, multiple: int = 8) -> Batch:
-    """GPUs like lengths that are multiples of 8."""
+    """Join rows into a batch; its length is a multiple of 8, which is faster on GPUs."""
     length = -(-max(row.size(block) for row in members) // multiple) * multiple
     tokens = np.zeros((len(members), length), dtype=np.int64)
     depths = np.zeros_like(tokens)
@@ -184,19 +184,19 @@ def batch(members: Sequence[Row], block: Block, *, multiple: int = 8) -> Batch:
     edges, owners = [], []
     for r, row in enumerate(members):
         start = length - row.size(block)
-        sees[r, :start, :start] = np.eye(start, dtype=bool)  # what fills up sees itself only
+        sees[r, :start, :start] = np.eye(start, dtype=bool)  # padding sees only itself
         end = start + len(row.tokens)
         tokens[r, start:end], depths[r, start:end] = row.tokens, row.depths
         sees[r, start:end, start:end] = row.sees()
-        for number, way, last in zip(row.contexts, row.ways, row.lasts, strict=True):
+        for number, path, last in zip(row.contexts, row.paths, row.lasts, strict=True):
             place = slice(end, end + len(block))
-            tokens[r, place], depths[r, place] = block.tokens, block.depths + len(way)
+            tokens[r, place], depths[r, place] = block.tokens, block.depths + len(path)
             tokens[r, end] = last
-            sees[r, place, start + way] = True
+            sees[r, place, start + path] = True
             sees[r, place, place] = block.sees
-            said = np.append(row.tokens[way[1:]], last)[: len(way)]
-            edges.append(np.column_stack([np.full(len(way), r), start + way, said]))
-            owners += [len(blocks)] * len(way)
+            targets = np.append(row.tokens[path[1:]], last)[: len(path)]
+            edges.append(np.column_stack([np.full(len(path), r), start + path, targets]))
+            owners += [len(blocks)] * len(path)
             blocks.append((r, end, number))
             end += len(block)
     return Batch(

@@ -1,14 +1,14 @@
-"""A dialogue's turns as the tokens a language model reads before the next turn.
+"""Dialogue turns as the tokens that a language model reads before the next turn.
 
 Layouts:
-- `eos`: start, turn, end token, turn, end token …, as DialoGPT learned it;
-- `lines`: start, and a line for each turn;
-- `chat`: the model's own chat template, with its prompt for the assistant's answer. Who speaks next is the assistant,
-  so the last turn is the user's, and the two take turns backwards from there.
+- `eos`: start, turn, end token, turn, end token …, as DialoGPT was trained;
+- `lines`: start, and one line per turn;
+- `chat`: the model's own chat template, with its prompt for the assistant's answer. The assistant speaks next, so the
+  last turn is the user's, and the two alternate backwards from there.
 
-Every turn is tokenised apart (not in `chat`, where the template is one text), so what a turn's tokens are does not
-depend on its neighbours. A dialogue that is too long loses its oldest turns whole; where the last turn alone is too
-long, it loses its beginning.
+Every turn is tokenised separately (except in `chat`, where the template is one text), so a turn's tokens do not depend
+on its neighbours. A dialogue that is too long loses its oldest turns as a whole; if the last turn alone is too long, it
+loses its beginning.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Turns = Sequence[str]
 
 
 class TurnTokens:
-    """Turns into tokens, with a tokenizer of transformers."""
+    """Turns texts of a dialogue into tokens, with a transformers tokenizer."""
 
     def __init__(self, tokenizer: Any, layout: Layout, *, where: str = "") -> None:
         self.tokenizer, self.layout, self.where = tokenizer, layout, where
@@ -34,7 +34,7 @@ class TurnTokens:
             raise InputError("the model has no chat template", hint="use layout='eos' or layout='lines'", where=where)
 
     def contexts(self, dialogues: Sequence[Turns], room: int) -> list[tuple[int, ...]]:
-        """The tokens before the next turn, at most `room` and at least one."""
+        """Tokens before the next turn, at most `room` and at least one."""
         if self.layout == "chat":
             return [self._chat(list(turns), room) for turns in dialogues]
         mark = [self.end] if self.layout == "eos" else []
@@ -44,7 +44,7 @@ class TurnTokens:
         return [self._cut([known[turn] for turn in turns], room) for turns in dialogues]
 
     def numbers(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids without special tokens; a text of which nothing is left is one unknown token."""
+        """Token ids without special tokens; a text that yields no tokens is one unknown token."""
         if not texts:
             return []
         rows: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
@@ -52,7 +52,7 @@ class TurnTokens:
         return [list(row) or ([unknown] if text else []) for row, text in zip(rows, texts, strict=True)]
 
     def first(self) -> list[int]:
-        """What opens a text: the first token too must be predicted from something."""
+        """Tokens that start a text: its first token must also be predicted from something."""
         return [self.start if self.start is not None else self.end or 0]
 
     def _cut(self, turns: Sequence[Sequence[int]], room: int) -> tuple[int, ...]:
@@ -78,7 +78,7 @@ class TurnTokens:
         messages = [{"role": roles[i % 2], "content": turn} for i, turn in enumerate(reversed(turns))][::-1]
         try:
             text = self._text(messages)
-        except Exception:  # templates raise what they like: mostly that the user must speak first
+        except Exception:  # templates raise anything, mostly because the user must speak first
             text = self._text([{"role": "user", "content": ""}, *messages])
         return self.numbers([text])[0] or self.first()
 

@@ -97,7 +97,7 @@ class RelevanceScorer:
         parts = cut_to_fit(
             lambda part: self.network(batch[part])[:, 0],
             len(batch.ids),
-            lacking=lambda: InputError(
+            error=lambda: InputError(
                 f"no memory for one row of {batch.ids.shape[1]} tokens on {self.device}",
                 hint="use a smaller encoder, or a machine with more memory",
             ),

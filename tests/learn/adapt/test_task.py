@@ -105,7 +105,7 @@ def test_a_pad_token_is_not_needed(tmp_path: Path) -> None:
     folder = tiny_model(tmp_path / "bert")
     task = task_of(folder, tmp_path / "pad")
     expected = dev_loss(task, CPU, amp=False)
-    task.marks = replace(task.marks, pad=9)
+    task.special_tokens = replace(task.special_tokens, pad=9)
     assert dev_loss(task, CPU, amp=False) == pytest.approx(expected, rel=1e-6), "padding is never looked at"
     change_tokenizer(folder, pad_token=None)
     facts = adapted(tmp_path / "out", folder)

@@ -99,7 +99,7 @@ def test_a_pair_is_calculated_once(folder: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_model_that_gives_all_logits_only_has_the_same_sums(folder: Path) -> None:
     model = LanguageModel(str(folder), device="cpu")
     expected, _ = model.log_likelihoods(*both(PAIRS))
-    model._some = False
+    model._can_skip_logits = False
     assert model.log_likelihoods(*both(PAIRS))[0] == pytest.approx(expected, abs=1e-5)
 
 
@@ -186,16 +186,16 @@ def test_a_batch_without_room_is_cut_in_two(folder: Path, monkeypatch: pytest.Mo
     assert model.log_likelihoods(*both(PAIRS))[0] == pytest.approx(expected, abs=1e-4)
     assert model.tokens < 2048
     most = 0
-    with pytest.raises(InputError, match="no memory for one text of"):
+    with pytest.raises(InputError, match="not enough memory for one text of"):
         model.log_likelihoods(*both(PAIRS))
 
 
 def test_what_is_no_language_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no model folder or installed model package"):
         LanguageModel("no-such-model")
-    with pytest.raises(InputError, match=r"holds no weights for 'cls\.predictions"):
+    with pytest.raises(InputError, match=r"has no weights for 'cls\.predictions"):
         LanguageModel(str(tiny_bert(tmp_path / "bert", head="")), device="cpu")
-    with pytest.raises(InputError, match="reads in both directions; name a causal language model"):
+    with pytest.raises(InputError, match="reads in both directions; use a causal language model"):
         LanguageModel(str(tiny_bert(tmp_path / "masked", head="MaskedLM")), device="cpu")
     pickled = tmp_path / "pickled"
     pickled.mkdir()
@@ -208,7 +208,7 @@ def test_a_model_of_another_form_is_refused(tmp_path: Path) -> None:
     sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2, "vocab_size": 320}
     transformers.T5Model(transformers.T5Config(**sizes)).save_pretrained(tmp_path)
     transformers.AutoTokenizer.from_pretrained(tiny_lm(tmp_path / "lm")).save_pretrained(tmp_path)
-    with pytest.raises(InputError, match="no CausalLM can be made of this model; name a causal language model"):
+    with pytest.raises(InputError, match="this model cannot be loaded for CausalLM; use a causal language model"):
         LanguageModel(str(tmp_path), device="cpu")
 
 
@@ -217,7 +217,7 @@ def test_a_head_that_is_not_in_the_file_is_refused(tmp_path: Path) -> None:
     weights = load_file(folder / "model.safetensors")
     del weights["lm_head.weight"]
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(InputError, match=r"holds no weights for 'lm_head\.weight'"):
+    with pytest.raises(InputError, match=r"has no weights for 'lm_head\.weight'"):
         LanguageModel(str(folder), device="cpu")
 
 
@@ -227,7 +227,7 @@ def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
     )
     byte_tokenizer().save_pretrained(other)
     with pytest.raises(
-        InputError, match=r"the tokenizer has .* tokens and the network 40; copy a model's folder whole"
+        InputError, match=r"the tokenizer has .* tokens and the network 40; copy the complete folder of one model"
     ):
         LanguageModel(str(other), device="cpu")
 
@@ -237,7 +237,7 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     weights = load_file(folder / "model.safetensors")
     weights["transformer.ln_f.bias"][0] = np.nan
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(InputError, match="hold NaN or infinity"):
+    with pytest.raises(InputError, match="contain NaN or infinity"):
         LanguageModel(str(folder), device="cpu")
 
 

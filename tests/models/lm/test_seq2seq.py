@@ -71,7 +71,7 @@ def test_odd_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Seq2SeqModel(str(folder), device="cpu", longest=64)
     long = model.follow_up_scores([("z" * 500,), ("z" * 62,)], ["no"])
     assert long.sums[0] == pytest.approx(long.sums[1], abs=1e-4), "the start, 62 letters and the end token"
-    with pytest.raises(InputError, match="predicts no dialogue; use mode='conditional'"):
+    with pytest.raises(InputError, match="does not predict the dialogue; use mode='conditional'"):
         model.follow_up_scores(DIALOGUES, FOLLOW_UPS, whole=True)
     with pytest.raises(InputError, match="a follow-up has 33 tokens"):
         model.follow_up_scores(DIALOGUES, ["z" * 33])
@@ -88,7 +88,7 @@ def test_odd_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model._model, "forward", limited)
     assert model.follow_up_scores(DIALOGUES, FOLLOW_UPS).sums == pytest.approx(expected, abs=1e-4)
     most = 0
-    with pytest.raises(InputError, match="no memory for one text of"):
+    with pytest.raises(InputError, match="not enough memory for one text of"):
         model.follow_up_scores(DIALOGUES, FOLLOW_UPS)
 
 
@@ -98,5 +98,5 @@ def test_a_decoder_without_a_start_is_refused(tmp_path: Path) -> None:
     config.write_text(config.read_text().replace('"decoder_start_token_id": 3', '"decoder_start_token_id": null'))
     generation = folder / "generation_config.json"
     generation.write_text(generation.read_text().replace('"decoder_start_token_id": 3,', ""))
-    with pytest.raises(InputError, match="names no token that its decoder starts with"):
+    with pytest.raises(InputError, match="does not define its decoder's start token"):
         language_model(str(folder), device="cpu")

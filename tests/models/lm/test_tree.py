@@ -96,7 +96,7 @@ def test_neither_order_nor_batches_nor_rows_matter(folder: Path, monkeypatch: py
     turned = narrow.follow_up_scores(DIALOGUES[::-1], FOLLOW_UPS[::-1], whole=True)
     assert turned.sums[::-1, ::-1] == pytest.approx(expected.sums, abs=1e-4)
     assert turned.context_sums[::-1] == pytest.approx(expected.context_sums, abs=1e-4)
-    narrow._some = False
+    narrow._can_skip_logits = False
     assert narrow.follow_up_scores(DIALOGUES, FOLLOW_UPS).sums == pytest.approx(expected.sums, abs=1e-4)
     assert not narrow.follow_up_scores(DIALOGUES, FOLLOW_UPS).context_sums.any(), "not asked for"
     assert wide.follow_up_scores([], FOLLOW_UPS).sums.shape == (0, len(FOLLOW_UPS))
@@ -111,9 +111,9 @@ def test_half_precision_reads_trees_too(plain: Path) -> None:
 
 def test_a_window_that_is_too_small_is_noticed(plain: Path) -> None:
     model = LanguageModel(str(plain), device="cpu", longest=128)
-    assert model._tried()
+    assert model._probe()
     model._model.config.sliding_window = 64
-    assert not model._tried()
+    assert not model._probe()
     assert not LanguageModel(str(plain), device="cpu", longest=8)._reads_trees, "no room for a trial"
 
 
@@ -226,7 +226,7 @@ def test_follow_ups_that_cannot_be_said(plain: Path) -> None:
     model = LanguageModel(str(plain), device="cpu")
     with pytest.raises(InputError, match="a follow-up is empty"):
         model.follow_up_scores(DIALOGUES, [""])
-    with pytest.raises(InputError, match="a follow-up has 65 tokens, 64 are the most: 'zzz"):
+    with pytest.raises(InputError, match="a follow-up has 65 tokens, at most 64 are allowed: 'zzz"):
         model.follow_up_scores(DIALOGUES, ["z" * 65])
 
 
@@ -274,7 +274,7 @@ def test_a_batch_without_room_is_cut_in_two(plain: Path, monkeypatch: pytest.Mon
     assert found.sums == pytest.approx(expected.sums, abs=1e-4)
     assert found.context_sums == pytest.approx(expected.context_sums, abs=1e-4)
     most = 0
-    with pytest.raises(InputError, match="no memory for one text of"):
+    with pytest.raises(InputError, match="not enough memory for one text of"):
         model.follow_up_scores(dialogues, FOLLOW_UPS)
 
 

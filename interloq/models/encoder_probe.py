@@ -1,9 +1,9 @@
-"""What can be relied on in an encoder's network, tried on a few tokens instead of known by its kind.
+"""How an encoder network behaves, found by running it on a few tokens rather than by its model type.
 
-Layers above the one that is wanted can be dropped where the rest then gives out that layer's states. Not so where the
-network changes states after its last layer, as ModernBERT does, or has one layer that it runs many times, as ALBERT
-does: such a network is kept whole and its inner states are taken. Padding changes nothing in most networks; where it
-does, as in those that look at neighbours whatever the mask says, only texts of equal length may share a batch.
+Layers above the wanted one can be dropped if the remaining network then returns the wanted layer's states. That fails
+if the network changes states after its last layer, as ModernBERT does, or runs one layer many times, as ALBERT does:
+such a network is kept whole and its hidden states are used. Padding changes nothing in most networks. If it does, as in
+networks that look at neighbours regardless of the mask, only texts of equal length may share a batch.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ import torch
 
 from interloq.errors import InputError
 
-ROWS = (1, 6, 9)  # tokens of the rows that are tried, together and each by itself
+ROWS = (1, 6, 9)  # tokens of the test rows, which are run together and one by one
 NEAR = 1e-4
 FAILURE = (ArithmeticError, AttributeError, LookupError, NameError, RuntimeError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
-    """What a trial found out about an encoder."""
+class Behaviour:
+    """Result of a probe."""
 
-    cut: bool  # the layers above the wanted one are gone
-    takes_padding: bool
+    cut: bool  # the layers above the wanted one were dropped
+    padding_is_safe: bool  # padding does not change the states
 
 
 def layers_of(model: Any, where: str) -> int:
-    """How many layers an encoder has; what is not an encoder of texts is refused."""
+    """Number of layers of a text encoder; other models are refused."""
     layers = getattr(model.config, "num_hidden_layers", None)
     if getattr(model.config, "is_encoder_decoder", False) or layers is None:
-        raise _strange(model, where)
+        raise _not_an_encoder(model, where)
     return int(layers)
 
 
 @torch.inference_mode()  # type: ignore[untyped-decorator]
-def tried(model: Any, layer: int, pad: int, where: str) -> Habits:
-    """Drops the layers above `layer` where that is possible. The model is on the processor, in float32."""
+def probe(model: Any, layer: int, pad: int, where: str) -> Behaviour:
+    """Probe a model on the CPU in float32, and drop the layers above `layer` if possible."""
     try:
         alone = [_whole(model, row, layer) for row in _rows(model)]
     except FAILURE as error:
-        raise _strange(model, where) from error
+        raise _not_an_encoder(model, where) from error
     cut = _cut(model, layer, alone)
-    return Habits(cut, _padded(model, layer, pad, alone, cut=cut))
+    return Behaviour(cut, _padding_is_safe(model, layer, pad, alone, cut=cut))
 
 
 def _rows(model: Any) -> list[torch.Tensor]:
@@ -59,7 +59,7 @@ def _whole(model: Any, row: torch.Tensor, layer: int) -> torch.Tensor:
 
 
 def _cut(model: Any, layer: int, expected: list[torch.Tensor]) -> bool:
-    """Encoders keep their layers in one list; those of a list that was cut in vain come back."""
+    """Drop the layers above `layer` from the network's list of layers; put them back if that does not work."""
     lists = [part for part in model.modules() if isinstance(part, torch.nn.ModuleList)]
     stack = next((part for part in lists if len(part) == model.config.num_hidden_layers), None)
     if stack is None:
@@ -71,12 +71,12 @@ def _cut(model: Any, layer: int, expected: list[torch.Tensor]) -> bool:
         if all(_near(own.last_hidden_state[0], other) for own, other in zip(found, expected, strict=True)):
             return True
     except FAILURE:
-        pass  # it cannot do with fewer
+        pass  # the network needs all its layers
     stack.extend(above)
     return False
 
 
-def _padded(model: Any, layer: int, pad: int, alone: list[torch.Tensor], *, cut: bool) -> bool:
+def _padding_is_safe(model: Any, layer: int, pad: int, alone: list[torch.Tensor], *, cut: bool) -> bool:
     rows = _rows(model)
     ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad)
     mask = (torch.arange(ids.shape[1]) < torch.tensor(ROWS)[:, None]).long()
@@ -89,6 +89,6 @@ def _near(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one.shape == other.shape and bool(torch.allclose(one, other, rtol=NEAR, atol=NEAR))
 
 
-def _strange(model: Any, where: str) -> InputError:
+def _not_an_encoder(model: Any, where: str) -> InputError:
     kind = model.config.model_type
-    return InputError(f"models of type {kind!r} are no encoders of texts", hint="use a BERT-like encoder", where=where)
+    return InputError(f"models of type {kind!r} are not text encoders", hint="use a BERT-like encoder", where=where)

@@ -1,7 +1,7 @@
-"""A pretrained network with the head that guesses tokens, as transformers builds it, ready to learn on.
+"""A pretrained network with the head that predicts tokens, as transformers builds it, ready for further training.
 
-Layouts differ between families of networks, but all go states → head → logits. A hook keeps only the states of the
-places to be guessed, so that the head, the most expensive part of a small network, works on these alone.
+Model families differ in layout, but all go states → head → logits. A hook keeps only the states at the positions to be
+predicted, so that the head, the most expensive part of a small network, runs on these alone.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from interloq.errors import InputError
 from interloq.models.pretrained import load_partly, read_config
 
 Goal = Literal["mlm", "lm"]
-CARRIED = ("pooler.", "seq_relationship.")  # parts of BERT that guess no tokens: kept as they came
-SPARE = 2  # places that RoBERTa's way of counting positions leaves unused
+CARRIED = ("pooler.", "seq_relationship.")  # parts of BERT that predict no tokens: kept unchanged
+SPARE = 2  # positions that RoBERTa leaves unused
 KINDS = {"mlm": transformers.AutoModelForMaskedLM, "lm": transformers.AutoModelForCausalLM}
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
-    """The special tokens of rows; `start` None: rows begin with the utterance."""
+class SpecialTokens:
+    """Ids of the special tokens in rows; without `start`, rows begin with the utterance."""
 
     start: int | None
     end: int
     pad: int
-    special: tuple[int, ...]  # all of them, sorted: none is ever masked or drawn
-    mask: int = -1  # a language model needs none
-    size: int = 0  # tokens that may be drawn are below
+    special: tuple[int, ...]  # all of them, sorted: never masked or drawn
+    mask: int = -1  # not used by language models
+    size: int = 0  # random tokens are drawn below this
 
     @property
     def extra(self) -> int:
-        """Special tokens in a row."""
+        """Number of special tokens in a row."""
         return 2 + (self.start is not None)
 
 
-class TokenGuesser(torch.nn.Module):  # type: ignore[misc]
-    """Logits [places, vocabulary] of chosen places. Weights that two parts share are listed once in its state."""
+class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
+    """Computes logits [places, vocabulary] at chosen positions. Shared weights are listed once in its state."""
 
     def __init__(self, model: Any, new: list[str]) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class TokenGuesser(torch.nn.Module):  # type: ignore[misc]
         model.base_model.register_forward_hook(self._only_places)
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor, kinds: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-        """Logits of the tokens at these places."""
+        """Logits of the tokens at these positions."""
         options: dict[str, Any] = {"token_type_ids": kinds} if self.types else {}
         self._places = places
         try:
@@ -70,80 +70,80 @@ class TokenGuesser(torch.nn.Module):  # type: ignore[misc]
         return output
 
     def tied(self) -> dict[str, str]:
-        """Name of a shared weight → the name that it is kept under."""
+        """Name of a shared weight → the name it is stored under."""
         first: dict[int, str] = {}
         names = {name: first.setdefault(id(p), name) for name, p in self.named_parameters(remove_duplicate=False)}
         return {name: kept for name, kept in names.items() if name != kept}
 
     def state_dict(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """The weights, each once where several names share them."""
+        """Weights; a weight with several names is listed once."""
         tied = self.tied()
         state = super().state_dict(*arguments, **options)
         return {name: tensor for name, tensor in state.items() if name not in tied}
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Put weights back under all their names."""
+        """Load weights under all their names."""
         shared = {name: state_dict[kept] for name, kept in self.tied().items() if kept in state_dict}
         return super().load_state_dict({**state_dict, **shared}, strict=strict, assign=assign)
 
 
-def load_guesser(folder: Path, goal: Goal, *, seed: int) -> TokenGuesser:
-    """The network with its head; a head that the folder lacks starts new, the same for the same seed."""
+def load_predictor(folder: Path, goal: Goal, *, seed: int) -> TokenPredictor:
+    """The network with its head; a missing head is initialised at random from the seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model, missing = load_partly(folder, KINDS[goal], hint="copy the model's folder whole")
+        model, missing = load_partly(folder, KINDS[goal], hint="copy the complete model folder")
     prefix = f"{model.base_model_prefix}."
     if lost := [name for name in missing if name.startswith(prefix) and not any(c in name for c in CARRIED)]:
         raise InputError(
-            f"the weights lack {len(lost)} parts of the network, {lost[0]!r} first",
-            hint="copy the model's folder whole",
+            f"{len(lost)} of the network's weights are missing, {lost[0]!r} first",
+            hint="copy the complete model folder",
             where=str(folder),
         )
-    return TokenGuesser(model, [name for name in missing if not name.startswith(prefix)])
+    return TokenPredictor(model, [name for name in missing if not name.startswith(prefix)])
 
 
 def goal_of(folder: Path, objective: Goal | Literal["auto"]) -> Goal:
-    """What the network in a folder can learn: encoders guess masked tokens, language models the next one."""
-    config = read_config(folder, hint="copy the model's folder whole")
+    """Training objective of a network: encoders predict masked tokens, language models the next token."""
+    config = read_config(folder, hint="copy the complete model folder")
     both = {"mlm": MODEL_FOR_MASKED_LM_MAPPING, "lm": MODEL_FOR_CAUSAL_LM_MAPPING}
     can: list[Goal] = [goal for goal in ("mlm", "lm") if type(config) in both[goal]]
     if config.is_encoder_decoder or not can:
         raise InputError(
             f"models of type {config.model_type!r} cannot be adapted here",
-            hint="name an encoder such as BERT, or a language model such as GPT-2",
+            hint="use an encoder such as BERT, or a language model such as GPT-2",
             where=str(folder),
         )
     if objective != "auto" and objective not in can:
         raise InputError(
-            f"models of type {config.model_type!r} do not learn by {objective}", hint=f"give --objective {can[0]}"
+            f"models of type {config.model_type!r} cannot be trained with {objective}", hint=f"use objective {can[0]}"
         )
     return can[0] if objective == "auto" else objective
 
 
-def marks_of(tokenizer: Any, goal: Goal, where: Path) -> Marks:
-    """The special tokens that rows need; a pad token may be missing, as padding is never looked at."""
+def special_tokens_of(tokenizer: Any, goal: Goal, where: Path) -> SpecialTokens:
+    """Special tokens that rows need; the pad token may be missing, because padding is never read."""
     t = tokenizer
     need = {"cls": t.cls_token_id, "sep": t.sep_token_id, "mask": t.mask_token_id}
     if goal == "lm":
         need = {"eos": t.eos_token_id}
     for name, number in need.items():
         if number is None:
-            raise InputError(f"the tokenizer has no {name} token", hint="name a model that has one", where=str(where))
+            raise InputError(f"the tokenizer has no {name} token", hint="use a model that has one", where=str(where))
     special, pad = tuple(sorted(t.all_special_ids)), t.pad_token_id or 0
     if goal == "lm":
         start = t.bos_token_id if t.bos_token_id != t.eos_token_id else None
-        return Marks(start, t.eos_token_id, pad, special, size=len(t))
-    return Marks(t.cls_token_id, t.sep_token_id, pad, special, mask=t.mask_token_id, size=len(t))
+        return SpecialTokens(start, t.eos_token_id, pad, special, size=len(t))
+    return SpecialTokens(t.cls_token_id, t.sep_token_id, pad, special, mask=t.mask_token_id, size=len(t))
 
 
-def room(config: Any, marks: Marks) -> int:
-    """The most tokens that each of two texts may have in a row of the network."""
+def room(config: Any, special_tokens: SpecialTokens) -> int:
+    """Most tokens that each of two texts may have in a row."""
     positions = getattr(config, "max_position_embeddings", None)
-    return 2**12 if positions is None else min(2**12, (positions - SPARE - marks.extra) // 2)
+    return 2**12 if positions is None else min(2**12, (positions - SPARE - special_tokens.extra) // 2)
 
 
 def carried(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
-    """Weights of the folder that take no part in guessing tokens, under the names that a whole network has."""
+    """The folder's weights that predict no tokens, named as in a complete network."""
     found: dict[str, torch.Tensor] = {}
     for path in matching(folder, "*.safetensors"):
         with reading_saved(path), safe_open(path, framework="pt") as file:
