@@ -249,7 +249,7 @@ def test_a_tokenizer_of_another_model_is_refused(encoder: Encoder, tmp_path: Pat
     tokenizer = transformers.AutoTokenizer.from_pretrained(encoder.folder)
     save(tmp_path, random_network("bert", **sizes(), vocab_size=30_000), tokenizer)
     with pytest.raises(
-        InputError, match="the tokenizer has 30,522 tokens and the network 30,000; copy a model's folder"
+        InputError, match="the tokenizer has 30,522 tokens and the network 30,000; copy the complete folder"
     ):
         Encoder(str(tmp_path), device="cpu")
     tokenizer.add_special_tokens({"pad_token": "<one more>"})
