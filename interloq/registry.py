@@ -1,7 +1,8 @@
 """Components by name: `create("delta_bleu(order=2,tokenizer='char')")` and back with `spec(component)`.
 
-A spec is `name` or `name(field=value, …)`. Values are Python literals or further specs. Specs are parsed,
-never evaluated. A component is a frozen dataclass whose fields are its whole configuration.
+A spec is `name` or `name(field=value, …)`. Values are Python literals or further specs; a spec may be given without
+its field's name, as in `by(relevance(model='scorer'))`. Specs are parsed, never evaluated. A component is
+a frozen dataclass whose fields are its whole configuration.
 
 Other packages add components through the entry-point group `interloq.components`; the entry point's name is
 `<kind>.<name>`, e.g. `metric.my_metric = "my_package.my_metric:MyMetric"`.
@@ -19,7 +20,7 @@ from importlib.metadata import entry_points
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Union
 
-from interloq.errors import SpecError, nearest
+from interloq.errors import SpecError, count, nearest
 from interloq.needs import METRICS
 from interloq.spec_text import ParsedSpec, read_spec, split_label
 
@@ -70,6 +71,7 @@ KINDS: dict[str, dict[str, str]] = {
     },
     "rater": {
         "bert": "interloq.rate.bert:Bert",
+        "by": "interloq.pipelines.by:By",
         "gru": "interloq.rate.gru:Gru",
         "human": "interloq.rate.human:Human",
     },
@@ -228,14 +230,27 @@ def _create(written: ParsedSpec, kind: str | None, text: str) -> Any:
     kinds = [kind] if kind else list(_targets())
     for candidate in kinds:
         if name := registered_name(written.name, kind=candidate):
+            cls = _class(name, candidate)
             fields = {
                 field: _create(value, None, text) if isinstance(value, ParsedSpec) else value
-                for field, value in written.fields.items()
+                for field, value in (_unnamed(written, cls) | written.fields).items()
             }
-            return _build(_class(name, candidate), name, fields)
+            return _build(cls, name, fields)
     known = [n for candidate in kinds for n in _targets()[candidate]]
     where = "" if written.name == text.strip() else f" in {text!r:.80}"
     raise SpecError(f"unknown {kind or 'component'} {written.name!r}{where}{nearest(written.name, known)}")
+
+
+def _unnamed(written: ParsedSpec, cls: type) -> dict[str, ParsedSpec]:
+    """The parts given without a name, under the fields that hold components, in their order."""
+    slots = [field.name for field, _ in _fields(cls) if field.metadata.get("kind")]
+    if len(written.parts) > len(slots):
+        given, taken = count(len(written.parts), "component"), " and ".join(slots) or "none"
+        raise SpecError(f"{written.name} has {given} without a field's name, and takes {taken}")
+    found = dict(zip(slots, written.parts, strict=False))
+    if twice := found.keys() & written.fields.keys():
+        raise SpecError(f"{min(twice)!r} is given twice in {written.name}(…)")
+    return found
 
 
 def _find(cls: type) -> tuple[str, str]:

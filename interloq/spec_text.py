@@ -20,10 +20,14 @@ _OPEN, _CLOSE, _QUOTES = "([{", ")]}", "'\"“”‘’"
 
 @dataclass(frozen=True)
 class ParsedSpec:
-    """A parsed spec: a name, and fields with values that are literals or further specs."""
+    """A parsed spec: a name, and fields with values that are literals or further specs.
+
+    `parts` are specs given without a field's name: they fill the fields that hold components, in order.
+    """
 
     name: str
     fields: dict[str, Any]
+    parts: tuple[ParsedSpec, ...] = ()
 
 
 def read_spec(text: str) -> ParsedSpec:
@@ -36,7 +40,7 @@ def read_spec(text: str) -> ParsedSpec:
     if not name or (rest and not (rest.startswith("(") and rest.endswith(")"))):
         raise SpecError(f"cannot read spec {_shown(text)}; write name or name(field=value,…)")
     try:
-        return ParsedSpec(name[0], _fields(_call(rest or "()", text), text))
+        return _parsed(name[0], _call(rest or "()", text), text)
     except (RecursionError, MemoryError):
         raise SpecError(f"cannot read spec {_shown(text)}: it is nested too deeply") from None
 
@@ -84,9 +88,14 @@ def _call(text: str, whole: str) -> ast.Call:
     raise SpecError(f"cannot read spec {_shown(whole)}; write name(field=value,…)") from failure
 
 
-def _fields(call: ast.Call, whole: str) -> dict[str, Any]:
-    if call.args or any(keyword.arg is None for keyword in call.keywords):
+def _parsed(name: str, call: ast.Call, whole: str) -> ParsedSpec:
+    specs = [node for node in call.args if isinstance(node, ast.Name | ast.Call)]
+    if len(specs) < len(call.args) or any(keyword.arg is None for keyword in call.keywords):
         raise SpecError(f"fields in {_shown(whole)} need names: write name(field=value)")
+    return ParsedSpec(name, _fields(call, whole), tuple(_value(node, whole) for node in specs))
+
+
+def _fields(call: ast.Call, whole: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in _named(call):
         if name in found:
@@ -103,7 +112,7 @@ def _value(node: ast.expr, whole: str) -> Any:
     if isinstance(node, ast.Name):
         return ParsedSpec(node.id, {})
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return ParsedSpec(node.func.id, _fields(node, whole))
+        return _parsed(node.func.id, node, whole)
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError) as error:

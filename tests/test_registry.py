@@ -71,6 +71,10 @@ def test_spellings_of_the_same_component_are_equal() -> None:
         ("bleu(tokenizer=delta_bleu)", "tokenizer must be a tokenizer"),
         ("bleu(2)", "need names"),
         ("bleu(**{'order': 2})", "need names"),
+        ("bleu(*chrf)", "need names"),
+        ("chrf(bleu)", "chrf has 1 component without a field's name, and takes none"),
+        ("ruber(bleu,length,chrf)", "ruber has 3 components without a field's name, and takes referenced and unref"),
+        ("ruber(bleu,referenced=chrf)", "'referenced' is given twice in ruber(…)"),
         ("bleu(order=2", "cannot read spec"),
         ("bleu(order=2)(order=3)", "cannot read spec"),
         ("bleu(order=1+1)", "neither a literal nor a spec"),
@@ -107,6 +111,8 @@ def test_bad_specs_say_what_is_wrong(text: str, said: str) -> None:
         ("bleu(tokenizer=‘char’)", "bleu(tokenizer='char')"),
         ("bleu(tokenizer=“char”)", "bleu(tokenizer='char')"),
         ("ruber(referenced=chrF,unreferenced=Length)", "ruber(referenced=chrf,unreferenced=length)"),
+        ("ruber(chrf,length,blend='min')", "ruber(referenced=chrf,unreferenced=length,blend='min')"),
+        ("ruber(chrf,unreferenced=length)", "ruber(referenced=chrf,unreferenced=length)"),
     ],
 )
 def test_what_is_clearly_meant_is_read(text: str, meant: str) -> None:

@@ -9,6 +9,7 @@ from interloq.cli.mapping import add_map
 from interloq.cli.output import BadLines, add_common, left_out
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import told
+from interloq.errors import count
 from interloq.rate.rater import BATCH
 from interloq.report.console import MISSING, number, print_json, print_table, say, say_signatures
 from interloq.signature import Signature
@@ -16,6 +17,7 @@ from interloq.signature import Signature
 EXAMPLES = """\
   interloq rate extended.jsonl --rater "gru(model='rater')" -o rated.jsonl
   interloq rate extended.jsonl --rater "gru(model='rater',mode='signed_max',gold='rated')" -o rated.jsonl
+  interloq rate extended.jsonl --rater "by(relevance(model='relevance'))" --best 5 --no-weights -o best.jsonl
   interloq rate extended.jsonl --rater "human(ratings='ratings.jsonl',low=1,high=5)" -o rated.jsonl"""
 
 
@@ -23,9 +25,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
     )
-    parser.add_argument("--rater", required=True, metavar="SPEC", help="who rates: gru(…), bert(…) or human(…)")
+    parser.add_argument(
+        "-r", "--rater", required=True, metavar="SPEC", help="who rates: gru(…), bert(…), by(METRIC) or human(…)"
+    )
     parser.add_argument(
         "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the rated samples; - for a pipe"
+    )
+    parser.add_argument(
+        "--best", type=int, metavar="N", help="keep gold replies and the N other references with the largest weights"
+    )
+    parser.add_argument(
+        "--no-weights", dest="weigh", action="store_false", help="give every reference that is kept the weight 1"
     )
     parser.add_argument(
         "--batch", type=int, default=BATCH, metavar="N", help=f"samples rated and kept at a time (default {BATCH})"
@@ -43,6 +53,8 @@ def run(args: argparse.Namespace) -> int:
         args.samples,
         args.output,
         rater=args.rater,
+        best=args.best,
+        weigh=args.weigh,
         batch=args.batch,
         force=args.force,
         strict=args.strict,
@@ -78,6 +90,8 @@ def print_rated(output: str, facts: dict[str, Any]) -> None:
     for name, what in NOTES.items():
         if counts.get(name):
             say(f"{counts[name]:,} {what}")
+    if "kept" in facts:
+        say(f"kept: {count(facts['kept'], 'reference')}")
     if replaced["signature"]:
         say(f"replaced: the weights of {Signature.from_json(replaced['signature'])}")
     elif replaced["weights"]:

@@ -22,6 +22,7 @@ class ContextReply(Component):
 
     places: ClassVar[tuple[str, ...]] = ("model",)
     libraries = NETWORK
+    is_probability: ClassVar[bool] = True
     model: Annotated[str, "a folder with the trained network"]
 
     def network(self) -> Any:

@@ -27,6 +27,8 @@ class Metric(Protocol):
     of it unless somebody says which is better. One whose value of a set is not the mean of its sample scores has
     `is_mean`, which says so. For checks on the data (checks.py) one that reads the weights of references has a true
     `reads_weights`, and one that scores replies of few tokens 0 whatever they say has `tokens_needed() -> int`.
+    One whose scores are probabilities, comparable with those of any rater, has a true `is_probability` (see
+    pipelines/by.py).
     One whose rows hold more than the value has `details(total) -> Mapping[str, float]`, the numbers behind the value
     of a row or a sum of rows, such as precision and recall; `Result.details` shows those of the whole set.
     """

@@ -19,6 +19,7 @@ class RuberUnreferenced(ContextReply):
     """Whether the reply goes with the utterance, learned from logs."""
 
     libraries = ("torch", "sentencepiece")
+    is_probability = False  # it learns a margin between scores, not their level
 
     def network(self) -> Any:
         return loaded(

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.jsonl import Rejected, header, read
-from interloq.data.late_header import header_after
+from interloq.data.late_header import header_after, write_then_head
 from interloq.data.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, lines_ahead, silent
 from interloq.errors import InputError
 from interloq.rate.rater import BATCH, Rater
+from interloq.rate.selection import check_best, select
 from interloq.rate.spool import Spool, rate_into, spooled
 from interloq.rate.summary import summary
 from interloq.records import Sample
@@ -25,6 +26,8 @@ def rate_file(
     output: str | Path,
     *,
     rater: str | Rater,
+    best: int | None = None,
+    weigh: bool = True,
     batch: int = BATCH,
     force: bool = False,
     strict: bool = False,
@@ -36,9 +39,12 @@ def rate_file(
 
     Signature and counts are also in the header of the output, behind those of earlier raters. Where neither file is a
     pipe (`-`), rated samples are kept in `OUTPUT.part` batch by batch, and the same call resumes after the last of
-    them; `force` discards the part of another job. Bad lines and `columns` are dealt with as in `interloq.read`.
+    them; `force` discards the part of another job. `best` and `weigh` say which references are kept, and whether with
+    their weights (see `rate.selection.select`); counts are those of all rated references. Bad lines
+    and `columns` are dealt with as in `interloq.read`.
     """
     refuse_overwriting([output], [samples])
+    check_best(best)
     made: Rater = create(rater, kind="rater") if isinstance(rater, str) else rater
     before = {} if str(samples) == "-" else header(samples)
     signature = made.signature()
@@ -51,8 +57,31 @@ def rate_file(
                 given = replaced.watch(read(samples, strict=strict, on_reject=on_reject, columns=columns))
                 rate_into(spool, given, made, batch=batch, progress=step)
             facts = {"signature": signature, "counts": _counts(spool, made)}
-            spool.copy_to(output, **header_after(before, "rated", facts))
+            if best is None and weigh:
+                spool.copy_to(output, **header_after(before, "rated", facts))
+            else:
+                facts = _write_selected(spool, output, before, facts, {"best": best, "weigh": weigh})
     return {**facts, "resumed": spool.done, "replaced": replaced.facts(before)}
+
+
+def _write_selected(
+    spool: Spool, output: str | Path, before: Mapping[str, Any], facts: Mapping[str, Any], choice: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Write the rated samples with the references that are kept; the facts name the choice and count them."""
+    kept = 0
+
+    def selected() -> Iterator[Sample]:
+        nonlocal kept
+        for sample in spool.samples():
+            chosen = select(sample, **choice)
+            kept += len(chosen.references)
+            yield chosen
+
+    def found() -> dict[str, Any]:
+        return {**facts, "signature": facts["signature"].with_parts(choice), "kept": kept}
+
+    write_then_head(output, selected(), lambda: header_after(before, "rated", found()), kind="samples")
+    return found()
 
 
 def _counts(spool: Spool, rater: Rater) -> dict[str, Any]:

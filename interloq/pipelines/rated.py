@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Self
 from interloq.metrics.metric import Array, FittedMetric, Metric, details, is_mean
 from interloq.pipelines.stages import cached
 from interloq.rate.rater import BATCH, Rater
+from interloq.rate.selection import check_best, select
 from interloq.rate.summary import summary
 from interloq.records import Sample
 from interloq.registry import Component
@@ -32,11 +33,16 @@ class RatedReferences(Component):
     ] = field(metadata={"kind": "rater"})
     k: Annotated[int, "replies to retrieve"] = 15
     parrot: Annotated[bool, "whether the utterance itself is a reference too"] = True
-    turns: Annotated[int, "last turns of the context to search for; the rater reads the last one"] = 1
+    turns: Annotated[int, "last turns of the context to search for; the raters `gru` and `bert` read the last one"] = 1
+    best: Annotated[
+        int | None, "references to keep besides gold replies, those with the largest weights; `None`: all"
+    ] = None
+    weigh: Annotated[bool, "whether weights count; if not, they only decide which references are kept"] = True
     _rated: Rated | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_best(self.best)
         self.metric()  # checks its own fields
 
     def metric(self) -> Metric:
@@ -50,7 +56,8 @@ class RatedReferences(Component):
         metric = self.metric()
         rated = [found.by_sample[sample] for sample in samples]
         summary(rated, self.rater)  # refuses ratings of other references
-        found = dataclasses.replace(found, metric=metric.fit(rated) if isinstance(metric, FittedMetric) else metric)
+        metric = metric.fit(self._selected(rated)) if isinstance(metric, FittedMetric) else metric
+        found = dataclasses.replace(found, metric=metric)
         object.__setattr__(fitted, "_rated", found)
         return fitted
 
@@ -66,11 +73,14 @@ class RatedReferences(Component):
         return f"index[{searched}],rater[{rater}]"
 
     def rated(self, samples: Sequence[Sample]) -> list[Sample]:
-        """The samples with references from the index and the rater's weights."""
+        """The samples with references from the index and the rater's weights, those that are kept."""
         known = self._rated.by_sample if self._rated else {}
         new = [sample for sample in dict.fromkeys(samples) if sample not in known]
         found = {**known, **self._run(new).by_sample} if new else known
-        return [found[sample] for sample in samples]
+        return self._selected([found[sample] for sample in samples])
+
+    def _selected(self, rated: Sequence[Sample]) -> list[Sample]:
+        return [select(sample, best=self.best, weigh=self.weigh) for sample in rated]
 
     def unscorable(self, sample: Sample) -> str | None:
         return self._metric().unscorable(self.rated([sample])[0])

@@ -1,0 +1,109 @@
+"""A rater made from a metric: the reference takes the place of the reply, and the metric says how good it is.
+
+w = 2 · P − 1,  P the metric's score of the reference after the sample's context
+
+Any metric that scores a reply without references will do. If its scores are probabilities (`relevance`, `valid`, `nsp`,
+`bert_ruber`), P is the score itself. Otherwise `pairs` names a log on which scores become probabilities, without
+labels: P(the true reply rather than one from elsewhere in the log), see calibration.py. Of a metric that counts
+downwards (`perplexity`), minus the score is used.
+
+The gold reply is not read, so a sample without one is rated as well. `gold='one'` (default): gold replies weigh 1;
+`gold='rated'`: they are rated like the rest. A reference that the metric cannot score weighs 0. If it can score none of
+a sample's references, because there is no context, all of them weigh 0, and weighted metrics leave the sample unscored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import isnan
+from typing import Annotated
+
+import numpy as np
+
+from interloq.errors import SpecError
+from interloq.metrics.metric import FittedMetric, Metric, SetMetric
+from interloq.metrics.ruber import foundation
+from interloq.metrics.traits import traits
+from interloq.pipelines.calibration import Calibration, calibrate, scores_of
+from interloq.rate.network_rater import Gold
+from interloq.records import Reference, Sample
+from interloq.registry import Component, name_of
+from interloq.retrieve.leaks import is_original
+from interloq.signature import Signature, signature
+
+UNRATED = 0.0  # the weight of a reference that cannot be rated
+
+
+@dataclass(frozen=True)
+class By(Component):
+    """Weights from the scores of a metric."""
+
+    places = ("pairs",)
+    scorer: Annotated[Metric, "a metric that needs no references, such as `relevance(model='scorer')`"] = field(
+        metadata={"kind": "metric"}
+    )
+    pairs: Annotated[
+        str, "a log of pairs on which scores are made probabilities; needed unless the metric gives probabilities"
+    ] = ""
+    gold: Annotated[Gold, "gold replies have weight 1, or are rated like the others"] = "one"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if reason := _unfit(self.scorer):
+            raise SpecError(f"by: {name_of(self.scorer)} {reason}; choose a metric such as relevance(model='scorer')")
+        if not (self.pairs or getattr(self.scorer, "is_probability", False)):
+            raise SpecError(
+                f"by: scores of {name_of(self.scorer)} are not probabilities; "
+                "name a log to calibrate them on: pairs='pairs.jsonl'"
+            )
+
+    def rate(self, samples: Sequence[Sample]) -> list[Sample]:
+        asked = (_reply(sample, r) for sample in samples for r in sample.references if self._is_rated(r))
+        weights = self._weights(list(dict.fromkeys(asked)))
+        return [self._weighed(sample, weights) for sample in samples]
+
+    def signature(self) -> Signature:
+        pairs = self._calibration.source if self._calibration else ""
+        return signature(self, scorer=foundation(self.scorer), pairs=pairs)
+
+    def _is_rated(self, reference: Reference) -> bool:
+        return self.gold == "rated" or not is_original(reference)
+
+    def _weights(self, replies: Sequence[Sample]) -> dict[Sample, float]:
+        """The weight of each reply that the metric can score."""
+        scores = scores_of(self.scorer, replies)
+        chances = self._calibration.chances(scores) if self._calibration else scores
+        weights = (2 * np.clip(chances, 0, 1) - 1).tolist()
+        return {reply: weight for reply, weight in zip(replies, weights, strict=True) if not isnan(weight)}
+
+    def _weighed(self, sample: Sample, weights: Mapping[Sample, float]) -> Sample:
+        replies = {reference: _reply(sample, reference) for reference in sample.references}
+        ratable = any(self.scorer.unscorable(reply) is None for reply in replies.values())
+        gold = 1.0 if ratable else UNRATED
+        found = (
+            replace(r, weight=weights.get(replies[r], UNRATED) if self._is_rated(r) else gold)
+            for r in sample.references
+        )
+        return replace(sample, references=tuple(found))
+
+    @cached_property
+    def _calibration(self) -> Calibration | None:
+        return calibrate(self.scorer, self.pairs) if self.pairs else None
+
+
+def _reply(sample: Sample, reference: Reference) -> Sample:
+    """The question to the metric: equal for equal contexts and references, whatever sample they belong to."""
+    return Sample("", sample.context, reference.text)
+
+
+def _unfit(metric: Metric) -> str:
+    """Why a metric cannot rate references; empty if it can."""
+    if isinstance(metric, SetMetric):
+        return "scores sets of replies, not single ones"
+    if getattr(metric, "direction", "higher") == "neither":
+        return "does not say whether higher or lower is better"
+    if any(part.reads_references for part in traits(metric)):
+        return "needs references itself"
+    return "depends on the whole set of samples" if isinstance(metric, FittedMetric) else ""
