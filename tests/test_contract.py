@@ -101,13 +101,17 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
     "valid": (UNIT, []),
     "vbertscore": (
         COSINE,
-        ["vbertscore(index='replies',rater=human(ratings='ratings.jsonl'),model='bert',weights='inside',idf=True,k=3)"],
+        [
+            "vbertscore(index='replies',rater=human(ratings='ratings.jsonl'),model='bert',weights='inside',idf=True,k=3)",
+            "vbertscore(index='replies',rater=by(valid(model='form')),model='bert',best=2,weigh=False)",
+        ],
     ),
     "vbleu": (
         UNIT,
         [
             "vbleu(index='replies',rater=human(ratings='ratings.jsonl'),mode='paper',k=3)",
             "vbleu(index='replies',rater=human(ratings='ratings.jsonl'),mode='corpus',order=4,parrot=False,turns=2)",
+            "vbleu(index='replies',rater=by(valid(model='form')),parrot=False,best=3)",
         ],
     ),
     "vector_extrema": (COSINE, ["vector_extrema(vectors='letters',unknown='mean')"]),

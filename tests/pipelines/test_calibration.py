@@ -46,7 +46,7 @@ class Strange(Shared):
     direction: ClassVar[Direction] = "lower"
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        return super().stats(samples) * np.array([-1, 1])
+        return np.asarray(super().stats(samples) * np.array([-1, 1]))
 
 
 @pytest.fixture
@@ -61,7 +61,9 @@ SCORES = np.arange(8.0)
 def test_p_rises_with_the_score_and_half_of_all_examples_are_true(log: str) -> None:
     found = calibrate(Shared(), log)
     chances = found.chances(SCORES)
-    assert (np.diff(chances) >= 0).all() and chances[0] < 0.4 and chances[4] > 0.6
+    assert (np.diff(chances) >= 0).all()
+    assert chances[0] < 0.4
+    assert chances[4] > 0.6
     replies = [pair.response for pair in topic_log(300, 1)]
     drawn = random.Random(1)
     asked = [Sample("", [p.utterance], p.response) for p in topic_log(300, 1)]
@@ -86,7 +88,7 @@ def test_only_some_pairs_of_a_long_log_are_asked_about(folder: Path, monkeypatch
     write("long.jsonl", pairs, kind="pairs")
     asked: list[Sample] = []
 
-    def noting(self: Shared, samples: Sequence[Sample]) -> Array:  # noqa: ARG001
+    def noting(self: Shared, samples: Sequence[Sample]) -> Array:
         asked.extend(samples)
         return score_rows(np.random.default_rng(0).normal(0, 1, len(samples)) + (len(asked) <= PAIRS))
 
@@ -95,7 +97,8 @@ def test_only_some_pairs_of_a_long_log_are_asked_about(folder: Path, monkeypatch
     once = asked[:]
     assert len(once) == 2 * PAIRS
     numbers = [int(sample.context[0].text.split()[1]) for sample in once[:PAIRS]]
-    assert max(numbers) > 2 * PAIRS and len(set(numbers)) == PAIRS
+    assert max(numbers) > 2 * PAIRS
+    assert len(set(numbers)) == PAIRS
     asked.clear()
     assert calibrate(Shared(), "long.jsonl").chances(SCORES).tolist() == first.chances(SCORES).tolist()
     assert asked == once
