@@ -2,98 +2,18 @@
 
 from __future__ import annotations
 
-import gc
-import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from interloq import InputError, create
 from interloq.models.replies import Reply
-from interloq.play.bot import guarded
 from interloq.play.process import Process
-from interloq.records import Turn
-
-PROGRAM = r"""
-import json, os, subprocess, sys, time
-asked = 0
-for line in sys.stdin:
-    request = json.loads(line)
-    word, asked = request["turns"][-1]["text"], asked + 1
-    answer = {"id": request["id"], "text": f"{word} {request['seed']} {len(request['turns'])}"}
-    if word == "pid":
-        answer["text"] = str(os.getpid())
-    if word == "crash":
-        print("out of\nluck", file=sys.stderr, flush=True)
-        sys.exit(3)
-    if word == "once" and not os.path.exists("crashed"):
-        open("crashed", "w").close()
-        os.kill(os.getpid(), 9)
-    if word == "hang":
-        time.sleep(600)
-    if word == "deaf":
-        os.close(1)
-        time.sleep(600)
-    if word == "text":
-        print("not JSON; at all", flush=True)
-    if word == "number":
-        answer["text"] = 5
-    if word == "list":
-        print("[1, 2]", flush=True)
-    if word == "late":
-        print(json.dumps({"id": request["id"] - 1, "text": "too late"}), flush=True)
-    if word == "flood":
-        sys.stdout.write("x" * 3_000_000)
-        sys.stdout.flush()
-    if word == "wrong":
-        while True:
-            print(json.dumps({"id": -1, "text": "x" * 10}), flush=True)
-            time.sleep(0.01)
-    if word == "flood wrong":
-        while True:
-            sys.stdout.write('{"id": -1, "text": "x"}\n' * 1000)
-    if word == "family":
-        answer["text"] = f"{os.getpid()} {subprocess.Popen(['sleep', '600']).pid}"
-    if word == "noise":
-        sys.stderr.write("e" * 3_000_000)
-        sys.stderr.flush()
-    if word == "tired":
-        answer = {"id": request["id"], "failure": "too tired"}
-    if word == "earlier":
-        answer = {"id": request["id"], "trouble": "too tired"}  # the name in earlier versions
-    print(json.dumps(answer), flush=True)
-    if word == "goodbye":
-        sys.exit(0)
-"""
-
-
-@pytest.fixture
-def program(folder: Path) -> Path:
-    path = folder / "bot.py"
-    path.write_text(PROGRAM)
-    return path
-
-
-def process(program: Path, **options: Any) -> Process:
-    return Process((sys.executable, str(program)), **{"timeout": 20.0, **options})
-
-
-def ask(bot: Process, *words: str) -> list[Reply]:
-    return guarded(bot, [[Turn("before", "a"), Turn(word, "b")] for word in words], list(range(len(words))))
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+from tests.play.made_programs import PROGRAM, alive, ask, process
 
 
 def test_one_program_answers_many(program: Path) -> None:
@@ -122,88 +42,6 @@ def test_a_crash_blames_its_own_dialogue(program: Path) -> None:
     bot.close()
 
 
-def test_a_program_that_dies_once_is_asked_again(program: Path) -> None:
-    bot = process(program)
-    assert ask(bot, "once", "goodbye", "c") == [Reply("once 0 2"), Reply("goodbye 1 2"), Reply("c 2 2")]
-    bot.close()
-
-
-def test_a_program_that_always_crashes_is_left_alone(program: Path) -> None:
-    program.write_text("import sys; open('starts', 'a').write('x'); sys.exit('cannot work')")
-    bot = process(program, restarts=3)
-    found = ask(bot, *"abcdef")
-    assert all("crashed" in reply.failure and "cannot work" in reply.failure for reply in found)
-    assert found[-1].failure.startswith("crashed 4 times in a row, not started again")
-    assert Path("starts").read_text() == "xxxx"
-
-
-def test_a_program_that_hangs_is_killed(program: Path) -> None:
-    bot = process(program, timeout=2.0)
-    (pid,) = ask(bot, "pid")
-    start = time.monotonic()
-    assert ask(bot, "hang", "b") == [Reply("", "timed out after 2 s"), Reply("b 1 2")]
-    assert time.monotonic() - start < 15
-    assert not alive(int(pid.text))
-    assert ask(bot, "deaf")[0].failure == "crashed: closed its output"
-    bot.close()
-
-
-@pytest.mark.parametrize(
-    ("word", "failure"),
-    [
-        ("wrong", "timed out after 2 s"),
-        ("flood wrong", "wrote more than 1 MiB with other ids than the one asked for"),
-    ],
-)
-def test_a_program_that_writes_without_end_is_killed(program: Path, word: str, failure: str) -> None:
-    bot = process(program, timeout=2.0)
-    assert ask(bot, word, "b") == [Reply("", failure), Reply("b 1 2")]
-    bot.close()
-
-
-def test_a_program_that_never_reads(program: Path) -> None:
-    program.write_text("import time; time.sleep(600)")
-    bot = process(program, timeout=1.0)
-    assert ask(bot, "x" * 1_000_000) == [Reply("", "timed out after 1 s")]
-
-
-@pytest.mark.parametrize(
-    ("word", "failure"),
-    [
-        ("text", "wrote no JSON: not JSON, at all"),
-        ("number", "wrote something that is not text"),
-        ("list", "wrote a line without an id"),
-        ("flood", "wrote a line of more than 1 MiB"),
-        ("tired", "too tired"),
-        ("earlier", "too tired"),
-    ],
-)
-def test_wrong_answers_are_failures_of_one_dialogue(program: Path, word: str, failure: str) -> None:
-    bot = process(program)
-    assert ask(bot, "a", word, "b", "c") == [Reply("a 0 2"), Reply("", failure), Reply("b 2 2"), Reply("c 3 2")]
-    bot.close()
-
-
-def test_late_answers_and_noise_are_passed_over(program: Path) -> None:
-    bot = process(program)
-    assert ask(bot, "late", "noise", "b") == [Reply("late 0 2"), Reply("noise 1 2"), Reply("b 2 2")]
-    bot.close()
-
-
-def test_a_long_dialogue_goes_through_the_pipes(program: Path) -> None:
-    bot = process(program)
-    (reply,) = bot.replies([[Turn("y" * 500_000)]], [4])
-    assert reply == Reply("y" * 500_000 + " 4 1")
-    bot.close()
-
-
-def test_a_program_that_is_not_there() -> None:
-    bot = create("process(command=('no-such-program-here',))", kind="bot")
-    with pytest.raises(InputError, match="no program 'no-such-program-here'"):
-        bot.signature()
-    assert "cannot be started" in ask(bot, "a")[0].failure
-
-
 @pytest.mark.parametrize("command", ["'program --flag'", "()", "('a', 3)", "7"])
 def test_a_command_is_a_list_of_texts(command: str) -> None:
     with pytest.raises(InputError, match="command must be a list of texts"):
@@ -219,80 +57,6 @@ def test_the_signature_names_the_program(program: Path) -> None:
     assert process(program, workers=2, timeout=5.0).signature() == before
     program.write_text(PROGRAM + "\n")
     assert process(program).signature() != before
-
-
-def test_programs_end_with_the_bot_and_with_python(program: Path) -> None:
-    bot = process(program)
-    pid = int(ask(bot, "pid")[0].text)
-    del bot
-    gc.collect()
-    assert not alive(pid)
-    script = (
-        "import sys; from interloq.play.process import Process; from interloq.records import Turn\n"
-        f"bot = Process((sys.executable, {str(program)!r})); print(bot.replies([[Turn('pid')]], [0])[0].text)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert not alive(int(done.stdout))
-
-
-def gone(pid: int, within: float = 10.0) -> bool:
-    """Ended, or a zombie that waits for whoever runs this machine to fetch it."""
-    stop = time.monotonic() + within
-    while time.monotonic() < stop:
-        try:
-            if not alive(pid) or "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text():
-                return True
-        except (FileNotFoundError, ProcessLookupError):  # it ended between the two looks
-            return True
-        time.sleep(0.05)
-    return False
-
-
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_programs_end_with_whoever_started_them(program: Path, how: signal.Signals) -> None:
-    """Also what the programs have started themselves."""
-    script = (
-        "import sys, time; from interloq.play.process import Process; from interloq.records import Turn\n"
-        f"bot = Process((sys.executable, {str(program)!r}))\n"
-        "print(bot.replies([[Turn('family')]], [0])[0].text, flush=True)\n"
-        "time.sleep(600)"
-    )
-    running = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    family = [int(pid) for pid in running.stdout.readline().split()]
-    assert len(family) == 2
-    assert all(alive(pid) for pid in family)
-    running.send_signal(how)
-    running.communicate(timeout=20)
-    assert all(gone(pid) for pid in family)
-
-
-def test_what_a_program_started_ends_with_it(program: Path) -> None:
-    bot = process(program)
-    _, started = ask(bot, "family")[0].text.split()
-    assert alive(int(started))
-    assert ask(bot, "crash")[0].failure.startswith("crashed: exit status 3")
-    assert gone(int(started))
-    bot.close()
-
-
-def test_closing_ends_what_another_thread_waits_for(program: Path) -> None:
-    bot = process(program, timeout=100.0)
-    ask(bot, "warm")
-    found: list[Reply] = []
-    thread = threading.Thread(target=lambda: found.extend(ask(bot, "hang", "b", "c")))
-    thread.start()
-    time.sleep(0.3)
-    start = time.monotonic()
-    bot.close()
-    thread.join(20)
-    assert time.monotonic() - start < 10
-    assert (
-        found == [Reply("", "crashed: killed by signal 9"), Reply("", "closed"), Reply("", "closed")]
-        or found == [Reply("", "closed")] * 3
-    )
-    assert ask(bot, "again") == [Reply("again 0 2")]  # a later run starts it anew
-    bot.close()
 
 
 def test_an_interrupt_does_not_wait_for_all_dialogues(program: Path) -> None:

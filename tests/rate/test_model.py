@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import random
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +11,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
-import torch
 
-from interloq import Reference, Sample, create, spec
 from interloq.data.token_texts import Texts
 from interloq.errors import InputError
 from interloq.learn.calibrate import CALIBRATION
@@ -23,35 +19,11 @@ from interloq.learn.job import train
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
-from interloq.rate.gru import Gru
 from interloq.rate.model import PIECES, RaterModel
-from interloq.rate.network_rater import weights
 from interloq.rate.settings import Shape
 from interloq.records import Pair
 from tests.made_rater import TOPICS, rater_job, said, small_rater
-
-
-@pytest.fixture(scope="module")
-def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a rater that has learned its log."""
-    folder = tmp_path_factory.mktemp("learned")
-    train(rater_job(folder), folder / "rater", device="cpu")
-    return folder / "rater"
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("small")
-    small_rater(folder)
-    return folder / "rater"
-
-
-@pytest.fixture
-def copied(small: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(small, tmp_path / "rater"))
-
-
-# ---- learning --------------------------------------------------------------------------------------------------------
+from tests.rate.made_gru_rater import literal
 
 
 def test_it_learns_what_a_reply_is(learned: Path) -> None:
@@ -97,18 +69,6 @@ def test_the_folder_holds_all_that_is_needed_and_no_pickle(small: Path) -> None:
     facts = RaterModel.load(small).facts
     assert facts["examples"]["read"] == 160
     assert "Shape(embedding=16" in facts["signature"]
-
-
-# ---- asking ----------------------------------------------------------------------------------------------------------
-
-
-def literal(model: RaterModel, utterance: str, gold: str, reply: str, temperature: float = 1.0) -> float:
-    """P of one triplet alone, from the pieces on."""
-    texts = [model.pieces.texts([text]).tokens.astype(np.int64) for text in (utterance, gold, reply)]
-    with torch.inference_mode():
-        lengths = torch.tensor([len(text) for text in texts])
-        logits = model.network(torch.from_numpy(np.concatenate(texts)), lengths, torch.tensor([[0, 1, 2]]))[0]
-    return float(torch.softmax(logits.double() / temperature, dim=0)[1])
 
 
 TRIPLETS = [("tea ?", "i like tea", "tea then"), ("rain ?", "", "so much rain"), ("tea ?", "tea then", "i like tea")]
@@ -160,9 +120,6 @@ def test_words_that_the_log_has_not_are_unknown_pieces(small: Path) -> None:
     assert ((chances > 0) & (chances < 1)).all()
 
 
-# ---- what is refused -------------------------------------------------------------------------------------------------
-
-
 def test_another_tokenizer_is_refused(copied: Path) -> None:
     train_pieces([Pair("1", "other words", "than those there")] * 3, copied / PIECES, vocabulary=30)
     with pytest.raises(InputError, match=r"pieces\.model is missing or not the one the rater was trained with; copy"):
@@ -179,120 +136,6 @@ def test_a_config_that_does_not_fit_is_refused(copied: Path, change: dict[str, A
     path.write_bytes(orjson.dumps(facts | {"config": facts["config"] | change}))
     with pytest.raises(InputError, match="the weights are of another model"):
         RaterModel.load(copied)
-
-
-def test_what_is_no_rater_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="name a folder of a rater"):
-        Gru(str(tmp_path)).rate([Sample("1", ["tea ?"], "yes", ["no"])])
-
-
-# ---- weights ---------------------------------------------------------------------------------------------------------
-
-PARROT, FIRST, SECOND = (
-    Reference("tea ?", 0.3, "parrot"),
-    Reference("so much tea", 0.1, "retrieved:1"),
-    Reference("the rain", 1.0, "retrieved:2"),
-)
-SAMPLE = Sample("1", ["rain today", " tea ? "], "yes tea", [Reference("i like tea", 0.5), PARROT, FIRST, SECOND])
-
-
-def chances_of(folder: Path, sample: Sample, *, calibrated: bool = False) -> dict[str, float]:
-    """P of every reference, literally: the mean over gold replies."""
-    model = RaterModel.load(folder)
-    temperature = model.facts["temperature"] if calibrated else 1.0
-    golds = [r.text for r in sample.references if r.source not in ("parrot",) and "retrieved" not in r.source]
-    utterance = sample.context[-1].text.strip()
-    return {
-        r.text: sum(literal(model, utterance, gold, r.text, temperature) for gold in golds) / len(golds)
-        for r in sample.references
-    }
-
-
-def weights_of(folder: Path, sample: Sample, **fields: Any) -> list[float]:
-    (rated,) = Gru(str(folder), **fields).rate([sample])
-    assert dataclasses.replace(rated, references=sample.references) == sample
-    assert [(r.text, r.source) for r in rated.references] == [(r.text, r.source) for r in sample.references]
-    return [r.weight for r in rated.references]
-
-
-@pytest.mark.parametrize("calibrated", [False, True])
-def test_linear_is_twice_p_minus_one(learned: Path, calibrated: bool) -> None:
-    p = chances_of(learned, SAMPLE, calibrated=calibrated)
-    expected = [1.0, *(2 * p[r.text] - 1 for r in (PARROT, FIRST, SECOND))]
-    assert weights_of(learned, SAMPLE, calibrated=calibrated) == pytest.approx(expected, abs=1e-6)
-    assert expected[2] > 0 > expected[3]
-
-
-def test_signed_max_is_the_surer_label_with_its_sign(learned: Path) -> None:
-    p = chances_of(learned, SAMPLE)
-    expected = [1.0, *(max(p[r.text], 1 - p[r.text]) * (1 if p[r.text] > 0.5 else -1) for r in (PARROT, FIRST, SECOND))]
-    found = weights_of(learned, SAMPLE, mode="signed_max")
-    assert found == pytest.approx(expected, abs=1e-6)
-    assert all(abs(weight) >= 0.5 for weight in found)
-
-
-def test_weights_at_the_border() -> None:
-    chances = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-    assert weights(chances, "linear").tolist() == [-1, -0.5, 0, 0.5, 1]
-    assert weights(chances, "signed_max").tolist() == [-1, -0.75, -0.5, 0.75, 1]
-
-
-def test_a_rated_gold_reply_is_rated_like_the_rest(learned: Path) -> None:
-    p = chances_of(learned, SAMPLE)
-    expected = [2 * p[r.text] - 1 for r in SAMPLE.references]
-    assert weights_of(learned, SAMPLE, gold="rated") == pytest.approx(expected, abs=1e-6)
-
-
-def test_several_gold_replies_count_alike(learned: Path) -> None:
-    golds = [Reference("i like tea"), Reference("the rain", source="human"), Reference("football today")]
-    sample = dataclasses.replace(SAMPLE, references=(FIRST, *golds, PARROT))
-    p = chances_of(learned, sample)
-    expected = [2 * p[FIRST.text] - 1, 1, 1, 1, 2 * p[PARROT.text] - 1]
-    assert weights_of(learned, sample) == pytest.approx(expected, abs=1e-6)
-    rated = [2 * p[r.text] - 1 for r in sample.references]
-    assert weights_of(learned, sample, gold="rated") == pytest.approx(rated, abs=1e-6)
-
-
-@pytest.mark.parametrize("gold", ["one", "rated"])
-def test_without_gold_reply_or_context_nothing_weighs(small: Path, gold: Any) -> None:
-    no_gold = dataclasses.replace(SAMPLE, references=(PARROT, FIRST))
-    no_context = dataclasses.replace(SAMPLE, context=())
-    blank = dataclasses.replace(SAMPLE, context=(dataclasses.replace(SAMPLE.context[0], text="  "),))
-    bare = dataclasses.replace(SAMPLE, references=())
-    rater = Gru(str(small), gold=gold)
-    rated = rater.rate([no_gold, SAMPLE, no_context, bare, blank])
-    assert [[r.weight for r in s.references] for s in (rated[0], *rated[2:])] == [[0, 0], [0] * 4, [], [0] * 4]
-    assert rated[1] == rater.rate([SAMPLE])[0]  # those around it change nothing
-    assert rater.rate([]) == []
-
-
-def test_gold_replies_alone(small: Path) -> None:
-    sample = dataclasses.replace(SAMPLE, references=(Reference("i like tea", 0.2),))
-    assert weights_of(small, sample) == [1.0]
-
-
-# ---- the component ---------------------------------------------------------------------------------------------------
-
-
-def test_spec_and_signature(small: Path, learned: Path, tmp_path: Path) -> None:
-    rater = create(f"gru(model={str(small)!r},mode='signed_max',gold='rated',calibrated=True)", kind="rater")
-    assert create(spec(rater), kind="rater") == rater
-    assert str(small) not in str(rater.signature())
-    copy = shutil.copytree(small, tmp_path / "elsewhere")
-    assert dataclasses.replace(rater, model=str(copy)).signature() == rater.signature()
-    others = [
-        dataclasses.replace(rater, **change)
-        for change in ({"model": str(learned)}, {"mode": "linear"}, {"gold": "one"}, {"calibrated": False})
-    ]
-    assert len({rater.signature(), *(other.signature() for other in others)}) == 5
-
-
-def test_a_model_that_was_trained_again_is_loaded_again(copied: Path, learned: Path) -> None:
-    rater = Gru(str(copied))
-    before = rater.rate([SAMPLE])
-    for name in ("model.safetensors", PIECES, "model.json"):
-        shutil.copyfile(learned / name, copied / name)
-    assert rater.rate([SAMPLE]) == Gru(str(learned)).rate([SAMPLE]) != before
 
 
 def test_shapes_beside_the_defaults_are_kept(tmp_path: Path) -> None:

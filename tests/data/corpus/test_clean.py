@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq.data.corpus import clean
-from interloq.data.corpus.characters import SCRIPTS, scripts_of
 from interloq.data.corpus.clean import NO_TIME, Cleaning, RawPost
 from interloq.errors import InputError
 
@@ -88,35 +87,6 @@ def test_cutting_repeats_twice_changes_nothing_more(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "normal"),
-    [
-        (["Hello, World!", "hello world", "HELLO_WORLD …"], "helloworld"),
-        (["Straße 5", "STRASSE5"], "strasse5"),
-        (["कि क्या?", "कि  क्या"], "किक्या"),  # vowel signs are kept
-        (["...", "!?"], ""),
-    ],
-)
-def test_normalised_texts_forget_case_marks_and_spaces(texts: list[str], normal: str) -> None:
-    assert {clean.normalised(text) for text in texts} == {normal}
-    assert clean.bare("room12a3") == "rooma"
-
-
-@pytest.mark.parametrize(
-    ("text", "lang", "share"),
-    [
-        ("これは日本語です", "ja", 1.0),
-        ("これは ok", "ja", 3 / 5),
-        ("abc 123", "en", 3 / 6),
-        ("Привет", "ru", 1.0),
-        ("123", "en", 0.0),
-        ("안녕 hello", "ko", 2 / 7),
-    ],
-)
-def test_script_share(text: str, lang: str, share: float) -> None:
-    assert clean.script_share(text, scripts_of(lang)) == share
-
-
-@pytest.mark.parametrize(
     ("post", "cleaning", "reason"),
     [
         (POST, Cleaning(), ""),
@@ -174,12 +144,3 @@ def test_exactly_the_share_asked_for_is_enough() -> None:
 def test_impossible_options_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message.replace("?", r"\?")):
         Cleaning(**options)  # type: ignore[arg-type]
-
-
-def test_scripts_do_not_overlap() -> None:
-    seen: dict[int, str] = {}
-    for name, ranges in SCRIPTS.items():
-        for first, last in ranges:
-            for code in range(first, last + 1):
-                assert code not in seen, f"{code:x} is in {seen.get(code)} and {name}"
-                seen[code] = name

@@ -1,0 +1,33 @@
+"""The table of agreement with people."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from interloq import Sample
+from interloq.meta.evaluate import meta_evaluate
+from interloq.report.text import interval, number
+from tests.report.made_report import read_scores
+from tests.report.parsed_html import parse, report
+
+
+def test_the_agreement_table_shows_what_meta_evaluation_says(folder: Path, samples: list[Sample]) -> None:
+    page = parse(report(folder, samples))
+    table = meta_evaluate(read_scores(folder), samples, n_bootstrap=50)
+    rows = {row.metric: row for row in table.rows}
+    shown = page.one("table", cls="agreement")
+    for body_row in shown.one("tbody", cls="rows").all("tr"):
+        row = rows[re.sub(r"^\d", "", body_row.one("code").text)]
+        cells = body_row.all("span", cls="coefficient")
+        for cell, coefficient in zip(cells, ("pearson", "spearman", "kendall"), strict=True):
+            estimate = row.with_mean[coefficient]
+            assert cell.one("b").text == number(estimate.value)
+            assert cell.one("span", cls="ci").text == interval(estimate.ci)
+    assert table.human is not None
+    people = shown.one("tbody", cls="people").all("tr")
+    assert people[1].all("b")[1].text == number(table.human.pairwise["spearman"].mean)
+    assert number(table.human.alpha.value) in page.one(id="agreement").text
+    comparisons = page.one("details", cls="comparisons").rows()
+    assert len(comparisons) == len(table.comparisons) == 3
+    assert page.one(id="agreement").all("code")[-1].text == str(table.signature)
