@@ -52,7 +52,7 @@ def texts(start: int, size: int, words: list[str], rng: np.random.Generator) -> 
 
 def build(folder: Path, batches: Iterator[Floats], n: int) -> dict[str, Any]:
     retriever = create("dense(encoder='fake384')")
-    home = Embedded.create(folder, retriever, expected=n)
+    store = Embedded.create(folder, retriever, expected=n)
     words = [f"word{i}" for i in range(50_000)]
     rng = np.random.default_rng(1)
     generating, started = 0.0, time.perf_counter()
@@ -65,9 +65,9 @@ def build(folder: Path, batches: Iterator[Floats], n: int) -> dict[str, Any]:
         pairs = texts(done, len(vectors), words, rng)
         generating += time.perf_counter() - start
         done += len(vectors)
-        home.add(pairs, {"utterance": vectors}, source="generated", consumed=done)
+        store.add(pairs, {"utterance": vectors}, source="generated", consumed=done)
         print(f"  {done:>10,} pairs, {time.perf_counter() - started - generating:6.0f} s", flush=True)
-    home.finish()
+    store.finish()
     disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return {
         "pairs": done,
@@ -75,25 +75,25 @@ def build(folder: Path, batches: Iterator[Floats], n: int) -> dict[str, Any]:
         "generating s": generating,
         "disk GB": disk / 1e9,
         "peak memory GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
-        "recall@15": home.manifest.recall,
-        "lists visited": home.manifest.n_probe,
+        "recall@15": store.manifest.recall,
+        "lists visited": store.manifest.n_probe,
     }
 
 
 def search(folder: Path, queries: Floats) -> dict[str, Any]:
     start = time.perf_counter()
-    home = Embedded(folder, create("dense(encoder='fake384')"))
-    home.pairs([len(home) - 1])
+    store = Embedded(folder, create("dense(encoder='fake384')"))
+    store.pairs([len(store) - 1])
     opened = time.perf_counter() - start
-    home.nearest("utterance", queries[:64], 15)  # pages in
+    store.nearest("utterance", queries[:64], 15)  # pages in
     rates = []
     for _ in range(3):
         start = time.perf_counter()
-        home.nearest("utterance", queries, 15)
+        store.nearest("utterance", queries, 15)
         rates.append(len(queries) / (time.perf_counter() - start))
     start = time.perf_counter()
     for query in queries[:50]:
-        home.nearest("utterance", query[None], 15)
+        store.nearest("utterance", query[None], 15)
     single = 50 / (time.perf_counter() - start)
     return {"open s": opened, "queries/s in a batch": max(rates), "queries/s one by one": single}
 

@@ -1,7 +1,7 @@
 """Searching one million pairs through an index, against calling the raw engine: same data, same run.
 
-Dense: our home against the faiss index it is made of, called directly with the same lists and the same number visited.
-BM25: our home against bm25s (numba backend), with the same tokens, k1 and b; both from words already split. `--pairs`
+Dense: our store against the faiss index it is made of, called directly with the same lists and the same number visited.
+BM25: our store against bm25s (numba backend), with the same tokens, k1 and b; both from words already split. `--pairs`
 makes it smaller.
 """
 
@@ -60,22 +60,22 @@ def texts(n: int) -> list[str]:
 
 def dense(folder: Path, n: int) -> dict[str, float]:
     vectors = clustered(n)
-    home = Embedded.create(folder, create("dense(encoder='fake384')"), expected=n, exact_up_to=0)
+    store = Embedded.create(folder, create("dense(encoder='fake384')"), expected=n, exact_up_to=0)
     start = time.perf_counter()
-    home.add([Pair(str(i), "", "") for i in range(n)], {"utterance": vectors}, source="made", consumed=n)
-    home.finish()
+    store.add([Pair(str(i), "", "") for i in range(n)], {"utterance": vectors}, source="made", consumed=n)
+    store.finish()
     built = time.perf_counter() - start
     raw = faiss.read_index(str(next(folder.glob("segments/*/utterance")) / lists.LISTS), faiss.IO_FLAG_MMAP)
-    raw.nprobe = home.manifest.n_probe
+    raw.nprobe = store.manifest.n_probe
     queries = np.ascontiguousarray(vectors[:: n // N_QUERIES][:N_QUERIES])
-    ours = best_rate(lambda: home.nearest("utterance", queries, K), len(queries))
+    ours = best_rate(lambda: store.nearest("utterance", queries, K), len(queries))
     theirs = best_rate(lambda: raw.search(queries, K), len(queries))
     few = queries[:100]
-    ours_single = best_rate(lambda: [home.nearest("utterance", query[None], K) for query in few], len(few))
+    ours_single = best_rate(lambda: [store.nearest("utterance", query[None], K) for query in few], len(few))
     theirs_single = best_rate(lambda: [raw.search(query[None], K) for query in few], len(few))
     return {
         "build s": built,
-        "recall@15": home.manifest.recall or 1.0,
+        "recall@15": store.manifest.recall or 1.0,
         "queries/s": ours,
         "faiss queries/s": theirs,
         "time over raw": theirs / ours,
@@ -88,11 +88,11 @@ def dense(folder: Path, n: int) -> dict[str, float]:
 def bm25(folder: Path, n: int) -> dict[str, float]:
     made = texts(n + N_QUERIES)
     retriever = create("bm25(tokenizer='whitespace')")
-    home = Embedded.create(folder, retriever)
+    store = Embedded.create(folder, retriever)
     start = time.perf_counter()
     pairs = [Pair(str(i), text, "") for i, text in enumerate(made[:n])]
-    home.add(pairs, {"utterance": retriever.encode(made[:n])}, source="made", consumed=n)
-    home.finish()
+    store.add(pairs, {"utterance": retriever.encode(made[:n])}, source="made", consumed=n)
+    store.finish()
     built = time.perf_counter() - start
     peer = bm25s.BM25(backend="numba", k1=1.2, b=0.75, method="lucene")
     start = time.perf_counter()
@@ -101,9 +101,9 @@ def bm25(folder: Path, n: int) -> dict[str, float]:
     peer_built = time.perf_counter() - start
     words = retriever.encode(made[n:])
     asked = bm25s.tokenize(made[n:], token_pattern=WORD, stopwords=None, show_progress=False, return_ids=False)
-    ours = best_rate(lambda: home.nearest("utterance", words, K), N_QUERIES)
+    ours = best_rate(lambda: store.nearest("utterance", words, K), N_QUERIES)
     theirs = best_rate(lambda: peer.retrieve(asked, k=K, show_progress=False, n_threads=2), N_QUERIES)
-    _, scores = home.nearest("utterance", words, K)
+    _, scores = store.nearest("utterance", words, K)
     _, peer_scores = peer.retrieve(asked, k=K, show_progress=False)
     return {
         "build s": built,

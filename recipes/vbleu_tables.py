@@ -367,9 +367,9 @@ def run(args: argparse.Namespace, data: Path) -> dict[str, Any]:
         rater=trained("rater", args.rater, origins, tested, work),
         ruber=trained("ruber", args.ruber, origins, tested, work),
         glove=glove,
-        index=Path(str(indexes[UTTERANCE].home.where)),
+        index=Path(str(indexes[UTTERANCE].store.where)),
         matched=Path(args.matched) if args.matched else None,
-        bert=Bert(Path(args.bert_rater), args.encoder, Path(str(indexes[ENCODER].home.where)))
+        bert=Bert(Path(args.bert_rater), args.encoder, Path(str(indexes[ENCODER].store.where)))
         if args.bert_rater
         else None,
         relevance=Path(args.relevance) if args.relevance else None,

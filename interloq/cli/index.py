@@ -113,7 +113,7 @@ def _show(args: argparse.Namespace, index: Index, added: Sequence[Added], bad: B
     bad.close()
     if args.json:
         files = [{**asdict(facts), "bad_lines": bad.files[facts.file]} for facts in added]
-        print_json({"index": index.home.where, "pairs": len(index.home), "files": files})
+        print_json({"index": index.store.where, "pairs": len(index.store), "files": files})
     else:
         print_added(index, added)
     return 0
@@ -123,7 +123,7 @@ def print_added(index: Index, added: Sequence[Added]) -> None:
     """What was added to an index, and how many pairs it holds now."""
     for facts in added:
         say(_said(facts))
-    say(f"{index.home.where}: {len(index.home):,} pairs")
+    say(f"{index.store.where}: {len(index.store):,} pairs")
 
 
 def _said(facts: Added) -> str:
@@ -146,13 +146,13 @@ def _info(args: argparse.Namespace) -> int:
     from interloq.retrieve.index import open_index
 
     index = open_index(args.index)
-    manifest = getattr(index.home, "manifest", None)
+    manifest = getattr(index.store, "manifest", None)
     facts: dict[str, Any] = {
-        "index": index.home.where,
-        "pairs": len(index.home),
+        "index": index.store.where,
+        "pairs": len(index.store),
         "retriever": spec(index.retriever),
         "built_with": index.retriever.built_with(),
-        "sources": index.home.sources(),
+        "sources": index.store.sources(),
         "segments": len(getattr(manifest, "segments", ())),
         "recall": getattr(manifest, "recall", None),
         "wanted_recall": getattr(manifest, "wanted_recall", None),
@@ -162,7 +162,7 @@ def _info(args: argparse.Namespace) -> int:
         print_json(facts)
         return 0
     recall, wanted, size = facts["recall"], facts["wanted_recall"], facts["bytes"]
-    say(f"{index.home.where}: {facts['pairs']:,} pairs" + (f", {size / 1e6:,.1f} MB" if size else ""))
+    say(f"{index.store.where}: {facts['pairs']:,} pairs" + (f", {size / 1e6:,.1f} MB" if size else ""))
     say(f"retriever: {facts['retriever']} ({facts['built_with']})")
     say(
         "search: exact"

@@ -18,9 +18,9 @@ from interloq.models.replies import Reply
 from interloq.play.bot import NOTHING_TO_ANSWER, generator
 from interloq.records import Turn
 from interloq.registry import Component, full_spec
-from interloq.retrieve.home_address import KEY_VARIABLES
 from interloq.retrieve.index import Index, open_index
 from interloq.retrieve.retriever import Hit, Query
+from interloq.retrieve.store_address import KEY_VARIABLES
 from interloq.signature import Signature, fingerprint, signature
 
 SPARE = 50  # replies looked at beyond k: some were said, some are the same
@@ -61,8 +61,8 @@ class Retrieval(Component):
         """The retriever, and which pairs are searched; where the index lies is left out."""
         opened = self._opened
         retriever = f"{full_spec(opened.retriever)}-{opened.retriever.built_with()}"
-        sources = fingerprint(*(f"{name}\0{n}" for name, n in sorted(opened.home.sources().items())))
-        return signature(replace(self, index=""), retriever=retriever, pairs=len(opened.home), sources=sources)
+        sources = fingerprint(*(f"{name}\0{n}" for name, n in sorted(opened.store.sources().items())))
+        return signature(replace(self, index=""), retriever=retriever, pairs=len(opened.store), sources=sources)
 
     def _reply(self, turns: Sequence[Turn], seed: int, hits: Sequence[Hit]) -> Reply:
         if not turns:

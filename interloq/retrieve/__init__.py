@@ -1,1 +1,1 @@
-"""Finding replies in logs that could answer a given utterance."""
+"""Retrieval from logs of replies that could answer an utterance."""

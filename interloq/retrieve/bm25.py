@@ -18,21 +18,21 @@ from interloq.retrieve.retriever import Target, Words
 
 @dataclass(frozen=True)
 class Bm25(Component):
-    """Retrieval by words."""
+    """Retrieval by shared words."""
 
     target: Annotated[Target, "what is compared with the query: the utterances of pairs, or utterance and response"] = (
         "utterance"
     )
-    k1: Annotated[float, "how soon further occurrences of a word stop counting"] = 1.2
+    k1: Annotated[float, "how soon further occurrences of a word stop mattering"] = 1.2
     b: Annotated[float, "how much long texts are discounted, 0 to 1"] = 0.75
-    alpha: Annotated[float, "of `target='both'`: sim_u · (alpha · sim_r + (1 − alpha) · epsilon)"] = 0.5
-    epsilon: Annotated[float, "of `target='both'`: see `alpha`"] = 0.1
+    alpha: Annotated[float, "for `target='both'`: sim_u · (alpha · sim_r + (1 − alpha) · epsilon)"] = 0.5
+    epsilon: Annotated[float, "for `target='both'`: see `alpha`"] = 0.1
     tokenizer: TokenizerChoice = component("tokenizer", "13a(lowercase=True)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.k1 < 0 or not 0 <= self.b <= 1:
-            raise SpecError(f"bm25: k1 must not be negative and b lie in [0, 1], got k1={self.k1}, b={self.b}")
+            raise SpecError(f"bm25: k1 must be at least 0 and b from 0 to 1, got k1={self.k1}, b={self.b}")
 
     def encode(self, texts: Sequence[str]) -> Words:
         numbering = Numbering(self.tokenizer)
@@ -49,5 +49,5 @@ class Bm25(Component):
 
 
 def term(token: str) -> int:
-    """A word as a number that is the same on every machine."""
+    """Hash of a word, the same on every machine."""
     return int.from_bytes(blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

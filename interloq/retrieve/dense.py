@@ -1,7 +1,7 @@
 """Cosine of sentence vectors: averaged word vectors (`vectors`), or a sentence encoder (`encoder`).
 
-With word vectors as υBLEU's code has it: each word vector is scaled to length 1, then they are averaged; an unknown
-word takes the vector of `<unk>`. `encoder` names a folder with a transformer, or an installed package that carries one.
+Word vectors are used as in υBLEU's code: each is scaled to length 1, then they are averaged; unknown words have the
+vector of `<unk>`. `encoder` names a folder with a transformer, or an installed package that contains one.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class Dense(Component):
     target: Annotated[Target, "what is compared with the query: the utterances of pairs, or utterance and response"] = (
         "utterance"
     )
-    alpha: Annotated[float, "of `target='both'`: sim_u · (alpha · sim_r + (1 − alpha) · epsilon)"] = 0.5
-    epsilon: Annotated[float, "of `target='both'`: see `alpha`"] = 0.1
+    alpha: Annotated[float, "for `target='both'`: sim_u · (alpha · sim_r + (1 − alpha) · epsilon)"] = 0.5
+    epsilon: Annotated[float, "for `target='both'`: see `alpha`"] = 0.1
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if bool(self.vectors) == bool(self.encoder):
-            raise SpecError("dense needs one of vectors='FOLDER' (word vectors) and encoder='FOLDER or PACKAGE'")
+            raise SpecError("dense needs either vectors='FOLDER' (word vectors) or encoder='FOLDER or PACKAGE'")
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Unit vectors; a text without any known word has a zero vector and is found by nothing."""
+        """Unit vectors; a text without a known word has a zero vector and is never found."""
         distinct = list(dict.fromkeys(texts))
         place = {text: i for i, text in enumerate(distinct)}
         rows = np.nan_to_num(self._model().sentences(distinct), nan=0.0)

@@ -1,7 +1,7 @@
-"""Maximal marginal relevance (Carbonell and Goldstein, 1998): of near replies, those that are not alike.
+"""Maximal marginal relevance (Carbonell and Goldstein, 1998): relevant replies that differ from each other.
 
-The next reply is the one with the largest (1 − d) · relevance − d · (largest similarity to a reply chosen already).
-d = 0 keeps the order of relevance; d = 1 looks at novelty alone, after the first.
+The next reply is the one with the largest (1 − d) · relevance − d · (largest similarity to a chosen reply). With d = 0
+the order is that of relevance; with d = 1, only novelty counts after the first reply.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ Array = NDArray[np.float64]
 
 
 def diversified(scores: Sequence[float], replies: Encoded, k: int, *, diversity: float) -> list[int]:
-    """Places of the k chosen replies. Scores count relative to the best, so BM25 and cosine mean the same."""
+    """Positions of the k chosen replies. Scores are divided by the best one, so that BM25 and cosine are comparable."""
     relevance = np.asarray(scores, dtype=float)
     return mmr(relevance / relevance.max(initial=1e-12), similarities(replies), k, diversity=diversity)
 
 
 def mmr(relevance: Array, similarity: Array, k: int, *, diversity: float) -> list[int]:
-    """Places of the k chosen, in the order in which they were chosen; of equals the earlier."""
+    """Positions of the k chosen items in the order of choice; ties go to the earlier item."""
     chosen: list[int] = []
     nearest = np.zeros(len(relevance))
     left = np.ones(len(relevance), dtype=bool)
     while len(chosen) < k and left.any():
         gain = np.where(left, (1 - diversity) * relevance - diversity * nearest, -np.inf)
-        # before the first there is nothing to be unlike, so it is the most relevant one even where d is 1
+        # the first is the most relevant one even if d is 1, since there is nothing to differ from
         place = int(np.argmax(gain if chosen else np.where(left, relevance, -np.inf)))
         chosen.append(place)
         left[place] = False
@@ -38,7 +38,7 @@ def mmr(relevance: Array, similarity: Array, k: int, *, diversity: float) -> lis
 
 
 def similarities(replies: Encoded) -> Array:
-    """Every reply with every other: cosine of vectors (unlike is 0, not less), or Jaccard similarity of words."""
+    """Pairwise similarity: cosine of vectors (negative values become 0), or Jaccard similarity of words."""
     if not isinstance(replies, Words):
         return np.asarray(np.maximum(replies @ replies.T, 0), dtype=float)
     _, columns = np.unique(replies.terms, return_inverse=True)

@@ -1,12 +1,12 @@
-"""An index in a folder: segments that are written whole and never changed, and a manifest that names them.
+"""An index in a folder: immutable segments and a manifest that lists them.
 
-A batch of pairs becomes a segment: first under a name that nobody reads, then under its own, then in the manifest,
-which is replaced in one step. Whatever kills the process, the manifest names whole segments only, and says how many
-pairs of each source they hold. New logs are further segments, so nothing is rebuilt.
+A batch of pairs becomes a segment: it is written under a temporary name, renamed, and added to the manifest, which is
+replaced atomically. Even if the process is killed, the manifest lists only complete segments, with the number of pairs
+from each source. New logs become further segments, so nothing is rebuilt.
 
-Vectors are compared exactly up to `exact_up_to` pairs. Beyond, they are kept as faiss inverted lists, and `finish`
-chooses how many lists a query visits so that recall@15 reaches `recall`. Recall is measured against exact search: the
-true neighbours of some probes are found while each batch is still at hand.
+Up to `exact_up_to` pairs, vectors are compared exactly. Above that, they are stored as faiss inverted lists, and
+`finish` chooses how many lists a query visits so that recall@15 reaches `recall`. Recall is measured against exact
+search: the true neighbours of some probes are found while each batch is in memory.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from interloq.retrieve.recall import as_probes, choose_effort, share_of_scores
 from interloq.retrieve.retriever import Encoded, Field, Floats, Ids, Retriever, Words, best, fields
 
 LOCK, SEGMENTS = "index.lock", "segments"
-OURS = re.compile(r"\d{6,12}(\.part)?")  # what a segment is called; earlier versions wrote it as `….part` first
+OURS = re.compile(r"\d{6,12}(\.part)?")  # names of segments; earlier versions wrote `….part` first
 N_PROBES, NEIGHBOURS = 256, 15
 MOST_LISTS = 16_384
 
 
 class Embedded:
-    """The home that needs no server."""
+    """A store in a folder, which needs no server."""
 
     def __init__(self, folder: str | Path, retriever: Retriever | None = None) -> None:
         self.folder = Path(folder)
@@ -63,12 +63,12 @@ class Embedded:
         exact_up_to: int = 200_000,
         recall: float = 0.95,
     ) -> Embedded:
-        """A new, empty index; an index that is there already is opened, if it was made alike."""
+        """Create an empty index, or open an existing one that was created with the same settings."""
         folder = Path(folder)
         if not 0 < recall <= 1 or exact_up_to < 0 or expected < 0:
             raise InputError(
-                f"an index cannot have recall {recall}, {exact_up_to} pairs searched exactly and {expected} expected",
-                hint="give a recall above 0 and up to 1, and numbers of pairs from 0",
+                f"an index cannot have recall {recall}, exact_up_to {exact_up_to} and expected {expected}",
+                hint="give a recall above 0 and up to 1, and numbers of pairs of at least 0",
             )
         manifest = Manifest(
             retriever=spec(retriever),
@@ -79,7 +79,7 @@ class Embedded:
         )
         if not (folder / MANIFEST).exists() and not is_free(folder, SEGMENTS, LOCK):
             raise InputError(f"{folder} is not empty and is not an index", hint="name a new folder")
-        if not _holds_pairs(folder):  # an empty one can be claimed
+        if not _holds_pairs(folder):  # an index without pairs may be replaced
             with writing(folder):
                 make_folder(folder)
             with locked(inside(folder, LOCK)):
@@ -94,11 +94,11 @@ class Embedded:
         return manifest
 
     def _read_again(self) -> None:
-        """Another process may have added to the index, or, while it was empty, have made it otherwise."""
+        """Another process may have added pairs, or recreated the index with other settings while it was empty."""
         before, self.manifest = self.manifest, self._read()
         if (before.retriever, before.built_with) != (self.manifest.retriever, self.manifest.built_with):
             raise InputError(
-                "another process has begun another index here", hint="choose another folder", where=self.where
+                "another process has started another index here", hint="choose another folder", where=self.where
             )
 
     @property
@@ -135,7 +135,7 @@ class Embedded:
             )
 
     def finish(self) -> None:
-        """Prepare what all searches share; turn exact vectors into lists where the index has outgrown exact search."""
+        """Prepare data for all searches; convert exact vectors to lists if there are too many for exact search."""
         with locked(inside(self.folder, LOCK)):
             self.manifest = self._read()
             self._sweep()
@@ -180,13 +180,13 @@ class Embedded:
             raise damaged(self._trained(key), "missing")
         n = max(len(self) + len(values), self.manifest.expected)
         n_lists = min(MOST_LISTS, 2 ** round(math.log2(math.sqrt(n))), max(1, len(values) // 8))
-        step = max(1, len(values) // (n_lists * lists.POINTS_A_LIST))
+        step = max(1, len(values) // (n_lists * lists.POINTS_PER_LIST))
         with whole_file(self._probes_path(key)) as file:
             np.save(file, as_probes(values[:: max(1, len(values) // N_PROBES)][:N_PROBES]))
         lists.write_trained(self._trained(key), lists.train(np.ascontiguousarray(values[::step]), n_lists))
 
     def _convert(self, i: int, segment: Mapping[str, Any]) -> None:
-        """Exact vectors → lists, in a new segment that takes the place of the old one."""
+        """Replace a segment of exact vectors by a new one with lists."""
         from interloq.retrieve import lists
 
         old = self._path(segment["name"])
@@ -203,7 +203,7 @@ class Embedded:
         self._commit(segments=tuple(segments))
 
     def _measure(self) -> None:
-        """The smallest number of visited lists that reaches the wanted recall on the utterances' probes."""
+        """Find the smallest number of visited lists that reaches the wanted recall for the probes of utterances."""
         from interloq.retrieve import lists
 
         key: Field = "utterance"
@@ -250,13 +250,13 @@ class Embedded:
         return found
 
     def sources(self) -> dict[str, int]:
-        """Read anew: another process may have added some since this one opened the folder."""
+        """Number of pairs per source, read again because another process may have added some."""
         return dict(self._read().sources)
 
     def __len__(self) -> int:
         return sum(segment["pairs"] for segment in self.manifest.segments)
 
-    # ---- what is open ------------------------------------------------------------------------------------------------
+    # ---- open files --------------------------------------------------------------------------------------------------
 
     @cached_property
     def _logs(self) -> list[Log]:
@@ -305,7 +305,7 @@ class Embedded:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Remove what a killed process left behind: segments that the manifest does not name, parts of files."""
+        """Remove what killed processes left: segments that are not in the manifest and parts of files."""
         sweep_all(self.folder)
         named = {segment["name"] for segment in self.manifest.segments}
         for path in contents(inside(self.folder, SEGMENTS)):
@@ -320,7 +320,7 @@ class Embedded:
         return inside(self.folder, SEGMENTS, name)
 
     def _folders(self, key: Field) -> dict[Path, int]:
-        """Those of each segment, with the number of its pairs."""
+        """Folder of the field in each segment, with the segment's number of pairs."""
         return {self._path(segment["name"]) / key: segment["pairs"] for segment in self.manifest.segments}
 
     def _fields(self) -> tuple[Field, ...]:

@@ -1,8 +1,8 @@
 """Extending references with replies from logs (Galley et al., 2015; Tsuta et al., 2020 and 2023).
 
-To the references that a sample has come its utterance itself (the parrot) and the replies of the k pairs nearest to it.
-Copies of the test item among these are left out (`leaks.py`) and repeated replies are merged; further pairs make up for
-what falls away. All weights are 1: rating the replies is a step of its own.
+A sample's references are extended with its utterance (the parrot) and the replies of the k pairs nearest to it. Copies
+of the test item are excluded (`leaks.py`) and repeated replies are merged; further pairs replace them. All weights are
+1: rating the replies is a separate step.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from interloq.retrieve.retriever import Encoded, Hit, Query
 from interloq.signature import Signature, fingerprint, signature
 
 BATCH = 1_024  # samples at a time
-AT_FIRST = 4  # times as many pairs are looked at as are wanted, so that few queries have to be searched again
-CANDIDATES = 5  # times k: among how many pairs diversity chooses
-KEPT = 2**18  # hits that are remembered: samples of several systems share contexts, often far apart in a file
+AT_FIRST = 4  # times k: pairs fetched at first, so that few queries have to be searched again
+CANDIDATES = 5  # times k: pairs among which diversity chooses
+KEPT = 2**18  # hits in the cache: samples of several systems share contexts, often far apart in a file
 
 
 class Encoder(Protocol):
-    """Of a retriever, all that is needed here."""
+    """The part of a retriever that is needed here."""
 
     def encode(self, texts: Sequence[str]) -> Encoded: ...
 
 
 class Searchable(Protocol):
-    """What pairs are looked for in: an `Index`, or anything that finds pairs."""
+    """An `Index`, or anything else that finds pairs."""
 
     @property
     def retriever(self) -> Encoder:
@@ -45,7 +45,7 @@ class Searchable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What came back for one sample, and what was dropped, by reason."""
+    """The hits for one sample, and the number of dropped pairs by reason."""
 
     hits: tuple[Hit, ...] = ()
     dropped: Counter[str] = field(default_factory=Counter)
@@ -61,7 +61,7 @@ class Tally:
     fewer: int = 0  # samples for which the index had fewer than k usable replies
     without_context: int = 0
     without_gold: int = 0
-    own: int = 0  # samples with the very reply that is judged among the retrieved ones
+    own: int = 0  # samples for which the judged reply itself was retrieved
     dropped: Counter[str] = field(default_factory=Counter)  # reason → pairs
     affected: Counter[str] = field(default_factory=Counter)  # reason → samples
 
@@ -76,7 +76,7 @@ class Tally:
         self.affected.update(list(found.dropped))
 
     def facts(self) -> dict[str, Any]:
-        """The counts as they stand in headers and JSON."""
+        """The counts for headers and JSON."""
         counts = {name: getattr(self, name) for name in ("samples", "retrieved", "fewer", "without_context")}
         counts |= {"without_gold": self.without_gold, "own": self.own}
         dropped = {r: {"pairs": n, "samples": self.affected[r]} for r, n in sorted(self.dropped.items())}
@@ -111,11 +111,10 @@ def extend(
     progress: Callable[[int], None] | None = None,
     batch: int = BATCH,
 ) -> Iterator[Sample]:
-    """Samples with further references, in their order.
+    """Samples with further references, in the same order.
 
-    `turns` counts the last turns that are searched for, joined. `near` drops replies that similar to a gold reply.
-    `own=False` drops the reply that is judged, wherever it comes from: then samples of one context may have different
-    references.
+    The query is the last `turns` turns. Replies with a similarity to a gold reply of `near` or more are dropped.
+    `own=False` drops the judged reply from any source, so samples with the same context may have different references.
     """
     _check(k=k, turns=turns, batch=batch, diversity=diversity, near=near)
     options = _Options(k, parrot, gold, diversity, own)
@@ -128,13 +127,13 @@ def extend(
 
 
 def searched_in(index: Any) -> dict[str, object]:
-    """What names the content of an index."""
-    sources = [f"{name}\0{n}" for name, n in sorted(index.home.sources().items())]
-    return {"pairs": len(index.home), "sources": fingerprint(*sources)}
+    """Facts that identify the content of an index."""
+    sources = [f"{name}\0{n}" for name, n in sorted(index.store.sources().items())]
+    return {"pairs": len(index.store), "sources": fingerprint(*sources)}
 
 
 def extend_signature(retriever: Any, searched: Mapping[str, object], options: Mapping[str, object]) -> Signature:
-    """Everything that references depend on besides the samples; `options` are those of `extend`."""
+    """Signature of everything that references depend on except the samples; `options` are those of `extend`."""
     found = signature(retriever, **searched, **options)
     return Signature("extend", {"retriever": found.name, **found.parts})
 
@@ -149,7 +148,7 @@ def _check(*, k: int, turns: int, batch: int, diversity: float, near: float) -> 
 
 
 def query(sample: Sample, *, turns: int = 1) -> Query:
-    """The last turns of the context, and the first gold reply for retrievers that compare replies too."""
+    """The last turns of the context, and the first gold reply for retrievers that also compare replies."""
     golds = originals(sample)
     first = next((reference for reference in golds if reference.source == "gold"), golds[0] if golds else None)
     return Query(" ".join(turn.text for turn in sample.context[-turns:]).strip(), first.text if first else "")
@@ -182,7 +181,7 @@ def _extended(
 
 
 def _without_own(sample: Sample, found: Found, tally: Tally) -> Sample:
-    """Without the judged reply where it came with the sample, or as the parrot; counted with those retrieved."""
+    """Drop the judged reply also from the sample's own references and the parrot, and count it."""
     kept = without_own(sample)
     if dropped := len(sample.references) - len(kept.references):
         tally.dropped["own"] += dropped
@@ -191,7 +190,7 @@ def _without_own(sample: Sample, found: Found, tally: Tally) -> Sample:
 
 
 def _seen(sample: Sample, options: _Options) -> frozenset[str]:
-    """Texts that need not come back once more: what earlier searches found, and the parrot."""
+    """Texts that are not needed again: results of earlier searches, and the parrot."""
     texts = [reference.text for reference in sample.references if not is_original(reference)]
     return frozenset(normalised(text) for text in [*texts, *([utterance(sample)] if options.parrot else [])])
 
@@ -206,7 +205,7 @@ def _references(sample: Sample, hits: Sequence[Hit], options: _Options) -> tuple
 
 
 class _Searches:
-    """Searches that remember: a query that many samples share is searched once."""
+    """Searches with a cache: a query that many samples share is searched once."""
 
     def __init__(self, index: Searchable) -> None:
         self.index = index
@@ -215,7 +214,7 @@ class _Searches:
     def found(
         self, questions: Sequence[tuple[Query, Guard]], seen: Sequence[frozenset[str]], options: _Options
     ) -> list[Found]:
-        """For each question the hits that may be used; further pairs are fetched until there are enough."""
+        """Usable hits of each question; further pairs are fetched until there are enough."""
         wanted, n = options.wanted(), options.wanted() * AT_FIRST
         done = {i: Found(searched=False) for i, (query, _) in enumerate(questions) if not query.utterance}
         while left := [i for i in range(len(questions)) if i not in done]:
@@ -230,7 +229,7 @@ class _Searches:
         return [done[i] for i in range(len(questions))]
 
     def _search(self, queries: Sequence[Query], n: int) -> None:
-        # kept by n, so that no sample's result depends on what others with the same query needed
+        # cached by n, so that a sample's result does not depend on what others with the same query needed
         new = [query for query in dict.fromkeys(queries) if (query, n) not in self.known]
         for query, hits in zip(new, self.index.search(new, n) if new else [], strict=True):
             self.known[query, n] = hits
@@ -249,7 +248,7 @@ class _Searches:
 
 
 def _usable(hits: Sequence[Hit], guard: Guard, seen: frozenset[str], wanted: int) -> Found:
-    """The nearest hits that are no copies of the test item and repeat no reply."""
+    """The nearest hits that are not copies of the test item and do not repeat a reply."""
     taken: list[Hit] = []
     dropped, texts = Counter[str](), set(seen)
     for hit in hits:

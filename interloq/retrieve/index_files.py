@@ -1,4 +1,4 @@
-"""From files of pairs to an index: without pairs that overlap test samples, and resumed where it was cut off."""
+"""Building an index from files of pairs: excludes pairs that overlap test samples, and resumes when interrupted."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from interloq.retrieve.leaks import guarded
 from interloq.retrieve.retriever import Retriever
 from interloq.signature import file_fingerprint, fingerprint
 
-ENCODER_SEGMENT = 50_000  # a transformer takes minutes for as many texts as others do in seconds
+ENCODER_SEGMENT = 50_000  # a transformer takes minutes for texts that others encode in seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What came of one file: pairs that the index held of it before, pairs added, pairs left out and why."""
+    """Counts for one file: pairs that were already in the index, pairs added, and pairs excluded by reason."""
 
     file: str
     before: int
@@ -46,7 +46,7 @@ def index_files(
     on_reject: Callable[[Rejected], None] | None = None,
     progress: Progress = silent,
 ) -> tuple[Index, list[Added]]:
-    """Build an index of the pairs of files, in a folder or at a server's address, or resume it where it was cut off.
+    """Build an index from files of pairs, in a folder or at a server's address, or resume an interrupted build.
 
     `expected`, `exact_up_to` and `recall` are those of `create_index`, the other options those of `add_files`.
     """
@@ -68,17 +68,17 @@ def add_files(
     on_reject: Callable[[Rejected], None] | None = None,
     progress: Progress = silent,
 ) -> list[Added]:
-    """Add the pairs of files to an index; what it holds of them already is skipped.
+    """Add the pairs of files to an index; pairs that are already in it are skipped.
 
-    `without` are files of samples: pairs that overlap these are left out. `segment` pairs are stored at a time; a cut
-    loses no more, and the same call resumes. Bad lines are dealt with as in `interloq.read`.
+    `without` are files of samples: pairs that overlap them are excluded. `segment` pairs are stored at a time; at most
+    these are lost by an interruption, and the same call resumes. Bad lines are handled as in `interloq.read`.
     """
     _check([*pairs, *without], segment)
     exclusion, added = Exclusion(without, strict=strict), []
     size = segment or (ENCODER_SEGMENT if getattr(index.retriever, "encoder", "") else SEGMENT)
     for path in pairs:
-        source = exclusion.source(path, index.home.sources())
-        before = index.home.sources().get(source, 0)
+        source = exclusion.source(path, index.store.sources())
+        before = index.store.sources().get(source, 0)
         with progress(f"indexing {Path(path).name}", lines_ahead(path, progress)) as step:
             kept = exclusion.kept(read_pairs(path, strict=strict, on_reject=on_reject))
             count = index.add(kept, source=source, segment=size, progress=step)
@@ -87,7 +87,7 @@ def add_files(
 
 
 def _check(paths: Iterable[str | Path], segment: int | None) -> None:
-    """A pipe cannot be read again, so a build that was cut off could not resume."""
+    """Refuse pipes, which cannot be read again to resume a build, and missing files."""
     for path in map(str, paths):
         if path == "-" or not Path(path).is_file():
             raise InputError(f"no file {path!r}", hint="name files: a pipe cannot be read again after an interruption")
@@ -96,7 +96,7 @@ def _check(paths: Iterable[str | Path], segment: int | None) -> None:
 
 
 class Exclusion:
-    """Leaves out pairs that overlap test samples. It has a name: a file filtered otherwise is another source."""
+    """Excludes pairs that overlap test samples. Its name is part of the source's: other samples make another source."""
 
     def __init__(self, paths: Sequence[str | Path], *, strict: bool = False) -> None:
         self.samples = list(read_all(paths, strict=strict))
@@ -104,18 +104,18 @@ class Exclusion:
         self.dropped: Counter[str] = Counter()
 
     def source(self, path: str | Path, sources: Iterable[str]) -> str:
-        """The name of a file of pairs, as filtered here."""
+        """Name of a file of pairs with this exclusion."""
         own = file_fingerprint(Path(path))
         for known in sources:
             if known.split("-")[0] == own and known != own + self.name:
                 raise InputError(
-                    f"{path} is in the index already, with other samples left out",
+                    f"{path} is already in the index, with other samples excluded",
                     hint="build a new index, or name the same samples with --without",
                 )
         return own + self.name
 
     def kept(self, pairs: Iterable[Pair]) -> Iterable[Pair]:
-        """The pairs that are not excluded; the others are counted."""
+        """The pairs that are not excluded; excluded pairs are counted."""
         self.dropped.clear()
         return guarded(pairs, self.samples, dropped=self.dropped) if self.samples else pairs
 
@@ -123,7 +123,7 @@ class Exclusion:
 def read_pairs(
     path: str | Path, *, strict: bool = False, on_reject: Callable[[Rejected], None] | None = None
 ) -> Iterator[Pair]:
-    """The pairs of a file; where they have no ids, file and line name them."""
+    """The pairs of a file; pairs without ids are named by file and line."""
     pairs: Iterator[Pair] = read(path, kind="pairs", strict=strict, on_reject=on_reject)
     if _has_ids(path):
         return pairs
@@ -132,7 +132,7 @@ def read_pairs(
 
 
 def _has_ids(path: str | Path) -> bool:
-    """What the first record says; a line that is not a record will be named by the reading."""
+    """Whether the first record has an id; lines that are not records are reported when reading."""
     for _, line in lines(path):
         try:
             value = orjson.loads(line)

@@ -1,14 +1,14 @@
 """Keeping test items out of their own references.
 
-Logs hold copies: a test dialogue that was crawled twice, its thread, a reply that was quoted. A copy that comes back as
-a reference hands the answer to the metric. A pair is a copy of (a piece of) a test item if
+Logs contain copies: a test dialogue that was crawled twice, its thread, a quoted reply. A copy among the references
+gives the answer away to the metric. A pair is a copy of (a part of) a test item if
 
-- its id, its post or its thread is one of the sample's ids: the sample's id, what stands before each `/` in it, and ids
-  that were excluded by name;
-- its utterance reads like a turn of the context, or like a gold reply (then it goes on after the test item);
-- its response reads like a gold reply, or on request is nearly one (Jaccard similarity of their words).
+- its id, its post or its thread is one of the sample's ids: the sample's id, any part of it before a `/`, and ids that
+  were excluded explicitly;
+- its utterance equals a turn of the context, or a gold reply (then the pair continues after the test item);
+- its response equals a gold reply, or on request is similar to one (Jaccard similarity of their words).
 
-Texts read alike when they are the same without case, punctuation, white space and the Unicode forms of one character.
+Texts are equal if they differ only in case, punctuation, white space and Unicode forms of the same character.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from itertools import pairwise
 
 from interloq.records import Pair, Reference, Sample
 
-FIRST = 12  # characters that tell most texts apart
-ADDED = ("parrot", "retrieved:")  # sources of references that were not there at first
-_CONTROL = ("Cc", "Cf")  # line ends and tabs; marks that join emoji or turn the direction of writing
+FIRST = 12  # characters, in which most different texts differ
+ADDED = ("parrot", "retrieved:")  # sources of references that did not come with the sample
+_CONTROL = ("Cc", "Cf")  # line ends and tabs; marks that join emoji or change the direction of writing
 _ASCII = str.maketrans("", "", string.punctuation + "".join(map(chr, [*range(33), 127])))
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and Han: written without spaces
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
@@ -34,17 +34,17 @@ _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What must not come back."""
+    """Ids and texts of pairs that are excluded."""
 
     ids: frozenset[str] = frozenset()
     utterances: frozenset[str] = frozenset()  # normalised
     responses: frozenset[str] = frozenset()  # normalised
     own: str = ""  # the reply that is judged, normalised
     golds: tuple[frozenset[str], ...] = ()  # words of each gold reply
-    near: float = 0.0  # similarity from which a reply is nearly a gold reply; 0 switches it off
+    near: float = 0.0  # similarity to a gold reply from which a reply is excluded; 0: off
 
     def reason(self, pair: Pair) -> str:
-        """Why a pair may not come back; empty where it may."""
+        """Why the pair is excluded; empty if it is not."""
         if not self.ids.isdisjoint((pair.id, pair.to, pair.thread)):
             return "id"
         if normalised(pair.utterance) in self.utterances:
@@ -58,7 +58,7 @@ class Guard:
 
 
 def guard(sample: Sample, *, excluded: Set[str] = frozenset(), near: float = 0.0, own: bool = False) -> Guard:
-    """What must not come back for one sample; with `own`, not even the reply that is judged."""
+    """What is excluded for one sample; with `own`, also the judged reply."""
     golds = [reference.text for reference in originals(sample)]
     responses = _forms(golds)
     return Guard(
@@ -78,7 +78,7 @@ def guarded(
     excluded: Set[str] = frozenset(),
     dropped: Counter[str] | None = None,
 ) -> Iterator[Pair]:
-    """A pool without the pairs that share an utterance or a gold reply with any sample; `dropped` counts, by reason."""
+    """The pairs that share no id, utterance or gold reply with any sample; `dropped` counts the others by reason."""
     every = [guard(sample) for sample in samples]
     whole = Guard(
         ids=frozenset(excluded).union(*(each.ids for each in every)) - {""},
@@ -94,7 +94,7 @@ def guarded(
 
 
 def copied_threads(pairs: Iterable[Pair], samples: Iterable[Sample]) -> frozenset[str]:
-    """Threads that hold two turns of a sample in a row: copies of its dialogue. Exclude them to lose the rest of it."""
+    """Threads with two consecutive turns of a sample: copies of its dialogue, to be excluded as a whole."""
     rows = {
         (normalised(first), normalised(second))
         for sample in samples
@@ -107,7 +107,7 @@ def copied_threads(pairs: Iterable[Pair], samples: Iterable[Sample]) -> frozense
 
 
 def originals(sample: Sample) -> tuple[Reference, ...]:
-    """The references that came with a sample: gold replies and those written by people."""
+    """References that came with a sample: gold replies and those written by people."""
     return tuple(reference for reference in sample.references if is_original(reference))
 
 
@@ -117,7 +117,7 @@ def is_original(reference: Reference) -> bool:
 
 
 def reads_like(first: str, second: str) -> bool:
-    """Whether two texts read alike; the empty text is like nothing. Most are told apart by their first letters."""
+    """Whether two texts are equal as normalised; empty texts never are. The first letters decide for most."""
     one, other = first[:1], second[:1]
     if one != other and one.isalnum() and other.isalnum() and one.lower() != other.lower():
         if first.isascii() and second.isascii():
@@ -130,18 +130,18 @@ def reads_like(first: str, second: str) -> bool:
 
 
 def is_own(sample: Sample, reference: Reference) -> bool:
-    """Whether a reference is a copy of the very reply that is judged."""
+    """Whether a reference is a copy of the judged reply."""
     return reads_like(sample.response, reference.text)
 
 
 def without_own(sample: Sample) -> Sample:
-    """The sample without copies of the reply that is judged among its references."""
+    """The sample without references that are copies of the judged reply."""
     kept = tuple(reference for reference in sample.references if not is_own(sample, reference))
     return sample if len(kept) == len(sample.references) else replace(sample, references=kept)
 
 
 def ids(sample: Sample) -> Iterator[str]:
-    """`t3_9/17/bot`, `t3_9/17` and `t3_9`: ids often begin with the thread or post they come from."""
+    """`t3_9/17/bot`, `t3_9/17` and `t3_9`: ids often start with their thread or post."""
     parts = sample.id.split("/")
     for end in range(len(parts), 0, -1):
         if head := "/".join(parts[:end]):
@@ -150,30 +150,30 @@ def ids(sample: Sample) -> Iterator[str]:
 
 @lru_cache(maxsize=2**16)
 def normalised(text: str) -> str:
-    """The text as it is compared: NFKC, case-folded, without punctuation and white space.
+    """The text for comparison: NFKC, case-folded, without punctuation and white space.
 
-    A text of nothing else (`?!`, `...`) keeps its marks: two such texts are not alike.
+    A text that has nothing else (`?!`, `...`) keeps its punctuation, so that such texts differ.
     """
     if text.isascii():  # most text, and several times faster
         lower = text.lower()
         return lower.translate(_ASCII) or "".join(lower.split())
-    while (again := _stripped(_folded(text))) != text:  # what was apart may fold anew once it stands together
+    while (again := _stripped(_folded(text))) != text:  # removing characters may create sequences that fold again
         text = again
     return text
 
 
 def words(text: str) -> frozenset[str]:
-    """The distinct words of a text, case-folded; a kana or Han character is a word."""
+    """Distinct words of a text, case-folded; each kana or Han character is a word."""
     return frozenset(_WORD.findall(_folded(text)))
 
 
 def jaccard(first: Set[str], second: Set[str]) -> float:
-    """Shared words among all words; 0 where there are none."""
+    """Share of common words among all words; 0 if there are none."""
     return len(first & second) / len(first | second) if first and second else 0.0
 
 
 def _forms(texts: Iterable[str]) -> frozenset[str]:
-    """Without the empty text, which is like nothing."""
+    """The normalised texts, without the empty text."""
     return frozenset(normalised(text) for text in texts) - {""}
 
 
@@ -182,8 +182,8 @@ def _folded(text: str) -> str:
 
 
 def _stripped(text: str) -> str:
-    return "".join(char for char in text if not _left_out(char)) or "".join(text.split())
+    return "".join(char for char in text if not _is_ignored(char)) or "".join(text.split())
 
 
-def _left_out(char: str) -> bool:
+def _is_ignored(char: str) -> bool:
     return char in string.punctuation or unicodedata.category(char)[0] in "PZ" or unicodedata.category(char) in _CONTROL

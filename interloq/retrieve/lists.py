@@ -1,7 +1,7 @@
-"""Vectors of one segment: exact while an index is small, faiss inverted lists of 8-bit codes beyond, memory-mapped.
+"""Vectors of one segment, memory-mapped: exact in a small index, faiss inverted lists of 8-bit codes in a large one.
 
 All segments of an index share one trained faiss index (centroids and the range of codes), so a query is compared with
-the centroids once and every segment is searched in the same lists.
+the centroids once, and the same lists are searched in every segment.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from interloq.retrieve.sweep import Sweep, worthwhile
 EXACT, LISTS, TRUTH = "exact.npy", "lists.faiss", "truth.npz"
 ITERATIONS = 10
 TRUTH_BYTES = 2**22
-POINTS_A_LIST = 64  # training points for each centroid; more changes little and costs in proportion
+POINTS_PER_LIST = 64  # training points per centroid; more would take longer and change little
 
 
 def train(vectors: Floats, n_lists: int) -> Any:
-    """Centroids and code ranges from a sample of vectors."""
+    """Train centroids and code ranges on a sample of vectors."""
     dimensions = vectors.shape[1]
     index = faiss.IndexIVFScalarQuantizer(
         faiss.IndexFlatIP(dimensions),
@@ -37,19 +37,19 @@ def train(vectors: Floats, n_lists: int) -> Any:
         faiss.ScalarQuantizer.QT_8bit,
         faiss.METRIC_INNER_PRODUCT,
     )
-    index.cp.niter, index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = ITERATIONS, POINTS_A_LIST, 1
+    index.cp.niter, index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = ITERATIONS, POINTS_PER_LIST, 1
     index.train(vectors)
     return index
 
 
 def write_trained(path: Path, trained: Any) -> None:
-    """Write trained lists, whole or not at all."""
+    """Write trained lists atomically."""
     with whole_file_by_name(path, RuntimeError) as part:
         _write(trained, part)
 
 
 def write_exact(folder: Path, vectors: Floats) -> None:
-    """Write the vectors of a segment as they are."""
+    """Write the vectors of a segment without compression."""
     np.save(folder / EXACT, vectors)
 
 
@@ -62,7 +62,7 @@ def write_lists(folder: Path, trained: Path, vectors: Floats) -> None:
 
 
 def _write(index: Any, path: Path) -> None:
-    """faiss does not say when the last bytes found no room, so the file is opened again."""
+    """Write and open the file: faiss does not report if the disk was too full for the last bytes."""
     faiss.write_index(index, str(path))
     faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
 
@@ -73,7 +73,7 @@ def _read(path: Path, flags: int = 0) -> Any:
     except (RuntimeError, MemoryError) as error:
         raise damaged(path, str(error).splitlines()[0]) from error
     if not _consistent(index):
-        raise damaged(path, "its parts do not belong together")
+        raise damaged(path, "its parts do not match")
     return index
 
 
@@ -91,7 +91,7 @@ def _consistent(index: Any) -> bool:
 
 
 class Segment:
-    """The vectors of one segment, opened without reading them; there must be `n`."""
+    """The `n` vectors of one segment, memory-mapped."""
 
     def __init__(self, folder: Path, n: int) -> None:
         self.folder, self.n = folder, n
@@ -107,7 +107,7 @@ class Segment:
                 raise damaged(folder / LISTS, f"{self.lists.ntotal:,} vectors, not {n:,}")
 
     def vectors(self, ids: Ids) -> Floats:
-        """Stored vectors by place; codes come back as the vectors they stand for."""
+        """Stored vectors by position; codes are decoded."""
         if self.exact is not None:
             return np.asarray(self.exact[ids])
         try:
@@ -119,19 +119,19 @@ class Segment:
 
 
 def open_segments(folders: Mapping[Path, int]) -> list[Segment]:
-    """The segments of an index, each with so many vectors, which must all be alike."""
+    """Open the segments of an index (folder → number of vectors) and check that their shapes agree."""
     segments = [Segment(folder, n) for folder, n in folders.items()]
     dimensions = {segment.shape[0] for segment in segments}
     listed = {segment.shape for segment in segments if segment.lists is not None}
     if len(dimensions) > 1 or len(listed) > 1:
-        raise damaged(segments[0].folder, f"its segments have vectors of unlike shapes: {sorted(dimensions)}")
+        raise damaged(segments[0].folder, f"its segments have vectors of different shapes: {sorted(dimensions)}")
     return segments
 
 
 def nearest(segments: list[Segment], queries: Floats, k: int, n_probe: int) -> tuple[Ids, Floats]:
-    """The k nearest, of every segment or of all that were searched together, side by side."""
+    """The k nearest of each segment, or of segments searched together, as columns side by side."""
     queries = np.ascontiguousarray(queries, dtype=np.float32)
-    _check_like(segments, queries)
+    _check_dimensions(segments, queries)
     firsts = [0, *accumulate(segment.n for segment in segments)]
     parts, listed = [], []
     for segment, first in zip(segments, firsts, strict=False):
@@ -139,19 +139,19 @@ def nearest(segments: list[Segment], queries: Floats, k: int, n_probe: int) -> t
             listed.append((segment.lists, first))
         else:
             values, ids = faiss.knn(queries, np.asarray(segment.exact), k, metric=faiss.METRIC_INNER_PRODUCT)
-            parts.append(_placed(values, ids, first))
+            parts.append(_with_offset(values, ids, first))
     if listed:
-        parts += _visited(listed, queries, k, n_probe)
+        parts += _search_lists(listed, queries, k, n_probe)
     return np.concatenate([ids for ids, _ in parts], axis=1), np.concatenate([values for _, values in parts], axis=1)
 
 
-def _check_like(segments: list[Segment], queries: Floats) -> None:
+def _check_dimensions(segments: list[Segment], queries: Floats) -> None:
     if segments and segments[0].shape[0] != queries.shape[1]:
         raise damaged(segments[0].folder, f"vectors of {segments[0].shape[0]} dimensions, not {queries.shape[1]}")
 
 
-def _visited(listed: list[tuple[Any, int]], queries: Floats, k: int, n_probe: int) -> list[tuple[Ids, Floats]]:
-    """The nearest in the lists that each query visits."""
+def _search_lists(listed: list[tuple[Any, int]], queries: Floats, k: int, n_probe: int) -> list[tuple[Ids, Floats]]:
+    """The nearest vectors in the lists that each query visits."""
     trained = listed[0][0]
     n_probe = min(n_probe, trained.nlist)
     products, lists = trained.quantizer.search(queries, n_probe)
@@ -162,18 +162,18 @@ def _visited(listed: list[tuple[Any, int]], queries: Floats, k: int, n_probe: in
     for index, first in listed:
         index.nprobe = n_probe
         values, ids = index.search_preassigned(queries, k, lists, products)
-        parts.append(_placed(values, ids, first))
+        parts.append(_with_offset(values, ids, first))
     return parts
 
 
-def _placed(scores: Floats, ids: Ids, first: int) -> tuple[Ids, Floats]:
+def _with_offset(scores: Floats, ids: Ids, first: int) -> tuple[Ids, Floats]:
     empty = ids < 0
     return np.where(empty, NOTHING, ids + first), np.where(empty, -np.inf, scores).astype(np.float32)
 
 
 def scores(segments: list[Segment], queries: Floats, ids: Ids) -> Floats:
-    """Inner products of each query with given vectors; -inf where there is none."""
-    _check_like(segments, queries)
+    """Inner products of each query with given vectors; -inf for ids that do not exist."""
+    _check_dimensions(segments, queries)
     values = np.full(ids.shape, -np.inf, dtype=np.float32)
     first = 0
     for segment in segments:
@@ -189,21 +189,21 @@ def scores(segments: list[Segment], queries: Floats, ids: Ids) -> Floats:
 
 
 def write_truth(folder: Path, probes: Floats, vectors: Floats, k: int) -> None:
-    """The true neighbours of the probes among one segment's vectors, found before these become codes."""
+    """Write the true neighbours of the probes among one segment's vectors, found before these are coded."""
     values, ids = faiss.knn(probes, vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
     np.savez(folder / TRUTH, ids=ids, scores=values, n=len(vectors))
 
 
 def read_truth(folders: Mapping[Path, int], probes: int) -> Ids:
-    """The true neighbours of so many probes among all segments, each with so many vectors."""
+    """The true neighbours of the probes among all segments (folder → number of vectors)."""
     ids, values, first = [], [], 0
     for folder, n in folders.items():
         path = folder / TRUTH
         found, scores, count = small_arrays(path, "ids", "scores", "n", limit=TRUTH_BYTES, hint=REBUILD)
         if found.shape != scores.shape or found.ndim != 2 or len(found) != probes or count != n:
-            raise damaged(path, "it is of other vectors")
+            raise damaged(path, "it belongs to other vectors")
         if found.dtype != np.int64 or scores.dtype != np.float32 or found.max(initial=-1) >= n:
-            raise damaged(path, "it names vectors that are not there")
+            raise damaged(path, "it names vectors that do not exist")
         ids.append(np.where(found < 0, NOTHING, found + first))
         values.append(scores)
         first += n

@@ -1,4 +1,4 @@
-"""The pairs of one segment: JSON end to end in one memory-mapped file, and where each ends."""
+"""The pairs of one segment: concatenated JSON in one memory-mapped file, and the end of each pair."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_log(folder: Path, pairs: Iterable[Pair]) -> None:
 
 
 class Log:
-    """Pairs by position, read when asked for."""
+    """Pairs by position, read on access."""
 
     def __init__(self, folder: Path, pairs: int) -> None:
         self._path = folder / PAIRS
@@ -43,10 +43,10 @@ class Log:
 
     def __getitem__(self, i: int) -> Pair:
         if not 0 <= i < len(self):
-            raise damaged(self._path, f"there is no pair {i:,} among {len(self):,}")
+            raise damaged(self._path, f"no pair {i:,} among {len(self):,}")
         start, end = self._ends[i : i + 2].tolist()
         if not 0 <= start <= end <= len(self._bytes):
-            raise damaged(self._path, f"pair {i:,} cannot stand at {start:,} to {end:,}")
+            raise damaged(self._path, f"pair {i:,} cannot be at {start:,} to {end:,}")
         try:
             values = orjson.loads(self._bytes[start:end].tobytes())
         except orjson.JSONDecodeError as error:

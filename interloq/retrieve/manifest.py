@@ -1,4 +1,4 @@
-"""What an index in a folder says of itself, all of it checked: the folder may be damaged, or come from anybody."""
+"""The manifest of an index in a folder. Every value is checked: the folder may be damaged or untrusted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEGMENT = re.compile(r"\d{6,12}")
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All that is known of an index without opening a segment."""
+    """Facts about an index that are known without opening a segment."""
 
     retriever: str
     built_with: str
@@ -58,14 +58,14 @@ def read_manifest(folder: Path) -> Manifest:
     except orjson.JSONDecodeError as error:
         raise damaged(path, str(error)) from error
     if not isinstance(values, dict) or "schema" not in values:
-        raise damaged(path, "it does not name its schema")
+        raise damaged(path, "it has no schema")
     if values["schema"] != SCHEMA:
         raise InputError(
-            f"the index has schema {values['schema']}, this version reads {SCHEMA}",
+            f"the index has schema {values['schema']}; this version reads schema {SCHEMA}",
             hint="build it again with this version, or open it with the version that built it",
             where=str(folder),
         )
-    return _understood(values, path)
+    return _checked(values, path)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -73,7 +73,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_whole(folder / MANIFEST, orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2))
 
 
-def _understood(values: dict[str, Any], path: Path) -> Manifest:
+def _checked(values: dict[str, Any], path: Path) -> Manifest:
     known = {item.name for item in fields(Manifest)}
     for name in sorted(known ^ values.keys()):
         raise damaged(path, f"{name} is {'missing' if name in known else 'unknown'}")
@@ -82,7 +82,7 @@ def _understood(values: dict[str, Any], path: Path) -> Manifest:
             raise damaged(path, f"{name} cannot be {_short(values[name])}")
     names = [segment["name"] for segment in values["segments"]]
     if len(set(names)) < len(names):
-        raise damaged(path, "a segment is named twice")
+        raise damaged(path, "a segment is listed twice")
     return Manifest(**{**values, "segments": tuple(values["segments"])})
 
 

@@ -1,9 +1,9 @@
-"""Pairs in a PostgreSQL table, for those who have a server at hand: vectors with the extension pgvector, or words.
+"""Pairs in a PostgreSQL table: vectors with the extension pgvector, or words.
 
-`<table>` holds one row per pair: its position, the pair as JSON, a vector for each field. Words have their own table
-(`<table>_words`), a row for each word of each text; the database computes BM25 from it, exactly as a folder does. What
-is known of the index is the one row of `<table>_interloq`, changed in the transaction that adds a batch: a batch is in
-whole or not at all, and one client adds at a time.
+`<table>` has one row per pair: its position, the pair as JSON, and one vector per field. Words have their own table
+(`<table>_words`), with one row per distinct word of each text; the database computes BM25 from it, with the same scores
+as a folder. The manifest is the only row of `<table>_interloq`, changed in the transaction that adds a batch: a batch
+is added completely or not at all, and only one client adds at a time.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from interloq.retrieve.postgres_sql import (
 from interloq.retrieve.recall import as_probes, choose_effort, share_reaching
 from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Retriever, Words, fields
 from interloq.retrieve.servers import (
+    BUILD,
     N_PROBES,
     NEIGHBOURS,
     Manifest,
@@ -51,20 +52,20 @@ from interloq.retrieve.servers import (
 )
 
 EXACT_UP_TO = 20_000
-MOST_DIMENSIONS = 2_000  # that pgvector indexes
+MOST_DIMENSIONS = 2_000  # the most that pgvector can index
 MOST_LISTS = 16_384
 EFFORT = {"ivfflat": "ivfflat.probes", "hnsw": "hnsw.ef_search"}
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """Options that are fixed when the table is made."""
+class TableOptions:
+    """Options that are fixed when the table is created."""
 
-    index: str = "ivfflat"  # or hnsw: longer to build, quicker to search
+    index: str = "ivfflat"  # or hnsw: slower to build, faster to search
 
 
 class Postgres:
-    """The home for those who run PostgreSQL already."""
+    """A store in PostgreSQL."""
 
     def __init__(self, address: str, retriever: Retriever | None = None) -> None:
         self._connect(address)
@@ -74,11 +75,11 @@ class Postgres:
     def create(
         cls, address: str, retriever: Retriever, *, exact_up_to: int = EXACT_UP_TO, recall: float = 0.95
     ) -> Postgres:
-        """A new, empty index; an index that is there already is opened, if it was made alike."""
-        home = cls.__new__(cls)
-        home._connect(address)
-        if home._read() is None:
-            home._make(new_manifest(retriever, Made(), home._given, exact_up_to=exact_up_to, recall=recall))
+        """Create an empty index, or open an existing one that was created with the same settings."""
+        store = cls.__new__(cls)
+        store._connect(address)
+        if store._read() is None:
+            store._make(new_manifest(retriever, TableOptions(), store._given, exact_up_to=exact_up_to, recall=recall))
         return cls(address, retriever)
 
     def _connect(self, address: str) -> None:
@@ -89,7 +90,7 @@ class Postgres:
             "words": sql.Identifier(*table[:-1], f"{table[-1]}_words"),
             "notes": sql.Identifier(*table[:-1], f"{table[-1]}_interloq"),
         }
-        (self._given,) = read_options(options, Made, where=self.where)
+        (self._given,) = read_options(options, TableOptions, where=self.where)
         if self._given.get("index", "hnsw") not in EFFORT:
             raise InputError(f"option index must be ivfflat or hnsw, got {self._given['index']!r}", where=self.where)
         self._connection: psycopg.Connection | None = None
@@ -98,7 +99,7 @@ class Postgres:
 
     @contextmanager
     def _transaction(self, *, hint: str = "") -> Iterator[psycopg.Connection]:
-        """All that happens inside is kept together or not at all; what the database says is said in one line."""
+        """A transaction; errors of the database become one line."""
         try:
             connection = self._connected()
             with connection.transaction():
@@ -106,7 +107,7 @@ class Postgres:
         except errors.LockNotAvailable:
             raise InputError("another client is adding", hint="wait until it has finished", where=self.where) from None
         except psycopg.OperationalError as error:
-            hint = "start the server, then run the same again: it resumes where it stopped"
+            hint = "start the server, then run the same command again to resume"
             raise InputError(f"no answer: {_line(error)}", hint=hint, where=self.where) from error
         except psycopg.Error as error:
             raise InputError(f"PostgreSQL said: {_line(error)}", hint=hint, where=self.where) from error
@@ -116,7 +117,9 @@ class Postgres:
             try:
                 self._connection = psycopg.connect(self._dsn, autocommit=True)
             except psycopg.ProgrammingError:  # its text may repeat a part of the password
-                raise InputError("cannot read the address", hint="write signs in it as %XX", where=self.where) from None
+                raise InputError(
+                    "cannot read the address", hint="write special characters as %XX", where=self.where
+                ) from None
             weakref.finalize(self, self._connection.close)
         return self._connection
 
@@ -134,15 +137,15 @@ class Postgres:
     def _refresh(self) -> Manifest:
         manifest = self._read()
         if manifest is None:
-            raise InputError("no index there", hint="make one: interloq index build PAIRS -o ADDRESS", where=self.where)
+            raise InputError("no index at this address", hint=BUILD, where=self.where)
         self.manifest = manifest
         return manifest
 
     def _lock(self, connection: psycopg.Connection) -> Manifest:
-        """The manifest as it is now; nobody else changes it before this transaction ends."""
+        """The current manifest, locked against changes by others until this transaction ends."""
         found = connection.execute(self._sql("SELECT manifest FROM {notes} FOR UPDATE NOWAIT")).fetchone()
         if found is None:
-            raise InputError("the index is gone", hint="build it again", where=self.where)
+            raise InputError("the index no longer exists", hint="build it again", where=self.where)
         return read_manifest(found[0], self.where)
 
     def _write(self, connection: psycopg.Connection, manifest: Manifest) -> None:
@@ -150,10 +153,12 @@ class Postgres:
 
     def _make(self, manifest: Manifest) -> None:
         if manifest.dimensions > MOST_DIMENSIONS:
-            what = f"pgvector indexes {MOST_DIMENSIONS} dimensions, got {manifest.dimensions}"
-            raise InputError(what, hint="use another home", where=self.where)
+            what = f"pgvector indexes at most {MOST_DIMENSIONS} dimensions, got {manifest.dimensions}"
+            raise InputError(what, hint="use a folder or Qdrant", where=self.where)
         if manifest.dimensions:
-            with self._transaction(hint="install pgvector, and let who may run CREATE EXTENSION vector") as connection:
+            with self._transaction(
+                hint="install pgvector, and run CREATE EXTENSION vector as a user with the right to"
+            ) as connection:
                 connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         with self._transaction(hint="name a new table") as connection:
             connection.execute(self._sql(MAKE))
@@ -189,7 +194,7 @@ class Postgres:
         copy_from = self._sql("COPY {table} (") + columns + sql.SQL(") FROM STDIN (FORMAT BINARY)")
         rows = [as_binary(values) for values in vectors.values()]
         with connection.cursor().copy(copy_from) as copy:
-            copy.set_types(["int8", "bytea", *["bytea"] * len(rows)])  # bytes as they are
+            copy.set_types(["int8", "bytea", *["bytea"] * len(rows)])  # raw bytes
             for i, pair in enumerate(pairs):
                 copy.write_row((first + i, orjson.dumps(asdict(pair)), *(row[i] for row in rows)))
 
@@ -206,7 +211,7 @@ class Postgres:
     # ---- finishing ---------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Build what makes a search quick; choose how much of it a search visits, and measure what that finds."""
+        """Build the database indexes; choose the search effort for vectors, and measure the recall."""
         with self._transaction() as connection:
             manifest = self._lock(connection)
             if manifest.indexed == manifest.pairs:
@@ -225,7 +230,7 @@ class Postgres:
         return replace(manifest, indexed=manifest.pairs)
 
     def _index_vectors(self, connection: psycopg.Connection, manifest: Manifest) -> Manifest:
-        """Lists go stale when what they were made from is less than half of what they hold."""
+        """Rebuild the vector index if the pairs have more than doubled since it was built, and choose the effort."""
         if manifest.pairs > 2 * manifest.indexed:
             for key in _fields(manifest):
                 self._index_field(connection, key, manifest)
@@ -235,7 +240,7 @@ class Postgres:
 
     def _index_field(self, connection: psycopg.Connection, key: Field, manifest: Manifest) -> None:
         method, lists = manifest.options["index"], _lists(manifest.pairs)
-        megabytes = 256 + lists * 50 * 4 * manifest.dimensions // 10**6  # pgvector takes 50 samples a list
+        megabytes = 256 + lists * 50 * 4 * manifest.dimensions // 10**6  # pgvector takes 50 samples per list
         _set(connection, "maintenance_work_mem", f"{megabytes}MB")
         name = f"{self._table[-1]}_{key}_{method}"
         connection.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(*self._table[:-1], name)))
@@ -244,7 +249,7 @@ class Postgres:
         connection.execute(self._sql(made, name=name, method=method, field=key) + how)
 
     def _measured(self, connection: psycopg.Connection, manifest: Manifest) -> tuple[int, float]:
-        """The least effort that finds what exact search finds, and how much of it."""
+        """The least effort that reaches the wanted recall, and the recall it reaches."""
         step = max(1, manifest.pairs // N_PROBES)
         rows = connection.execute(
             self._sql("SELECT utterance::text FROM {table} WHERE id %% %s = 0 ORDER BY id LIMIT %s"), [step, N_PROBES]
@@ -277,12 +282,12 @@ class Postgres:
         if manifest.effort:
             method = manifest.options["index"]
             _set(connection, EFFORT[method], str(manifest.effort))
-            _set(connection, f"{method}.iterative_scan", "relaxed_order")  # on until k are found
+            _set(connection, f"{method}.iterative_scan", "relaxed_order")  # continue until k are found
         params = {"vectors": as_text(queries), "k": k}
         return as_table(connection.execute(self._sql(NEAREST, field=field), params).fetchall(), len(queries), k)
 
     def scores(self, field: Field, queries: Encoded, ids: Ids) -> Floats:
-        """0 where no word is shared, -inf for a vector that is not there."""
+        """Scores of given pairs: 0 without a shared word, -inf for a missing vector."""
         rows, columns = np.nonzero(ids != NOTHING)
         wanted = {"rows": (rows + 1).tolist(), "ids": ids[rows, columns].tolist()}
         with self._transaction() as connection:
@@ -324,24 +329,26 @@ class Postgres:
 
 
 def _split(address: str) -> tuple[str, tuple[str, ...], str, str]:
-    """The server's own address, the table, our options, and all of it without a password."""
+    """The server's address, the table, our options, and the address to show, without a password."""
     parts = urlsplit(address)
     query = parse_qsl(parts.query, keep_blank_values=True)
     table = parts.fragment or dict(query).get("table", "")
     if not re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]{0,39}\.)?[A-Za-z_][A-Za-z0-9_]{0,39}", table):
         raise InputError(
-            f"a table is named with letters, digits and '_', 40 at most, got {table!r}",
+            f"a table name has up to 40 letters, digits and '_', got {table!r}",
             hint="write postgresql://host/database#table or …#schema.table",
         )
-    ours = [(name, value) for name, value in query if name in Made.__dataclass_fields__]
-    theirs = [(name, value) for name, value in query if name not in Made.__dataclass_fields__ and name != "table"]
+    ours = [(name, value) for name, value in query if name in TableOptions.__dataclass_fields__]
+    theirs = [
+        (name, value) for name, value in query if name not in TableOptions.__dataclass_fields__ and name != "table"
+    ]
     dsn = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(theirs), ""))
     where = f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}#{table}"
     return dsn, tuple(table.split(".")), urlencode(ours), where
 
 
 def _fields(manifest: Manifest) -> tuple[Field, ...]:
-    """The fields that have a column of vectors."""
+    """Fields with a vector column."""
     return fields(create(manifest.retriever, kind="retriever").target) if manifest.dimensions else ()
 
 
@@ -350,7 +357,7 @@ def _lists(n: int) -> int:
 
 
 def _set(connection: psycopg.Connection, name: str, value: str) -> None:
-    """For this transaction only."""
+    """Change a setting for this transaction only."""
     connection.execute("SELECT set_config(%s, %s, true)", [name, value])
 
 

@@ -1,6 +1,6 @@
-"""What is said to PostgreSQL: statements, and numbers as pgvector reads and writes them.
+"""SQL statements for PostgreSQL, and the formats of pgvector.
 
-In the statements, `{…}` are names that psycopg quotes, and `%(…)s` values that never become part of the text.
+In the statements, `{…}` are names that psycopg quotes, and `%(…)s` are values that are sent separately.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ JOIN unnest(%(rows)s::bigint[], %(ids)s::bigint[]) AS wanted(row, pair) USING (r
 
 
 def as_binary(vectors: Floats) -> list[bytes]:
-    """pgvector's binary form: how many, a zero, the numbers."""
+    """pgvector's binary format: the number of dimensions, a zero, the values."""
     head = struct.pack(">HH", vectors.shape[1], 0)
     return [head + row.tobytes() for row in vectors.astype(">f4")]
 
 
 def as_text(vectors: Floats) -> list[str]:
-    """Vectors as pgvector reads them."""
+    """Vectors in pgvector's text format."""
     return [str(row) for row in vectors.tolist()]
 
 
@@ -61,7 +61,7 @@ def as_json(values: Mapping[str, Any]) -> str:
 
 
 def as_table(found: Sequence[tuple[int, int, float]], n: int, k: int) -> tuple[Ids, Floats]:
-    """Rows of (query, id, score) as two tables, best first."""
+    """Rows of (query, id, score) as arrays of ids and scores, one row per query, best first."""
     ids = np.full((n, k), NOTHING, dtype=np.int64)
     scores = np.full((n, k), -np.inf, dtype=np.float32)
     filled = [0] * n

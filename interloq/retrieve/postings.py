@@ -1,12 +1,12 @@
-"""BM25 postings of one segment: for every word the texts that hold it, in arrays that are memory-mapped.
+"""BM25 postings of one segment: the texts that contain each word, in memory-mapped arrays.
 
 score(q, d) = Σ_{w ∈ q} idf(w) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · |d| / avgdl)),
-idf(w) = log(1 + (N − df + ½) / (df + ½)), with N, df and avgdl of the whole index, so that segments add up.
+idf(w) = log(1 + (N − df + ½) / (df + ½)), with N, df and avgdl of the whole index, so that scores of segments agree.
 
-The part of a score that does not depend on the query is kept for every posting (its impact), so searching only adds up.
-It depends on avgdl, so adding pairs means computing it again: one pass over the counts, no rebuild.
+The part of a score that does not depend on the query (its impact) is stored for every posting, so a search only sums.
+It depends on avgdl, so it is computed again when pairs are added: one pass over the counts, no rebuild.
 
-Words are 64-bit hashes: no vocabulary has to be loaded, and two words of a log of ten million clash with a chance of
+Words are 64-bit hashes, so no vocabulary has to be loaded; the chance that any two of ten million words collide is
 about one in 400,000.
 """
 
@@ -34,13 +34,13 @@ PARTS = {"terms": np.uint64, "starts": np.int64, "texts": np.uint32, "counts": n
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Which texts hold each term, and how often."""
+    """The texts that contain each term, and how often."""
 
     terms: NDArray[np.uint64]  # sorted
-    starts: NDArray[np.int64]  # of each term's postings, and the end of the last
-    texts: NDArray[np.uint32]  # unsigned: an index that cannot be negative needs no check in the inner loop
+    starts: NDArray[np.int64]  # start of each term's postings, and the end of the last
+    texts: NDArray[np.uint32]  # unsigned, so that the inner loop needs no check for negative indices
     counts: NDArray[np.uint16]
-    lengths: NDArray[np.int32]  # of each text
+    lengths: NDArray[np.int32]  # words per text
 
     @classmethod
     def of(cls, words: Words) -> Postings:
@@ -58,17 +58,17 @@ class Postings:
 
     @classmethod
     def open(cls, folder: Path) -> Postings:
-        """Where postings begin and end is checked here; which texts they name, only when they are visited."""
+        """Open postings. Starts and ends are checked here, the numbers of texts only when visited."""
         opened = cls(*(mapped(folder / f"{part}.npy", dtype, hint=REBUILD) for part, dtype in PARTS.items()))
         starts, n = opened.starts, len(opened.texts)
         if len(starts) != len(opened.terms) + 1 or len(opened.counts) != n:
-            raise damaged(folder, "its arrays do not belong together")
+            raise damaged(folder, "its arrays do not match")
         if (starts[0], starts[-1]) != (0, n) or np.any(starts[1:] < starts[:-1]):
             raise damaged(folder / "starts.npy", "its numbers are not in order")
         return opened
 
     def find(self, terms: NDArray[np.uint64]) -> tuple[Ids, Ids]:
-        """Where the postings of these terms begin and end; empty for a term that is not here."""
+        """Start and end of the postings of these terms; both 0 for unknown terms."""
         place = np.searchsorted(self.terms, terms)
         inside = np.minimum(place, max(len(self.terms) - 1, 0))
         here = (self.terms[inside] == terms) if len(self.terms) else np.zeros(len(terms), dtype=bool)
@@ -78,7 +78,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The constants of BM25 over a whole index."""
+    """The constants of BM25 for a whole index."""
 
     n: int
     mean_length: float
@@ -87,33 +87,33 @@ class Ranking:
 
     @property
     def impacts_file(self) -> str:
-        """Impacts are good for one ranking only, so its constants are in their name."""
+        """File name of the impacts, with a hash of the constants they were computed with."""
         return f"impacts-{fingerprint(repr((self.k1, self.b, self.mean_length)))}.npy"
 
     def idf(self, df: NDArray[Any]) -> NDArray[np.float64]:
-        """How rare terms are, from the number of texts that hold them."""
+        """Inverse document frequency of terms from their document frequency."""
         return np.asarray(np.log1p((self.n - df + 0.5) / (df + 0.5)))
 
 
 class Segment:
-    """The postings of one segment, opened without reading them, and their impacts under one ranking."""
+    """The postings of one segment, memory-mapped, and their impacts for one ranking."""
 
     def __init__(self, folder: Path, ranking: Ranking) -> None:
         self.folder, self.postings = folder, Postings.open(folder)
         stored = folder / ranking.impacts_file
         if stored.exists():
             self.impacts = mapped(stored, np.float32, rows=len(self.postings.texts), hint=REBUILD)
-        else:  # adding was cut off before its end
+        else:  # adding pairs was interrupted
             self.impacts = _impacts_of(folder, self.postings, ranking)
 
 
 def rank(folders: Iterable[Path], *, k1: float, b: float) -> Ranking:
-    """The constants of an index made of these segments."""
+    """The constants for an index with these segments."""
     folders = list(folders)
     lengths = [mapped(folder / "lengths.npy", np.int32, hint=REBUILD) for folder in folders]
     for folder, part in zip(folders, lengths, strict=True):
         if part.min(initial=0) < 0:
-            raise damaged(folder / "lengths.npy", "a text cannot be shorter than nothing")
+            raise damaged(folder / "lengths.npy", "a text cannot have a negative length")
     n, total = sum(map(len, lengths)), sum(int(part.sum(dtype=np.int64)) for part in lengths)
     return Ranking(n, total / n if total else math.inf, k1, b)
 
@@ -132,7 +132,7 @@ def _impacts_of(folder: Path, postings: Postings, ranking: Ranking) -> NDArray[n
 
 
 def store_impacts(folder: Path, ranking: Ranking) -> None:
-    """Compute impacts once for all who search; those of an older ranking go."""
+    """Compute and store impacts for all searches; remove those of other rankings."""
     target = folder / ranking.impacts_file
     if not target.exists():
         with whole_file(target) as file:
@@ -143,7 +143,7 @@ def store_impacts(folder: Path, ranking: Ranking) -> None:
 
 
 def search(segments: list[Segment], queries: Words, ranking: Ranking, k: int) -> tuple[Ids, Floats]:
-    """The k best texts of every segment, side by side; a repeated word of the query counts as often as it stands."""
+    """The k best texts of each segment, as columns side by side; repeated words of a query count repeatedly."""
     start_threads()
     weights, found = _weights(segments, queries, ranking)
     ids, scores, first = [], [], 0
@@ -153,7 +153,7 @@ def search(segments: list[Segment], queries: Words, ranking: Ranking, k: int) ->
             segment.postings.texts, segment.impacts, n, starts, stops, weights, queries.ends, min(k, n)
         )
         if not sound.all():
-            raise damaged(segment.folder / "texts.npy", f"it names texts beyond the {n:,} that there are")
+            raise damaged(segment.folder / "texts.npy", f"it names texts that do not exist: there are {n:,}")
         ids.append(np.where(part_ids == NOTHING, NOTHING, part_ids + first))
         scores.append(part_scores)
         first += n
@@ -209,9 +209,9 @@ def _top(texts, impacts, n_texts, starts, stops, weights, ends, k):  # type: ign
 
 @numba.njit(cache=True)
 def _keep_best(scores, ids, values):  # type: ignore[no-untyped-def]
-    """A heap with the worst on top; of equal scores the earlier text is kept."""
+    """Fill a heap with the worst score on top; of equal scores the earlier text is kept."""
     k, filled = len(ids), 0
-    bar = np.float32(0)  # what a score must exceed
+    bar = np.float32(0)  # scores must exceed it
     for text in range(len(scores)):
         score = scores[text]
         if score <= bar:
@@ -242,7 +242,7 @@ def _keep_best(scores, ids, values):  # type: ignore[no-untyped-def]
 
 @numba.njit(parallel=True, cache=True)
 def _score_given(texts, impacts, starts, stops, weights, ends, ids, scores):  # type: ignore[no-untyped-def]
-    """Look each text up among the postings of each word, which are sorted by text."""
+    """Look up each text among the postings of each word, which are sorted by text."""
     for query in numba.prange(ids.shape[0]):
         for column in range(ids.shape[1]):
             text = ids[query, column]

@@ -1,15 +1,15 @@
 """Pairs in a Qdrant collection, on one node or spread over many.
 
-A pair is a point: its id is the pair's position, its payload the pair, and each field that counts is a named vector:
-a unit vector (`dense`), or a sparse vector of BM25's word weights (`bm25`), which the server multiplies with idf.
+A pair is a point: its id is the pair's position, its payload the pair, and each compared field is a named vector: a
+unit vector (`dense`), or a sparse vector of BM25's word weights (`bm25`), which the server multiplies with idf.
 
-What is known of the index is one point of a second collection, `<collection>_interloq`. It says how many pairs are in,
-and is written after they are: a load that is cut off anywhere leaves only points past the end, which count for nothing
-and are removed before the load resumes.
+The manifest is one point of a second collection, `<collection>_interloq`. It has the number of pairs, and is written
+after them: an interrupted load leaves only points past the end, which are ignored and are removed before the load
+resumes.
 
 BM25 differs from a folder's in three ways. A word is 32 bits of its hash: among a million different words, one in
-4,300 shares its number with another. The mean length of a text is fixed when the first batch arrives. And in
-idf = log(1 + (N − df + ½) / (df + ½)), N and df are each shard's own, with N the texts that hold a word at all.
+4,300 shares its number with another. The mean length of a text is fixed by the first batch. And in
+idf = log(1 + (N − df + ½) / (df + ½)), N and df are counted per shard, and N counts texts with at least one word.
 """
 
 from __future__ import annotations
@@ -22,15 +22,23 @@ from uuid import uuid4
 
 import numpy as np
 
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.records import Pair
 from interloq.registry import create
-from interloq.retrieve.qdrant_collection import EXACT, INDEXING_FROM, NEVER, Collection, Made, SearchOptions
+from interloq.retrieve.qdrant_collection import (
+    EXACT,
+    INDEXING_FROM,
+    NEVER,
+    ClientOptions,
+    Collection,
+    CollectionOptions,
+)
 from interloq.retrieve.qdrant_nodes import Address, Nodes
 from interloq.retrieve.qdrant_points import Ranking
 from interloq.retrieve.recall import as_probes, choose_effort, share_reaching
 from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Retriever, Words, best, fields
 from interloq.retrieve.servers import (
+    BUILD,
     N_PROBES,
     NEIGHBOURS,
     Manifest,
@@ -44,13 +52,13 @@ from interloq.retrieve.servers import (
 EXACT_UP_TO = 20_000
 EFFORTS = (16, 32, 64, 128, 256, 512, 1024)
 COMMIT_EVERY = 1.0  # seconds
-WATCHED = 5.0  # seconds in which a writer that lives shows it
-LAG = 10.0  # seconds for which a load waits at a time while the server merges
-MOST_STRAYS = 2**16  # points past the end that a search looks behind
+WATCHED = 5.0  # seconds in which an active writer updates the manifest
+LAG = 10.0  # the longest pause of a load while the server merges, in seconds
+MOST_STRAYS = 2**16  # points past the end that a search skips
 
 
 class Qdrant:
-    """The home for logs that outgrow one machine."""
+    """A store in Qdrant, for logs that are too large for one machine."""
 
     def __init__(
         self,
@@ -59,7 +67,7 @@ class Qdrant:
         *,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        self.progress = progress  # is told how many vectors are indexed, of how many
+        self.progress = progress  # called with the numbers of indexed vectors and of all vectors
         self._connect(address)
         self._refresh()
         check(self.manifest, retriever, self._given, self.where)
@@ -68,31 +76,33 @@ class Qdrant:
     def create(
         cls, address: str, retriever: Retriever, *, exact_up_to: int = EXACT_UP_TO, recall: float = 0.95
     ) -> Qdrant:
-        """A new, empty index; an index that is there already is opened, if it was made alike."""
-        home = cls.__new__(cls)
-        home._connect(address)
-        manifest = home._read()
+        """Create an empty index, or open an existing one that was created with the same settings."""
+        store = cls.__new__(cls)
+        store._connect(address)
+        manifest = store._read()
         if manifest is None:
-            name = home._points.name
-            if home._points.exists():
-                raise InputError(f"{name} exists and is not an index", hint="name a new collection", where=home.where)
-            manifest = new_manifest(retriever, Made(), home._given, exact_up_to=exact_up_to, recall=recall)
-            home._notes.make((), 0, Made(**manifest.options), shards=1)
-            home._write(manifest)
-        check(manifest, retriever, home._given, home.where)
-        if not manifest.pairs:  # made only now, so that a first attempt may be cut off anywhere
-            made = Made(**manifest.options)
-            home._points.make(fields(retriever.target), manifest.dimensions, made, shards=made.shards)
+            name = store._points.name
+            if store._points.exists():
+                raise InputError(f"{name} exists and is not an index", hint="name a new collection", where=store.where)
+            manifest = new_manifest(
+                retriever, CollectionOptions(), store._given, exact_up_to=exact_up_to, recall=recall
+            )
+            store._notes.make((), 0, CollectionOptions(**manifest.options), shards=1)
+            store._write(manifest)
+        check(manifest, retriever, store._given, store.where)
+        if not manifest.pairs:  # created last, so that an interrupted first attempt can be repeated
+            made = CollectionOptions(**manifest.options)
+            store._points.make(fields(retriever.target), manifest.dimensions, made, shards=made.shards)
         return cls(address, retriever)
 
     def _connect(self, address: str) -> None:
         read = Address.read(address)
         self.where = str(read)
-        self._given, manner = read_options(read.query, Made, SearchOptions, where=self.where)
-        self._manner = SearchOptions(**manner)
-        nodes = Nodes(read, self._manner.patience)
-        self._points = Collection(read.collection, nodes, self._manner)
-        self._notes = Collection(f"{read.collection}_interloq", nodes, self._manner)
+        self._given, own = read_options(read.query, CollectionOptions, ClientOptions, where=self.where)
+        self._options = ClientOptions(**own)
+        nodes = Nodes(read, self._options.patience)
+        self._points = Collection(read.collection, nodes, self._options)
+        self._notes = Collection(f"{read.collection}_interloq", nodes, self._options)
         self._me, self._writing = uuid4().hex, False
 
     # ---- the manifest ------------------------------------------------------------------------------------------------
@@ -104,25 +114,25 @@ class Qdrant:
     def _refresh(self) -> Manifest:
         manifest = self._read()
         if manifest is None:
-            raise InputError("no index there", hint="make one: interloq index build PAIRS -o ADDRESS", where=self.where)
+            raise InputError("no index at this address", hint=BUILD, where=self.where)
         self.manifest = manifest
         return manifest
 
     def _write(self, manifest: Manifest) -> None:
-        self._notes.note(asdict(manifest))
+        self._notes.write_note(asdict(manifest))
         self.manifest = manifest
 
     def _commit(self, **changes: Any) -> None:
-        """Write what changed, unless somebody else writes here now."""
+        """Write changes to the manifest, unless another client is writing."""
         now = self._refresh()
         if now.writer not in ("", self._me):
-            raise InputError("another client has begun to add", hint="let one client add at a time", where=self.where)
+            raise InputError("another client has started adding", hint="use one client at a time", where=self.where)
         self._write(replace(now, beat=now.beat + 1, **changes))
 
     # ---- adding ------------------------------------------------------------------------------------------------------
 
     def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
-        """Store a batch; every second or so, what the server has acknowledged is counted as in."""
+        """Store a batch; about once per second, write the number of acknowledged pairs to the manifest."""
         before = consumed - len(pairs)
         try:
             self._begin(encoded)
@@ -131,27 +141,27 @@ class Qdrant:
             for done in self._points.store(first, pairs, encoded, self._ranking()):
                 if done == len(pairs) or time.monotonic() - last_commit > COMMIT_EVERY:
                     self._commit(pairs=first + done, sources={**self.manifest.sources, source: before + done})
-                    self._points.breathe(LAG)
+                    self._points.wait_for_merges(LAG)
                     last_commit = time.monotonic()
         except InputError as error:
             raise InputError(
-                f"{error.what}; {self.manifest.sources.get(source, 0)} pairs of the source are in",
-                hint=f"{error.hint or 'look at the server'}, then run the same again: it resumes where it stopped",
+                f"{error.what}; {count(self.manifest.sources.get(source, 0), 'pair')} of the source stored",
+                hint=f"{error.hint or 'check the server'}, then run the same command again to resume",
                 where=self.where,
             ) from error
         self._writing = True
 
     def _begin(self, encoded: Mapping[Field, Encoded]) -> None:
-        """Become the one who writes; remove what a load that was cut off left past the end."""
-        self._take()
+        """Become the writer; remove points that an interrupted load left past the end."""
+        self._become_writer()
         self._commit(words={**_mean_lengths(encoded, self.manifest.options), **self.manifest.words})
         if not self._writing:
             self._points.remove_from(len(self))
             self._points.index_from(NEVER)
-        self._writing = False  # until all of this batch is in
+        self._writing = False  # until the whole batch is stored
 
-    def _take(self) -> None:
-        """Become the one who writes, but not beside a client that lives; one that was killed shows no sign of life."""
+    def _become_writer(self) -> None:
+        """Become the writer unless another client is active; a killed client no longer changes `beat`."""
         manifest = self._refresh()
         if manifest.writer not in ("", self._me):
             if not self._writing:
@@ -169,11 +179,11 @@ class Qdrant:
     # ---- finishing ---------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Let the server index what is in, wait for it, choose how much of the graph a search visits."""
+        """Let the server index the vectors, wait for it, and choose the search effort."""
         manifest = self._refresh()
         if not manifest.writer and manifest.pairs in (0, manifest.indexed):
             return
-        self._take()
+        self._become_writer()
         changes: dict[str, Any] = {}
         if not manifest.dimensions or manifest.pairs > manifest.exact_up_to:
             self._points.index_from(INDEXING_FROM)
@@ -185,23 +195,23 @@ class Qdrant:
         self._writing = False
 
     def _wait_until_green(self) -> None:
-        stop, quiet = time.monotonic() + self._manner.wait, 0
+        stop, quiet = time.monotonic() + self._options.wait, 0
         n_fields = len(fields(create(self.manifest.retriever, kind="retriever").target))
-        while quiet < 3:  # the server needs a moment to see that there is work
+        while quiet < 3:  # the server does not start indexing at once
             status, indexed = self._points.state()
             quiet, total = quiet + 1 if status == "green" else 0, len(self) * n_fields
             if self.progress:
                 self.progress(indexed, total)
             if time.monotonic() > stop:
                 raise InputError(
-                    f"all pairs are in, {indexed} of {total} vectors are indexed after {self._manner.wait} s",
-                    hint="run the same again to keep waiting, with a larger wait= in the address",
+                    f"all pairs are stored; {indexed:,} of {total:,} vectors are indexed after {self._options.wait} s",
+                    hint="run the same command again to keep waiting, or set a larger wait= in the address",
                     where=self.where,
                 )
             time.sleep(0.3)
 
     def _measured(self) -> tuple[int, float]:
-        """The least effort that finds what exact search finds, and how much of it."""
+        """The least effort that reaches the wanted recall, and the recall it reaches."""
         ids = np.unique(np.linspace(0, len(self) - 1, N_PROBES, dtype=np.int64)).tolist()
         probes = as_probes(self._points.vectors(ids, "utterance"))
         _, truth = self._points.nearest("utterance", probes, NEIGHBOURS + 1, EXACT)
@@ -217,7 +227,7 @@ class Qdrant:
     def nearest(self, field: Field, queries: Encoded, k: int) -> tuple[Ids, Floats]:
         wanted, params = k, {"hnsw_ef": self.manifest.effort} if self.manifest.effort else EXACT
         ids, scores = self._points.nearest(field, queries, wanted, params)
-        if (ids >= len(self)).any():  # somebody is adding, or was cut off
+        if (ids >= len(self)).any():  # another client is adding, or was interrupted
             self._refresh()
             while (past := (ids >= len(self)).sum(axis=1).max()) > wanted - k and wanted < MOST_STRAYS:
                 wanted = max(2 * wanted, k + int(past))
@@ -227,7 +237,7 @@ class Qdrant:
         return best(ids, scores, k)
 
     def scores(self, field: Field, queries: Encoded, ids: Ids) -> Floats:
-        """0 where no word is shared, -inf for a vector that is not there."""
+        """Scores of given pairs: 0 without a shared word, -inf for a missing vector."""
         nothing = 0.0 if isinstance(queries, Words) else -np.inf
         found = self._points.scores(field, queries, np.where(ids < len(self), ids, NOTHING))
         rows = [[known.get(id, nothing) for id in row] for known, row in zip(found, ids.tolist(), strict=True)]
@@ -249,7 +259,7 @@ class Qdrant:
 
 
 def _mean_lengths(encoded: Mapping[Field, Encoded], options: Mapping[str, Any]) -> dict[str, float]:
-    """Of each field that has words: as given in the address, or as the batch has it."""
+    """Mean length of each field with words: as given in the address, or as measured in the batch."""
     measured = {
         key: options[f"{key}_length"] or float(values.lengths.mean())
         for key, values in encoded.items()

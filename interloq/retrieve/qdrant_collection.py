@@ -1,4 +1,4 @@
-"""The points of one Qdrant collection: made, stored, found, removed; what they mean is the matter of qdrant.py."""
+"""Creating, storing, finding and removing the points of one Qdrant collection; see qdrant.py for what they contain."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from interloq.retrieve.qdrant_nodes import Nodes
 from interloq.retrieve.qdrant_points import Ranking, as_queries, as_stored
 from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids
 
-QUERIES = 64  # in a request
-RETRIEVED = 1_000  # points in a request
-INDEXING_FROM = 10_000  # KB of vectors in a segment
+QUERIES = 64  # per request
+RETRIEVED = 1_000  # points per request
+INDEXING_FROM = 10_000  # KB of vectors per segment
 NEVER = 0
 EXACT = {"exact": True}
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """Options that are fixed when the collection is made."""
+class CollectionOptions:
+    """Options that are fixed when the collection is created."""
 
-    shards: int = 0  # 0: as many as the server thinks right
+    shards: int = 0  # 0: the server's default
     replicas: int = 1
-    acknowledged: int = 0  # replicas that must have a write before it counts; 0: most of them, but one may be down
+    acknowledged: int = 0  # replicas that must confirm a write; 0: more than half, but one may be down
     m: int = 16  # neighbours of a point in the HNSW graph
     ef_construct: int = 128
-    int8: bool = False  # search in 8-bit copies, score the best with the vectors themselves
-    on_disk: bool = False  # vectors are read from disk, not held in memory
-    utterance_length: float = 0.0  # mean words of a text, for BM25; 0: measured on the first batch
+    int8: bool = False  # search in 8-bit copies, then score the best with the original vectors
+    on_disk: bool = False  # vectors are read from disk, not kept in memory
+    utterance_length: float = 0.0  # mean number of words per text, for BM25; 0: measured on the first batch
     response_length: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """Options of one client."""
+class ClientOptions:
+    """Options of this client only."""
 
-    batch: int = 256  # points in a request
-    outstanding: int = 4  # requests on their way
+    batch: int = 256  # points per request
+    outstanding: int = 4  # requests in flight
     patience: int = 60  # seconds without an answer before giving up
-    wait: int = 3_600  # seconds for which `finish` waits until all is indexed
+    wait: int = 3_600  # seconds that `finish` waits until everything is indexed
 
     def __post_init__(self) -> None:
         if not self.batch or not self.outstanding:
@@ -59,20 +59,20 @@ class Collection:
 
     name: str
     nodes: Nodes
-    manner: SearchOptions
+    options: ClientOptions
 
     def ask(self, method: str, path: str = "", body: Any = None) -> Any:
-        """Send a request that concerns this collection."""
+        """Send a request about this collection."""
         return self.nodes.ask(method, f"/collections/{self.name}{path}", body)
 
     # ---- making ------------------------------------------------------------------------------------------------------
 
     def exists(self) -> bool:
-        """Whether the server has it."""
+        """Whether the server has the collection."""
         return bool(self.ask("GET", "/exists")["exists"])
 
-    def make(self, keys: Sequence[Field], dimensions: int, made: Made, *, shards: int) -> None:
-        """A named vector for each key: of so many dimensions, or of words where dimensions is 0."""
+    def make(self, keys: Sequence[Field], dimensions: int, made: CollectionOptions, *, shards: int) -> None:
+        """Create the collection with a named vector per key: dense, or sparse vectors of words if `dimensions` is 0."""
         if self.exists():
             return
         body = {
@@ -87,28 +87,26 @@ class Collection:
         self._wait_until_known()
 
     def _wait_until_known(self) -> None:
-        """The nodes of a cluster hear of a new collection one after the other."""
-        stop = time.monotonic() + self.manner.patience
+        """Wait until all nodes of a cluster know the new collection."""
+        stop = time.monotonic() + self.options.patience
         while not all(self.exists() for _ in range(len(self.nodes))):
             if time.monotonic() > stop:
-                raise InputError(
-                    f"some nodes never heard of {self.name}", hint="see their logs", where=self.nodes.where
-                )
+                raise InputError(f"some nodes do not know {self.name}", hint="see their logs", where=self.nodes.where)
             time.sleep(0.1)
 
     def index_from(self, kilobytes: int) -> None:
-        """From which size on a segment is indexed; a bulk load is faster while none is."""
+        """Set the size from which segments are indexed; a bulk load is faster without indexing."""
         self.ask("PATCH", "?timeout=60", {"optimizers_config": {"indexing_threshold": kilobytes}})
 
     def state(self) -> tuple[str, int]:
-        """`green`, or what the server is busy with; and how many vectors are indexed."""
+        """Status, which is `green` if the server is idle, and the number of indexed vectors."""
         info = self.ask("GET")
         if info["status"] == "red":
             raise InputError(f"the server cannot continue: {info['optimizer_status']}", hint="see its log")
         return info["status"], info.get("indexed_vectors_count") or 0
 
-    def breathe(self, longest: float) -> None:
-        """Wait while the server merges what it got."""
+    def wait_for_merges(self, longest: float) -> None:
+        """Wait while the server merges segments, up to `longest` seconds."""
         stop = time.monotonic() + longest
         while self.state()[0] == "yellow" and time.monotonic() < stop:
             time.sleep(0.1)
@@ -118,20 +116,20 @@ class Collection:
     def store(
         self, first: int, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], ranking: Ranking | None
     ) -> Iterator[int]:
-        """Send pairs with a bounded number of requests on their way; yields how many have arrived without a gap."""
-        on_their_way: deque[tuple[int, Future[None]]] = deque()
-        with ThreadPoolExecutor(self.manner.outstanding) as pool:
+        """Send pairs with a limited number of requests in flight; yields how many are stored without a gap."""
+        in_flight: deque[tuple[int, Future[None]]] = deque()
+        with ThreadPoolExecutor(self.options.outstanding) as pool:
             try:
-                for start in range(0, len(pairs), self.manner.batch):
-                    part = slice(start, min(start + self.manner.batch, len(pairs)))
-                    if len(on_their_way) == self.manner.outstanding:
-                        yield _arrived(on_their_way)
+                for start in range(0, len(pairs), self.options.batch):
+                    part = slice(start, min(start + self.options.batch, len(pairs)))
+                    if len(in_flight) == self.options.outstanding:
+                        yield _wait_for_oldest(in_flight)
                     future = pool.submit(self._store, first, pairs, encoded, part, ranking)
-                    on_their_way.append((part.stop, future))
-                while on_their_way:
-                    yield _arrived(on_their_way)
+                    in_flight.append((part.stop, future))
+                while in_flight:
+                    yield _wait_for_oldest(in_flight)
             finally:
-                for _, future in on_their_way:
+                for _, future in in_flight:
                     future.cancel()
 
     def _store(
@@ -149,8 +147,8 @@ class Collection:
         }
         self.ask("PUT", "/points?wait=true", {"batch": batch})
 
-    def note(self, payload: Mapping[str, Any]) -> None:
-        """Point 0 becomes this; one leader puts notes in order, and another takes over where it is gone."""
+    def write_note(self, payload: Mapping[str, Any]) -> None:
+        """Write point 0; a leader orders the writes, and another takes over if it is gone."""
         self.ask("PUT", "/points?wait=true&ordering=medium", {"points": [{"id": 0, "vector": {}, "payload": payload}]})
 
     def remove_from(self, first: int) -> None:
@@ -171,7 +169,7 @@ class Collection:
         return ids, scores
 
     def scores(self, field: Field, queries: Encoded, ids: Ids) -> list[dict[int, float]]:
-        """For each query the scores of those given points that have one."""
+        """Scores of the given points for each query; points without a score are omitted."""
         searches = []
         for query, row in zip(_searches(field, queries), ids, strict=True):
             wanted = np.ascontiguousarray(row[row != NOTHING])
@@ -181,16 +179,16 @@ class Collection:
 
     def _search(self, searches: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
         parts = [{"searches": searches[start : start + QUERIES]} for start in range(0, len(searches), QUERIES)]
-        with ThreadPoolExecutor(self.manner.outstanding) as pool:
+        with ThreadPoolExecutor(self.options.outstanding) as pool:
             answers = pool.map(lambda part: self.ask("POST", "/points/query/batch", part), parts)
             return [answer["points"] for part in answers for answer in part]
 
     def payloads(self, ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
-        """What is stored with these points."""
+        """Payloads of these points."""
         return {point["id"]: point["payload"] for point in self._retrieve(ids, {"with_payload": True})}
 
     def vectors(self, ids: Sequence[int], field: Field) -> Floats:
-        """The vectors of these points."""
+        """Vectors of these points."""
         points = self._retrieve(ids, {"with_payload": False, "with_vector": [field]})
         return np.array([point["vector"][field] for point in points], dtype=np.float32)
 
@@ -204,14 +202,14 @@ def _searches(field: Field, queries: Encoded) -> list[dict[str, Any]]:
 
 
 def _acknowledged(replicas: int) -> int:
-    """More than half, but never all of several: a server that waits for every copy takes nothing while one is down."""
+    """More than half, but never all of several: else no write succeeds while a replica is down."""
     return max(1, min(replicas // 2 + 1, replicas - 1))
 
 
-def _vector_params(dimensions: int, made: Made) -> dict[str, Any]:
+def _vector_params(dimensions: int, made: CollectionOptions) -> dict[str, Any]:
     params = {
         "size": dimensions,
-        "distance": "Dot",  # of unit vectors: their cosine
+        "distance": "Dot",  # for unit vectors, the cosine
         "on_disk": made.on_disk,
         "hnsw_config": {"m": made.m, "ef_construct": made.ef_construct},
     }
@@ -219,12 +217,12 @@ def _vector_params(dimensions: int, made: Made) -> dict[str, Any]:
     return params | ({"quantization_config": int8} if made.int8 else {})
 
 
-def _word_params(made: Made) -> dict[str, Any]:
+def _word_params(made: CollectionOptions) -> dict[str, Any]:
     return {"modifier": "idf", "index": {"on_disk": made.on_disk}}
 
 
-def _arrived(on_their_way: deque[tuple[int, Future[None]]]) -> int:
-    """Wait for the oldest request."""
-    stop, future = on_their_way.popleft()
+def _wait_for_oldest(in_flight: deque[tuple[int, Future[None]]]) -> int:
+    """Wait for the oldest request; gives the number of pairs stored up to it."""
+    stop, future = in_flight.popleft()
     future.result()
     return stop

@@ -1,7 +1,7 @@
-"""Talking to Qdrant nodes, of which some may be gone: take turns, wait, try again, give up with words.
+"""Requests to Qdrant nodes, some of which may be down: nodes are asked in turn, with retries and a time limit.
 
-This speaks the REST interface itself, because sending and reading numbers is most of the work: the official client
-builds an object around each of them, and was half as fast in loading and a quarter as fast in long lists of results.
+This uses the REST interface directly, because sending and reading numbers is most of the work: the official client
+creates an object for each of them, and was half as fast at loading and a quarter as fast for long lists of results.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ import orjson
 
 from interloq.data.http_body import Body, BodyError
 from interloq.errors import InputError
-from interloq.retrieve.home_address import KEY_VARIABLES
+from interloq.retrieve.store_address import KEY_VARIABLES
 
 KEY = KEY_VARIABLES["qdrant"]
 PORT = 6333
 TIMEOUT = 60.0  # seconds for one request
-LARGEST = 256 << 20  # bytes of an answer: the longest lists of results that are asked for have 240 MiB
+LARGEST = 256 << 20  # bytes of an answer: the longest lists of results have 240 MiB
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # between attempts, doubling
-REST = 10.0  # seconds for which a node that did not answer is passed over while others do
-AGAIN = (408, 429)  # refusals that may pass, beside those from 500 on
+NODE_PAUSE = 10.0  # seconds for which a node that did not answer is skipped if there are others
+AGAIN = (408, 429)  # status codes to retry, besides those from 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ class Address:
 
     @classmethod
     def read(cls, text: str) -> Address:
-        """An address from `qdrant://host:port/collection`."""
+        """Parse `qdrant://host:port/collection`."""
         parts = urlsplit(text)
         collection = parts.path.strip("/")
-        if "@" in parts.netloc:  # the text may hold a password: it is not repeated
-            raise InputError("a Qdrant address takes no user and password", hint=f"put the API key in {KEY}")
+        if "@" in parts.netloc:  # the text may contain a password, so it is not repeated
+            raise InputError("a Qdrant address cannot have a user and password", hint=f"put the API key in {KEY}")
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,200}", collection):
             raise InputError(
-                f"a collection is named with letters, digits, '_' and '-', got {collection!r}",
+                f"a collection name has letters, digits, '_' and '-', got {collection!r}",
                 hint="write qdrant://host:6333/collection",
             )
         scheme = "https" if parts.scheme.lower() == "qdrants" else "http"
@@ -66,12 +66,12 @@ class Node:
     """One node of a Qdrant cluster."""
 
     client: httpx.Client
-    rests_until: float = 0.0
+    skipped_until: float = 0.0
 
 
 @dataclass(slots=True, weakref_slot=True)
 class Nodes:
-    """The nodes an address names, asked in turn."""
+    """The nodes of an address, asked in turn."""
 
     address: Address
     patience: float  # seconds without a useful answer before giving up
@@ -88,7 +88,7 @@ class Nodes:
         return len(self._nodes)
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """What a node answers; one that is gone or overloaded is asked again later, or another in its place."""
+        """Answer of a node; if it is down or overloaded, another node is asked, or the same one later."""
         content = None if body is None else orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
         stop, pause, reason = time.monotonic() + self.patience, FIRST_PAUSE, ""
         while True:
@@ -97,14 +97,14 @@ class Nodes:
             try:
                 answer, data = self._request(node.client, method, path, content)
             except httpx.TransportError as error:
-                node.rests_until = time.monotonic() + REST
-                reason = reason or str(error) or type(error).__name__  # what a live node said tells more
+                node.skipped_until = time.monotonic() + NODE_PAUSE
+                reason = reason or str(error) or type(error).__name__  # an answer of a live node is more informative
             else:
                 if answer.is_success:
                     return self._result(data)
                 if answer.status_code < 500 and answer.status_code not in AGAIN:
                     raise self._refused(answer, data)
-                reason, wait = f"{answer.status_code}: {_said(answer, data)}", max(pause, _retry_after(answer))
+                reason, wait = f"{answer.status_code}: {_error_message(answer, data)}", max(pause, _retry_after(answer))
             if time.monotonic() + wait > stop:
                 raise InputError(
                     f"no answer for {self.patience:g} s ({reason})", hint="start the server", where=self.where
@@ -121,19 +121,19 @@ class Nodes:
             self._turn += 1
             turned = [self._nodes[(self._turn + i) % len(self._nodes)] for i in range(len(self._nodes))]
         now = time.monotonic()
-        return next((node for node in turned if node.rests_until <= now), turned[0])
+        return next((node for node in turned if node.skipped_until <= now), turned[0])
 
     def _request(
         self, client: httpx.Client, method: str, path: str, content: bytes | None
     ) -> tuple[httpx.Response, bytes]:
-        """One answer and its body, which may neither be too large nor take too long."""
+        """One answer and its body, limited in size and time."""
         stop = time.monotonic() + TIMEOUT
         with client.stream(method, path, content=content) as answer:
             try:
                 body = Body(answer.headers.get("content-encoding", ""), LARGEST)
                 for part in answer.iter_raw(1 << 16):
                     body.add(part)
-                    if time.monotonic() > stop:  # the client's own limit is for each part
+                    if time.monotonic() > stop:  # the client's limit is per part
                         raise httpx.ReadTimeout(f"the answer took more than {TIMEOUT:g} s")
                 return answer, body.whole()
             except BodyError as error:
@@ -143,7 +143,7 @@ class Nodes:
         try:
             return orjson.loads(data)["result"]
         except (orjson.JSONDecodeError, KeyError, TypeError):
-            raise InputError("what answers is no Qdrant server", hint="check host and port", where=self.where) from None
+            raise InputError("this is not a Qdrant server", hint="check host and port", where=self.where) from None
 
     def _refused(self, answer: httpx.Response, data: bytes) -> InputError:
         if answer.status_code in (401, 403):
@@ -152,7 +152,9 @@ class Nodes:
                 hint=f"put an API key that may read and write in {KEY}",
                 where=self.where,
             )
-        return InputError(f"the server said ({answer.status_code}): {_said(answer, data)}", where=self.where)
+        return InputError(
+            f"the server reported ({answer.status_code}): {_error_message(answer, data)}", where=self.where
+        )
 
 
 def _host(text: str) -> str:
@@ -165,10 +167,10 @@ def _host(text: str) -> str:
 def _client(url: str) -> httpx.Client:
     key, here = os.environ.get(KEY, ""), _on_this_machine(url)
     if key and not here and url.startswith("http://"):
-        warnings.warn("the API key travels in plain text; write qdrants:// for TLS", stacklevel=2)
-    # unpacking is quick, but packing costs the server up to 20 ms an answer
+        warnings.warn("the API key is sent unencrypted; write qdrants:// for TLS", stacklevel=2)
+    # compression would cost the server up to 20 ms per answer
     headers = {"content-type": "application/json", "accept-encoding": "identity"} | ({"api-key": key} if key else {})
-    return httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT, trust_env=not here)  # no proxy to ourselves
+    return httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT, trust_env=not here)  # no proxy for this machine
 
 
 def _on_this_machine(url: str) -> bool:
@@ -179,7 +181,7 @@ def _on_this_machine(url: str) -> bool:
         return host == "localhost"
 
 
-def _said(answer: httpx.Response, data: bytes) -> str:
+def _error_message(answer: httpx.Response, data: bytes) -> str:
     try:
         return str(orjson.loads(data)["status"]["error"])
     except (orjson.JSONDecodeError, KeyError, TypeError):

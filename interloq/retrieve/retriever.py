@@ -1,9 +1,8 @@
-"""The two seams of retrieval: how texts are compared (a retriever) and where pairs live (a home).
+"""The two interfaces of retrieval: how texts are compared (a retriever) and where pairs are stored (a store).
 
-A retriever turns texts into something comparable: vectors (`dense`) or weighted words (`bm25`). It is a frozen
-dataclass and knows nothing of storage. A home stores pairs with what the retriever made of them, and finds the nearest.
-There are three: a folder (`embedded.py`), Qdrant and PostgreSQL; a fourth needs the methods of `Home` and nothing else.
-`Index` (index.py) joins the two.
+A retriever encodes texts as vectors (`dense`) or weighted words (`bm25`). It is a frozen dataclass, independent of
+storage. A store keeps pairs with their encoded texts, and finds the nearest. There are three: a folder (`embedded.py`),
+Qdrant and PostgreSQL; further ones only need the methods of `Store`. `Index` (index.py) combines the two.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
 Field = Literal["utterance", "response"]
 Target = Literal["utterance", "both"]
-NOTHING = -1  # the id of an empty place in a list of results
+NOTHING = -1  # id that marks an empty position in a list of results
 
 
 class Query(NamedTuple):
-    """What to look for; the response counts only for retrievers whose target is `both`."""
+    """Texts to search for; the response is used only by retrievers with target `both`."""
 
     utterance: str
     response: str = ""
 
 
 class Hit(NamedTuple):
-    """A pair that was found, and how near it is."""
+    """A pair that was found, and its score."""
 
     pair: Pair
     score: float
@@ -48,7 +47,7 @@ class Words:
 
     @property
     def lengths(self) -> NDArray[np.int32]:
-        """Words in each text, repeats counted."""
+        """Number of words in each text, including repeats."""
         totals = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
         return np.diff(totals[self.ends]).astype(np.int32)
 
@@ -60,7 +59,7 @@ Encoded = Floats | Words
 
 
 class Retriever(Protocol):
-    """How texts are compared."""
+    """Compares texts."""
 
     @property
     def target(self) -> Target:
@@ -68,43 +67,43 @@ class Retriever(Protocol):
 
     @property
     def alpha(self) -> float:
-        """The share of the response's similarity where both texts are compared."""
+        """Weight of the response's similarity if both texts are compared."""
 
     @property
     def epsilon(self) -> float:
-        """What stands for the response's similarity in the rest."""
+        """Constant that replaces the response's similarity, with weight 1 − alpha."""
 
     def encode(self, texts: Sequence[str]) -> Encoded:
-        """Unit vectors (a zero row for a text that has none) or counted words."""
+        """Unit vectors (zeros for a text without a vector) or counted words."""
 
     def built_with(self) -> str:
-        """What an index must agree on beyond the retriever's fields: model, tokenizer, versions."""
+        """Model, tokenizer and versions, which must be the same for the whole index, as the fields must."""
 
 
-class Home(Protocol):
-    """Where pairs live. Ids are positions: the first pair ever added is 0."""
+class Store(Protocol):
+    """Stores pairs. Ids are positions: the first pair that was added is 0."""
 
     @property
     def where(self) -> str:
-        """Its address as it may be shown: without a password."""
+        """Its address for messages, without a password."""
 
     def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
-        """Store a batch whole or not at all; remember that `consumed` pairs of `source` are in."""
+        """Store a batch completely or not at all, and record that `consumed` pairs of `source` are stored."""
 
     def nearest(self, field: Field, queries: Encoded, k: int) -> tuple[Ids, Floats]:
-        """Ids and scores of the k nearest, best first; NOTHING with -inf where there are fewer."""
+        """Ids and scores of the k nearest pairs, best first, padded with NOTHING and -inf."""
 
     def scores(self, field: Field, queries: Encoded, ids: Ids) -> Floats:
-        """The score of given pairs for each query."""
+        """Scores of given pairs for each query."""
 
     def pairs(self, ids: Sequence[int]) -> list[Pair]:
         """The pairs with these ids."""
 
     def sources(self) -> dict[str, int]:
-        """How many pairs of each source are in."""
+        """Number of stored pairs per source."""
 
     def finish(self) -> None:
-        """Called after the last batch: make searching fast, and measure what it finds."""
+        """Called after the last batch: make searches fast, and measure their recall."""
 
     def __len__(self) -> int: ...
 
@@ -115,11 +114,11 @@ def fields(target: Target) -> tuple[Field, ...]:
 
 
 def joint(utterance: Floats, response: Floats, *, alpha: float, epsilon: float) -> Floats:
-    """Similarity of both sides: sim_u · (α·sim_r + (1 − α)·ε). α = 1 is the papers' plain product."""
+    """Similarity of both sides: sim_u · (α·sim_r + (1 − α)·ε). α = 1 gives the papers' plain product."""
     return np.asarray(utterance * (alpha * response + (1 - alpha) * epsilon), dtype=np.float32)
 
 
 def best(ids: Ids, scores: Floats, k: int) -> tuple[Ids, Floats]:
-    """The k best columns of each row, best first; equal scores by lower id, so results do not depend on storage."""
+    """The k best columns of each row, best first; ties by lower id, so that results do not depend on storage."""
     order = np.lexsort((ids, -scores), axis=-1)[:, :k]
     return np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1)

@@ -1,4 +1,4 @@
-"""What the homes on servers share: the manifest they keep there, options in addresses."""
+"""Common parts of the stores on servers: their manifest, and options in addresses."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from interloq.registry import spec
 from interloq.retrieve.retriever import Retriever, Words
 
 SCHEMA = 1
-N_PROBES, NEIGHBOURS = 64, 15  # stored vectors that are looked for to measure recall@15
+BUILD = "make one: interloq index build PAIRS -o ADDRESS"
+N_PROBES, NEIGHBOURS = 64, 15  # queries to measure recall@15
 Options = TypeVar("Options")
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All that is known of an index on a server; it lives there, so every client meets the same refusals."""
+    """Facts about an index, kept on the server, so that all clients make the same checks."""
 
     retriever: str
     built_with: str
-    options: Mapping[str, Any]  # of the home, fixed when it was made
-    dimensions: int  # of vectors; 0 where words are compared
+    options: Mapping[str, Any]  # of the store, fixed when it was created
+    dimensions: int  # of vectors; 0 if words are compared
     exact_up_to: int
     wanted_recall: float = 0.95
     pairs: int = 0
     sources: Mapping[str, int] = field(default_factory=dict)
-    words: Mapping[str, float] = field(default_factory=dict)  # a field's length in words, as the home needs it
-    indexed: int = 0  # pairs that were in when search stopped being exact; 0 while it is exact
-    effort: int = 0  # what a search of the index spends: chosen by `choose_effort`
+    words: Mapping[str, float] = field(default_factory=dict)  # words per field: total or mean, as the store needs
+    indexed: int = 0  # number of pairs when the server's index was built; 0 while search is exact
+    effort: int = 0  # search effort, chosen by `choose_effort`
     recall: float | None = None  # measured; None while search is exact
-    writer: str = ""  # who is adding now
-    beat: int = 0  # changes while the writer lives
+    writer: str = ""  # the client that is adding now
+    beat: int = 0  # increases while the writer is active
     schema: int = SCHEMA
     kind: str = "index"
 
@@ -42,7 +43,7 @@ class Manifest:
 def new_manifest(
     retriever: Retriever, options: Any, given: Mapping[str, Any], *, exact_up_to: int, recall: float
 ) -> Manifest:
-    """The manifest of an empty index; `options` is a dataclass whose fields may be `given`."""
+    """The manifest of an empty index; values that are `given` replace the fields of `options`, a dataclass."""
     values = dataclasses.asdict(dataclasses.replace(options, **given))
     sample = retriever.encode([""])
     dimensions = 0 if isinstance(sample, Words) else sample.shape[1]
@@ -50,10 +51,10 @@ def new_manifest(
 
 
 def read_manifest(values: Mapping[str, Any], where: str) -> Manifest:
-    """The manifest of an index on a server."""
+    """Check the schema of a stored manifest."""
     if values.get("schema") != SCHEMA:
         raise InputError(
-            f"the index has schema {values.get('schema')}, this version reads {SCHEMA}",
+            f"the index has schema {values.get('schema')}; this version reads schema {SCHEMA}",
             hint="build it again with this version, or open it with the version that built it",
             where=where,
         )
@@ -61,7 +62,7 @@ def read_manifest(values: Mapping[str, Any], where: str) -> Manifest:
 
 
 def check(manifest: Manifest, retriever: Retriever | None, given: Mapping[str, Any], where: str) -> None:
-    """Refuse a retriever or options that the index was not made with."""
+    """Refuse a retriever or options that differ from those the index was created with."""
     wanted: list[tuple[str, Any, Any]] = (
         [] if retriever is None else [("retriever", manifest.retriever, spec(retriever))]
     )
@@ -78,14 +79,17 @@ def check(manifest: Manifest, retriever: Retriever | None, given: Mapping[str, A
 
 
 def check_source(manifest: Manifest, source: str, before: int) -> None:
-    """Refuse a batch that does not continue where its source stands."""
+    """Refuse a batch that does not follow the stored pairs of its source."""
     now = manifest.sources.get(source, 0)
     if now != before:
-        raise InputError(f"the batch follows {before} pairs of its source, {now} are in", hint="begin again")
+        raise InputError(
+            f"the batch follows {before:,} pairs of its source, but {now:,} are stored",
+            hint="check that no other client is adding",
+        )
 
 
 def read_options(query: str, *known: type, where: str) -> list[dict[str, Any]]:
-    """The options of an address (`shards=3&int8=true`), sorted by the dataclass that has them."""
+    """The options of an address (`shards=3&int8=true`), grouped by the dataclass they belong to."""
     types = {option.name: type(option.default) for cls in known for option in dataclasses.fields(cls)}
     given = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
@@ -100,8 +104,8 @@ def _value(name: str, text: str, wanted: type, where: str) -> Any:
     try:
         value = {"true": True, "false": False}[text.lower()] if wanted is bool else wanted(text)
     except (KeyError, ValueError):
-        said = {bool: "true or false", int: "a whole number", float: "a number"}[wanted]
-        raise InputError(f"option {name} must be {said}, got {text!r}", where=where) from None
+        expected = {bool: "true or false", int: "a whole number", float: "a number"}[wanted]
+        raise InputError(f"option {name} must be {expected}, got {text!r}", where=where) from None
     if wanted in (int, float) and not 0 <= value < 2**31:
-        raise InputError(f"option {name} must not be negative or huge, got {text!r}", where=where)
+        raise InputError(f"option {name} must be from 0 to below 2^31, got {text!r}", where=where)
     return value

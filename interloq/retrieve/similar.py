@@ -1,8 +1,8 @@
-"""Texts like other texts, for very many at once: BM25 over token numbers, each query in a part of the texts only.
+"""Similar texts for many queries at once: BM25 over token numbers, where each query searches only a part of the texts.
 
-Ranks 5 to 50 of a whole log are wanted where a good but wrong reply is: a part of a twentieth of the log gives the same
-in a twentieth of the time, so the first ranks of a part stand for later ones of the whole. Tokens that every hundredth
-text has are no help and cost most; queries go without.
+Good but wrong replies are found at ranks 5 to 50 of a whole log. The first ranks of a twentieth of the log are about
+the same, in a twentieth of the time. Tokens in more than one per cent of the texts cost most and help least, so queries
+omit them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from interloq.retrieve.postings import Postings, Segment, rank, search
 from interloq.retrieve.retriever import NOTHING, Words
 
 Ints = NDArray[np.int64]
-PART = 20_000  # texts searched for a query
-SKIPPED = 4  # first ranks of a whole log, too good to be wrong
+PART = 20_000  # texts searched per query
+SKIPPED = 4  # first ranks of a whole log, which may be right replies
 COMMON = 0.01
 K1, B = 1.2, 0.75
 
 
 def near(documents: Texts, queries: Texts, count: int) -> Ints:
-    """For each query `count` places of documents, best first, NOTHING where there are no more."""
+    """Positions of `count` documents for each query, best first, padded with NOTHING."""
     n = len(documents.ends) - 1
     parts = max(1, round(n / PART))
     found = np.full((len(queries.ends) - 1, count), NOTHING, dtype=np.int64)

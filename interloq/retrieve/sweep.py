@@ -1,8 +1,8 @@
-"""Many queries at once over faiss's inverted lists of 8-bit codes: list by list instead of query by query.
+"""Search of faiss's inverted lists of 8-bit codes for many queries, list by list instead of query by query.
 
-faiss compares a query with one code after another. Where many queries visit the same list, its codes become a matrix
-and all comparisons one matrix product, several times faster. A vector x in the list of centroid c is stored as codes
-of its difference to c, so with v and w, the quantizer's smallest values and ranges by dimension,
+faiss compares a query with one code at a time. If many queries visit the same list, all comparisons can be one matrix
+product with the list's codes, several times faster. A vector x in the list of centroid c is stored as codes of its
+difference from c, so with v and w, the quantizer's smallest values and ranges per dimension,
 
     q · x = q · c + Σ_d q_d · (v_d + w_d · (code_d + ½) / 255)
 """
@@ -21,23 +21,23 @@ from threadpoolctl import threadpool_limits
 
 from interloq.retrieve.retriever import NOTHING, Floats, Ids, best
 
-SHARED = 24  # queries a list must serve on average; measured: below, faiss is faster
+SHARED = 24  # queries per list, on average, below which faiss is faster (measured)
 
 
 def worthwhile(queries: int, n_probe: int, n_lists: int) -> bool:
-    """Whether so many queries share enough lists to visit list by list."""
+    """Whether enough queries share a list for a search list by list."""
     return queries * n_probe >= SHARED * n_lists
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Indexes that share one trained quantizer; ids of the i-th begin at `firsts[i]`."""
+    """Indexes with the same trained quantizer; ids of the i-th start at `firsts[i]`."""
 
     indexes: Sequence[Any]
     firsts: Sequence[int]
 
     def nearest(self, queries: Floats, k: int, lists: Ids, products: Floats) -> tuple[Ids, Floats]:
-        """The k nearest of each query among the lists it visits; `products` are those with the lists' centroids."""
+        """The k nearest of each query in the `lists` it visits; `products` are inner products with their centroids."""
         visits = _Visits(lists, products)
         scaled, constant = self._scaled(queries)
         threads = max(1, min(os.cpu_count() or 1, len(visits.lists)))
@@ -62,7 +62,7 @@ class Sweep:
         return scaled, queries @ smallest + scaled.sum(axis=1) / np.float32(2)
 
     def _read(self, number: int) -> tuple[Ids, Floats]:
-        """Ids and codes of one list in all indexes."""
+        """Ids and codes of one list from all indexes."""
         ids, codes = [np.zeros(0, dtype=np.int64)], [np.zeros((0, self.indexes[0].d), dtype=np.float32)]
         for index, first in zip(self.indexes, self.firsts, strict=True):
             stored = index.invlists
@@ -74,7 +74,7 @@ class Sweep:
 
 
 class _Visits:
-    """Which queries visit each list."""
+    """The queries that visit each list."""
 
     def __init__(self, lists: Ids, products: Floats) -> None:
         order = np.argsort(lists, axis=None, kind="stable")
@@ -96,7 +96,7 @@ class _Best:
         self.scores = np.full((queries, k), -np.inf, dtype=np.float32)
 
     def add(self, rows: Ids, ids: Ids, scores: Floats) -> None:
-        better = scores.max(axis=1) >= self.scores[rows, -1]  # most lists have nothing for most queries
+        better = scores.max(axis=1) >= self.scores[rows, -1]  # most lists have no better result for most queries
         rows, scores = rows[better], scores[better]
         if scores.shape[1] > self.scores.shape[1]:
             few = np.argpartition(-scores, self.scores.shape[1] - 1, axis=1)[:, : self.scores.shape[1]]

@@ -1,4 +1,4 @@
-"""The logs that networks are trained on: files of pairs or dialogues, without what test samples share."""
+"""Logs for training networks: files of pairs or dialogues, without pairs that overlap test samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from interloq.signature import file_fingerprint, fingerprint
 
 
 class TrainingLog:
-    """The pairs of some files, as often as they are asked for, without those that test samples share."""
+    """The pairs of some files, which can be read repeatedly, without pairs that overlap test samples."""
 
     def __init__(
         self,
@@ -40,18 +40,18 @@ class TrainingLog:
 
     @cached_property
     def fingerprint(self) -> str:
-        """One name for the files, whatever their order."""
+        """Hash of the files, independent of their order."""
         groups = (self.files, self.without)
         return fingerprint(*(",".join(sorted(file_fingerprint(Path(path)) for path in paths)) for paths in groups))
 
     @cached_property
     def samples(self) -> list[Sample]:
-        """The test samples whose overlap is excluded."""
+        """The test samples; pairs that overlap them are excluded."""
         return [sample for path in self.without for sample in read(path, strict=self.strict)]
 
     @property
     def left_out(self) -> int:
-        """Pairs that test samples share, in the last pass over each file."""
+        """Number of pairs excluded in the last pass over each file."""
         return sum(counts.total() for counts in self.dropped.values())
 
     def pairs(self) -> Iterator[Pair]:
@@ -59,11 +59,11 @@ class TrainingLog:
         return chain.from_iterable(self.logs())
 
     def logs(self) -> list[Iterator[Pair]]:
-        """The pairs of each file, in an order that does not depend on that of the files."""
+        """The pairs of each file; the order does not depend on the order of `files`."""
         return [self._guarded(path) for path in self.files]
 
     def _guarded(self, path: str) -> Iterator[Pair]:
-        # counted anew by whoever reads: to be asked for pairs and not read must not lose the counts
+        # reset when reading starts: an iterator that is never read must not lose the counts
         dropped = self.dropped[path] = Counter()
         found = self._pairs(path)
         yield from guarded(found, self.samples, dropped=dropped) if self.samples else found
@@ -76,11 +76,11 @@ class TrainingLog:
         """The pairs or dialogues of one file."""
         kind = kind_of(path)
         if kind not in ("pairs", "dialogues"):
-            raise InputError(f"the file holds {kind}", hint="name files of pairs or of dialogues", where=path)
+            raise InputError(f"the file contains {kind}", hint="name files of pairs or of dialogues", where=path)
         yield from read(path, kind=kind, strict=self.strict, on_reject=self._reject)
 
     def _reject(self, rejected: Rejected) -> None:
-        """Bad lines are met in every pass and reported once."""
+        """Report a bad line once, although every pass finds it."""
         if rejected.where not in self._named:
             self._named.add(rejected.where)
             self.on_reject(rejected)

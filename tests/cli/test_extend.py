@@ -123,7 +123,7 @@ def test_what_test_items_share_is_left_out(pool: Path, capsys: Captured) -> None
     assert main(build) == 0
     assert "in the index already" in capsys.readouterr().out
     assert main(["index", "add", "index", "pairs.jsonl"]) == 2  # unfiltered, it would bring back what was left out
-    assert "with other samples left out" in capsys.readouterr().err
+    assert "with other samples excluded" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -191,8 +191,8 @@ def test_a_build_that_was_cut_off_goes_on(
     assert facts["files"][0]["added"] == 2_400 - before
     assert main([*build, "-o", "whole"]) == 0
     cut, whole = open_index("cut"), open_index("whole")
-    assert cut.home.pairs(range(2_400)) == whole.home.pairs(range(2_400)) == load("pairs.jsonl", kind="pairs")
-    assert len(cut.home) == len(whole.home) == 2_400
+    assert cut.store.pairs(range(2_400)) == whole.store.pairs(range(2_400)) == load("pairs.jsonl", kind="pairs")
+    assert len(cut.store) == len(whole.store) == 2_400
     assert found("cut") == found("whole")
     assert sorted(path.name for path in (pool / "cut").iterdir()) == sorted(
         path.name for path in (pool / "whole").iterdir()

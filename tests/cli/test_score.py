@@ -14,7 +14,13 @@ from interloq.data.jsonl import header
 
 Captured = pytest.CaptureFixture[str]
 SCORE = ["score", "samples.jsonl", "-m", "chrf", "--bootstrap", "0", "-o", "scores.jsonl"]
-WORDS = ["We went home early", "No, I did not like it", "It was a fine day", "Tell me more about it", "They left again"]
+WORDS = [
+    "We went home early",
+    "No, I did not like it",
+    "It was a fine day",
+    "Tell me more about it",
+    "They left again",
+]
 
 
 @pytest.fixture

@@ -297,7 +297,7 @@ def _index(folder: Path, retriever: str) -> Path:
 
 def _searched(folder: Path) -> object:
     index = open_index(folder / "i")
-    return index.search([Query("word1 again")], 5), index.home.pairs(range(len(index.home)))
+    return index.search([Query("word1 again")], 5), index.store.pairs(range(len(index.store)))
 
 
 # ---- specs -----------------------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def use(folder: Path) -> None:
     """All that anybody does with an index."""
     index = open_index(folder)
     index.search([Query(pair.utterance) for pair in pairs(30, seed=3)], 150)
-    index.home.pairs(range(len(index.home)))
+    index.store.pairs(range(len(index.store)))
     index.add(pairs(20, seed=4), source="b")
 
 
@@ -233,5 +233,5 @@ def test_a_folder_that_holds_nothing_of_worth_can_be_used(tmp_path: Path) -> Non
     )
     with pytest.raises(InputError, match="another retriever"):
         create_index(tmp_path / "index", "bm25")
-    with pytest.raises(InputError, match="another process has begun another index here"):
+    with pytest.raises(InputError, match="another process has started another index here"):
         first.add(pairs(9), source="b")

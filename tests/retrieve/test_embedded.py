@@ -55,8 +55,8 @@ def test_one_segment_or_many_find_the_same(tmp_path: Path, retriever: str) -> No
     parts.add(PAIRS[:100], source="a", segment=40)
     parts.add(PAIRS[100:], source="b", segment=70)
     assert found(open_index(tmp_path / "whole"), QUERIES) == found(open_index(tmp_path / "parts"), QUERIES)
-    assert len(parts.home) == 300
-    assert parts.home.sources() == {"a": 100, "b": 200}
+    assert len(parts.store) == 300
+    assert parts.store.sources() == {"a": 100, "b": 200}
 
 
 @pytest.mark.parametrize("target", ["utterance", "both"])
@@ -77,9 +77,9 @@ def test_a_large_index_reaches_the_recall_it_says(tmp_path: Path) -> None:
     pairs = made(6000, seed=2)
     index = create_index(tmp_path / "index", "dense(encoder='fake32')", exact_up_to=1000, recall=0.95)
     index.add(pairs[:800], source="small")
-    assert index.home.manifest.recall is None, "exact so far"  # type: ignore[attr-defined]
+    assert index.store.manifest.recall is None, "exact so far"  # type: ignore[attr-defined]
     index.add(pairs[800:], source="rest", segment=2000)
-    manifest = open_index(tmp_path / "index").home.manifest  # type: ignore[attr-defined]
+    manifest = open_index(tmp_path / "index").store.manifest  # type: ignore[attr-defined]
     assert manifest.recall >= 0.95
     folders = sorted((tmp_path / "index" / "segments").iterdir())
     assert len(folders) == 4
@@ -99,7 +99,7 @@ def test_every_pair_comes_back_as_it_was(tmp_path: Path) -> None:
     odd = [Pair("1", "こんにちは 世界", 'line\nbreak\t"quotes"', "a", "b", "c"), Pair("2", "", ""), *PAIRS[:5]]
     index = create_index(tmp_path / "index", "bm25")
     index.add(odd, source="a", segment=3)
-    assert open_index(tmp_path / "index").home.pairs(range(len(odd))) == odd
+    assert open_index(tmp_path / "index").store.pairs(range(len(odd))) == odd
 
 
 def test_a_query_without_words_finds_nothing(tmp_path: Path) -> None:
@@ -147,8 +147,8 @@ def test_kill_at_any_point_then_resume(tmp_path: Path, retriever: str) -> None:
     assert "done" in rest
     assert kills >= 1, "no kill came in time: the test proved nothing"
     index = open_index(tmp_path / "index")
-    assert len(index.home) == 300
-    assert index.home.pairs(range(300)) == PAIRS
+    assert len(index.store) == 300
+    assert index.store.pairs(range(300)) == PAIRS
     undisturbed = create_index(tmp_path / "whole", retriever, exact_up_to=150)
     undisturbed.add(PAIRS, source="log", segment=11)
     assert found(index, QUERIES) == found(undisturbed, QUERIES)
@@ -158,7 +158,7 @@ def test_kill_at_any_point_then_resume(tmp_path: Path, retriever: str) -> None:
 def test_a_source_that_shrank_is_refused(tmp_path: Path) -> None:
     index = create_index(tmp_path / "index", "bm25")
     index.add(PAIRS[:50], source="a")
-    with pytest.raises(InputError, match="held 50 pairs before and now 10"):
+    with pytest.raises(InputError, match="had 50 pairs before and now has 10"):
         index.add(PAIRS[:10], source="a")
 
 
@@ -174,7 +174,7 @@ def test_an_index_built_otherwise_is_refused_with_the_cure(tmp_path: Path) -> No
     with pytest.raises(InputError, match="another model or tokenizer"):
         open_index(tmp_path / "index")
     path.write_text(json.dumps({**manifest, "schema": 99}))
-    with pytest.raises(InputError, match=r"schema 99, this version reads 1.*build it again"):
+    with pytest.raises(InputError, match=r"schema 99; this version reads schema 1.*build it again"):
         open_index(tmp_path / "index")
     path.write_text("{")
     with pytest.raises(InputError, match="is damaged"):
@@ -192,9 +192,9 @@ def test_folders_that_are_no_index(tmp_path: Path) -> None:
 
 
 def test_two_writers_are_one_too_many(tmp_path: Path) -> None:
-    home = Embedded.create(tmp_path / "index", create("bm25"))
-    with locked(home.folder / embedded.LOCK), pytest.raises(InputError, match="another process"):
-        home.finish()
+    store = Embedded.create(tmp_path / "index", create("bm25"))
+    with locked(store.folder / embedded.LOCK), pytest.raises(InputError, match="another process"):
+        store.finish()
 
 
 def test_readers_go_on_while_pairs_are_added(tmp_path: Path) -> None:
@@ -204,4 +204,4 @@ def test_readers_go_on_while_pairs_are_added(tmp_path: Path) -> None:
     before = found(reader, QUERIES)
     index.add(PAIRS[100:], source="b")
     assert found(reader, QUERIES) == before, "what is open stays as it was"
-    assert len(open_index(tmp_path / "index").home) == 300
+    assert len(open_index(tmp_path / "index").store) == 300

@@ -1,4 +1,4 @@
-"""The home in PostgreSQL: batches that are whole or absent, one writer, two kinds of index, names that stay names."""
+"""The store in PostgreSQL: batches that are whole or absent, one writer, two kinds of index, names that stay names."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_kill_the_client_at_any_point_then_resume(tmp_path: Path, postgres_addre
         assert process.stdout is not None
         assert process.stdout.readline() == "open\n"
         wanted = reached[-1] + rng.randint(1, 200)
-        while open_index(postgres_address).home.sources().get("log", 0) < wanted and process.poll() is None:
+        while open_index(postgres_address).store.sources().get("log", 0) < wanted and process.poll() is None:
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
         process.communicate()
@@ -77,8 +77,8 @@ def test_kill_the_client_at_any_point_then_resume(tmp_path: Path, postgres_addre
     assert all(n % 50 == 0 for n in reached), "a batch is in whole or not at all"
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     index = open_index(postgres_address)
-    assert index.home.sources() == {"log": len(PAIRS)}
-    assert index.home.pairs(range(len(PAIRS))) == PAIRS
+    assert index.store.sources() == {"log": len(PAIRS)}
+    assert index.store.pairs(range(len(PAIRS))) == PAIRS
     assert rows(postgres_address, "SELECT count(*) FROM TABLE") == [(len(PAIRS),)]
     if retriever == "bm25":
         n_words = sum(len(set(pair.utterance.split())) for pair in PAIRS)
@@ -88,7 +88,7 @@ def test_kill_the_client_at_any_point_then_resume(tmp_path: Path, postgres_addre
 def _settled(address: str) -> int:
     """How many pairs are in when the server has noticed that the client is dead."""
     before = -1
-    while (now := open_index(address).home.sources()["log"]) != before:
+    while (now := open_index(address).store.sources()["log"]) != before:
         before = now
         time.sleep(0.3)
     return now
@@ -100,9 +100,9 @@ def test_what_another_client_added_is_not_added_again(postgres_address: str) -> 
     assert second.add(PAIRS[:40], source="a") == 10
     assert first.add(PAIRS[:40], source="a") == 0
     encoded = {"utterance": first.retriever.encode([pair.utterance for pair in PAIRS[:10]])}
-    with pytest.raises(InputError, match="the batch follows 30 pairs of its source, 40 are in"):
-        first.home.add(PAIRS[:10], encoded, source="a", consumed=40)  # type: ignore[arg-type]
-    assert open_index(postgres_address).home.pairs(range(40)) == PAIRS[:40]
+    with pytest.raises(InputError, match="the batch follows 30 pairs of its source, but 40 are stored"):
+        first.store.add(PAIRS[:10], encoded, source="a", consumed=40)  # type: ignore[arg-type]
+    assert open_index(postgres_address).store.pairs(range(40)) == PAIRS[:40]
 
 
 def test_one_client_adds_at_a_time(postgres_address: str) -> None:
@@ -122,9 +122,9 @@ def test_a_batch_that_fails_leaves_nothing(postgres_address: str) -> None:
     index.add(PAIRS[:10], source="a")
     encoded = {"utterance": np.zeros((5, 7), dtype=np.float32)}  # of other dimensions than the table's
     with pytest.raises(InputError, match="PostgreSQL said: expected 32 dimensions, not 7"):
-        index.home.add(PAIRS[10:15], encoded, source="a", consumed=15)  # type: ignore[arg-type]
+        index.store.add(PAIRS[10:15], encoded, source="a", consumed=15)  # type: ignore[arg-type]
     assert rows(postgres_address, "SELECT count(*) FROM TABLE") == [(10,)]
-    assert open_index(postgres_address).home.sources() == index.home.sources() == {"a": 10}
+    assert open_index(postgres_address).store.sources() == index.store.sources() == {"a": 10}
     assert index.add(PAIRS[:15], source="a") == 5
 
 
@@ -144,11 +144,11 @@ def test_a_server_that_is_gone_is_an_error_that_says_how_to_go_on(own_server: An
         lambda: index.search(QUERIES),
         lambda: open_index(address),
     ):
-        with pytest.raises(InputError, match=r"no answer: .*; start the server, then run the same again: it resumes"):
+        with pytest.raises(InputError, match=r"no answer: .*; start the server, then run the same command again"):
             action()
     own_server.start()
     assert index.add(PAIRS, source="log", segment=700) == len(PAIRS) - 100
-    assert open_index(address).home.pairs(range(len(PAIRS))) == PAIRS
+    assert open_index(address).store.pairs(range(len(PAIRS))) == PAIRS
 
 
 @pytest.mark.parametrize("kind", ["ivfflat", "hnsw"])
@@ -159,16 +159,16 @@ def test_indexed_search_reaches_the_recall_it_says(postgres_address: str, kind: 
     assert _methods(postgres_address) == set(), "exact so far"
     index.add(PAIRS, source="b", segment=900)
     assert _methods(postgres_address) == {kind}
-    manifest = open_index(postgres_address).home.manifest  # type: ignore[attr-defined]
+    manifest = open_index(postgres_address).store.manifest  # type: ignore[attr-defined]
     assert manifest.recall >= 0.95
     assert manifest.indexed == 2_400
     stored = np.asarray(index.retriever.encode([pair.utterance for pair in [*PAIRS[:400], *PAIRS]]))
     queries = np.asarray(index.retriever.encode([query.utterance for query in QUERIES]))
     truth = np.sort(queries @ stored.T, axis=1)[:, ::-1][:, :15]
-    ids, scores = open_index(address).home.nearest("utterance", queries, 15)
+    ids, scores = open_index(address).store.nearest("utterance", queries, 15)
     assert np.mean(scores >= truth[:, -1:] - 1e-5) > 0.9
     assert scores == pytest.approx(np.take_along_axis(queries @ stored.T, ids, axis=1), abs=1e-5)
-    many, _ = open_index(address).home.nearest("utterance", queries[:2], 1_500)
+    many, _ = open_index(address).store.nearest("utterance", queries[:2], 1_500)
     assert (many >= 0).all(), "as many as are asked for, though a search visits few"
 
 
@@ -182,19 +182,21 @@ def test_lists_are_made_again_when_the_table_has_doubled(postgres_address: str) 
     reached = []
     for n in (500, 900, 1_100):
         index.add(PAIRS[:n], source="a")
-        reached.append(index.home.manifest.indexed)  # type: ignore[attr-defined]
+        reached.append(index.store.manifest.indexed)  # type: ignore[attr-defined]
     assert reached == [500, 500, 1_100]
 
 
 def test_names_stay_names(postgres_server: str) -> None:
     for bad in ("x; DROP TABLE y", 'x"y', "a.b.c", "", "x" * 41, "1x"):
-        with pytest.raises(InputError, match=r"a table is named with letters.*write postgresql://host/database#table"):
+        with pytest.raises(
+            InputError, match=r"a table name has up to 40 letters.*write postgresql://host/database#table"
+        ):
             create_index(f"{postgres_server}#{bad}", "bm25")
     with psycopg.connect(postgres_server) as connection:
         connection.execute("CREATE SCHEMA IF NOT EXISTS logs")
     address = f"{postgres_server}#logs.Select"
     create_index(address, DENSE, exact_up_to=10).add(PAIRS[:50], source="a; --")
-    assert open_index(f"{postgres_server}&table=logs.Select").home.sources() == {"a; --": 50}
+    assert open_index(f"{postgres_server}&table=logs.Select").store.sources() == {"a; --": 50}
     with psycopg.connect(postgres_server) as connection:
         connection.execute("DROP SCHEMA logs CASCADE")
 
@@ -204,7 +206,7 @@ def test_a_password_is_never_shown() -> None:
         open_index("postgresql://me:hunter2@127.0.0.1:1/logs?connect_timeout=2#pairs")
     assert "hunter2" not in str(caught.value)
     assert "postgresql://127.0.0.1:1/logs#pairs: no answer:" in str(caught.value)
-    with pytest.raises(InputError, match="cannot read the address; write signs in it as %XX") as caught:
+    with pytest.raises(InputError, match="cannot read the address; write special characters as %XX") as caught:
         open_index("postgresql://me:hunter2%zz@127.0.0.1:1/logs#pairs")
     assert "hunter2" not in str(caught.value)
 
@@ -216,14 +218,14 @@ def test_a_table_that_is_no_index_is_left_alone(postgres_address: str) -> None:
     with pytest.raises(InputError, match=f'"{name}" already exists; name a new table'):
         create_index(postgres_address, DENSE)
     assert rows(postgres_address, "SELECT * FROM TABLE") == [(7,)]
-    with pytest.raises(InputError, match="no index there"):
+    with pytest.raises(InputError, match="no index at this address"):
         open_index(postgres_address)
 
 
 def test_what_it_does_not_take(postgres_address: str) -> None:
     with pytest.raises(InputError, match="option index must be ivfflat or hnsw, got 'flat'"):
         create_index(postgres_address.replace("#", "&index=flat#"), DENSE)
-    with pytest.raises(InputError, match="pgvector indexes 2000 dimensions, got 2001"):
+    with pytest.raises(InputError, match="pgvector indexes at most 2000 dimensions, got 2001"):
         create_index(postgres_address, "dense(encoder='fake2001')")
     Postgres.create(postgres_address.replace("#", "&index=hnsw#"), create(DENSE))
     with pytest.raises(InputError, match="another option index: 'hnsw', not 'ivfflat'"):

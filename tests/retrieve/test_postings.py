@@ -115,7 +115,7 @@ def test_encoding_counts_words() -> None:
 
 
 def test_constants_are_checked() -> None:
-    with pytest.raises(SpecError, match="k1 must not be negative"):
+    with pytest.raises(SpecError, match="k1 must be at least 0"):
         create("bm25(b=2)")
 
 

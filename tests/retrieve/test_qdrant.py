@@ -1,4 +1,4 @@
-"""The home on Qdrant: loads that are cut off, servers that go away, nodes that push back, and what differs in BM25."""
+"""The store on Qdrant: loads that are cut off, servers that go away, nodes that push back, and what differs in BM25."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from interloq.records import Pair
 from interloq.retrieve import qdrant, qdrant_nodes
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.qdrant import Qdrant
-from interloq.retrieve.qdrant_collection import Collection, Made, SearchOptions
+from interloq.retrieve.qdrant_collection import ClientOptions, Collection, CollectionOptions
 from interloq.retrieve.qdrant_nodes import KEY, Address, Nodes
 from interloq.retrieve.qdrant_points import Ranking, as_queries, as_stored, fold
 from interloq.retrieve.retriever import Query, Words
@@ -70,8 +70,8 @@ def n_points(address: str) -> int:
 def assert_whole(address: str, pairs: list[Pair]) -> None:
     """Every pair is there once, in order, and found."""
     index = open_index(address)
-    assert index.home.pairs(range(len(pairs))) == pairs
-    assert n_points(address) == len(pairs) == len(index.home)
+    assert index.store.pairs(range(len(pairs))) == pairs
+    assert n_points(address) == len(pairs) == len(index.store)
     asked = pairs[:: len(pairs) // 50]
     found = index.search([Query(pair.utterance) for pair in asked], 5)
     assert all(pair in [hit.pair for hit in hits] for pair, hits in zip(asked, found, strict=True))
@@ -104,15 +104,15 @@ def test_kill_the_client_at_any_point_then_resume(tmp_path: Path, qdrant_address
     for _ in range(5):
         process = subprocess.Popen(command)
         wanted = reached[-1] + rng.randint(1, 250)
-        while open_index(address).home.sources().get("log", 0) < wanted and process.poll() is None:
+        while open_index(address).store.sources().get("log", 0) < wanted and process.poll() is None:
             time.sleep(0.005 * rng.random())
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL, "the kill met a load"
-        reached.append(open_index(address).home.sources()["log"])
+        reached.append(open_index(address).store.sources()["log"])
     assert reached == sorted(set(reached)), f"each went on where the one before stopped: {reached}"
     assert reached[-1] < len(PAIRS)
     subprocess.run(command, check=True)
-    assert open_index(address).home.sources() == {"log": len(PAIRS)}
+    assert open_index(address).store.sources() == {"log": len(PAIRS)}
     assert_whole(address, PAIRS)
 
 
@@ -129,7 +129,7 @@ def test_points_past_the_end_are_found_by_nobody_and_swept(qdrant_address: str) 
         assert hits
     index.add(PAIRS[:60], source="a")
     assert n_points(qdrant_address) == 60
-    assert index.home.pairs(range(60)) == PAIRS[:60]
+    assert index.store.pairs(range(60)) == PAIRS[:60]
 
 
 def test_what_another_client_added_is_not_added_again(qdrant_address: str) -> None:
@@ -138,21 +138,21 @@ def test_what_another_client_added_is_not_added_again(qdrant_address: str) -> No
     assert second.add(PAIRS[:40], source="a") == 10
     assert first.add(PAIRS[:40], source="a") == 0
     encoded = {"utterance": first.retriever.encode([pair.utterance for pair in PAIRS[:10]])}
-    with pytest.raises(InputError, match="the batch follows 30 pairs of its source, 40 are in"):
-        first.home.add(PAIRS[:10], encoded, source="a", consumed=40)  # type: ignore[arg-type]
-    assert open_index(qdrant_address).home.pairs(range(40)) == PAIRS[:40]
+    with pytest.raises(InputError, match="the batch follows 30 pairs of its source, but 40 are stored"):
+        first.store.add(PAIRS[:10], encoded, source="a", consumed=40)  # type: ignore[arg-type]
+    assert open_index(qdrant_address).store.pairs(range(40)) == PAIRS[:40]
 
 
 def test_one_client_adds_at_a_time(qdrant_address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qdrant, "WATCHED", 0.5)
     first, second = create_index(qdrant_address, DENSE), create_index(qdrant_address, DENSE)
     encoded = {"utterance": first.retriever.encode([pair.utterance for pair in PAIRS[:10]])}
-    first.home.add(PAIRS[:10], encoded, source="a", consumed=10)  # type: ignore[arg-type]
+    first.store.add(PAIRS[:10], encoded, source="a", consumed=10)  # type: ignore[arg-type]
     stop = threading.Event()
 
     def live() -> None:
         while not stop.is_set():
-            first.home._commit()  # type: ignore[attr-defined]
+            first.store._commit()  # type: ignore[attr-defined]
             time.sleep(0.05)
 
     thread = threading.Thread(target=live)
@@ -164,10 +164,10 @@ def test_one_client_adds_at_a_time(qdrant_address: str, monkeypatch: pytest.Monk
         stop.set()
         thread.join()
     assert second.add(PAIRS[:20], source="b") == 20, "the first one has gone silent"
-    second.home._begin(encoded)  # type: ignore[attr-defined]
+    second.store._begin(encoded)  # type: ignore[attr-defined]
     with pytest.raises(InputError, match="another client is adding"):
-        first.home.add(PAIRS[10:20], encoded, source="a", consumed=20)  # type: ignore[arg-type]
-    assert open_index(qdrant_address).home.sources() == {"a": 10, "b": 20}
+        first.store.add(PAIRS[10:20], encoded, source="a", consumed=20)  # type: ignore[arg-type]
+    assert open_index(qdrant_address).store.sources() == {"a": 10, "b": 20}
 
 
 # ---- a server that goes away -----------------------------------------------------------------------------------------
@@ -188,10 +188,10 @@ def test_a_server_that_comes_back_in_time_is_waited_for(node: Node, monkeypatch:
     killed: list[int] = []
 
     def crash() -> None:
-        while len(index.home) < 300:
+        while len(index.store) < 300:
             time.sleep(0.01)
         node.kill()
-        killed.append(len(index.home))
+        killed.append(len(index.store))
         time.sleep(1)
         node.start()
 
@@ -207,10 +207,10 @@ def test_a_server_that_is_gone_is_an_error_that_says_how_to_go_on(node: Node, mo
     monkeypatch.setattr(qdrant, "COMMIT_EVERY", 0.05)
     address = f"qdrant://{node.host}/log?batch=8&patience=1"
     index = create_index(address, DENSE)
-    home: Any = index.home
+    store: Any = index.store
 
     def crash() -> None:
-        while len(home) < 300:
+        while len(store) < 300:
             time.sleep(0.01)
         node.kill()
 
@@ -221,13 +221,13 @@ def test_a_server_that_is_gone_is_an_error_that_says_how_to_go_on(node: Node, mo
     thread.join()
     message = str(caught.value)
     assert f"qdrant://{node.host}/log: no answer for 1 s (" in message
-    assert f"{home.manifest.sources['log']} pairs of the source are in; start the server, then run the same" in message
+    assert f"{store.manifest.sources['log']:,} pairs of the source stored; start the server, then run" in message
     with pytest.raises(InputError, match="no answer for 1 s"):
         index.search(QUERIES)
     with pytest.raises(InputError, match="no answer for 1 s"):
         open_index(address)
     node.start()
-    before = home.sources()["log"]
+    before = store.sources()["log"]
     assert 300 <= before < len(PAIRS)
     assert index.add(PAIRS, source="log") == len(PAIRS) - before
     assert_whole(address, PAIRS)
@@ -247,7 +247,7 @@ def test_a_key_is_needed_and_never_shown(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setenv(KEY, "right-secret")
         index = create_index(address, "bm25")
         assert index.add(PAIRS[:5], source="a") == 5
-        assert "secret" not in repr(index) + repr(index.home.__dict__)
+        assert "secret" not in repr(index) + repr(index.store.__dict__)
     finally:
         node.kill()
 
@@ -285,7 +285,7 @@ def scripted(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str,
 
 
 def collection(hosts: str, *, patience: int = 20) -> Collection:
-    return Collection("log", Nodes(Address.read(f"qdrant://{hosts}/log"), patience), SearchOptions())
+    return Collection("log", Nodes(Address.read(f"qdrant://{hosts}/log"), patience), ClientOptions())
 
 
 def test_a_busy_server_is_asked_again() -> None:
@@ -307,10 +307,10 @@ def test_patience_ends() -> None:
 
 def test_refusals_are_not_repeated() -> None:
     with scripted((400, {}, b'{"status": {"error": "Wrong input: no"}}')) as (host, asked):
-        with pytest.raises(InputError, match=r"the server said \(400\): Wrong input: no"):
+        with pytest.raises(InputError, match=r"the server reported \(400\): Wrong input: no"):
             collection(host).exists()
         assert len(asked) == 1
-    with scripted((200, {}, b"<html>")) as (host, _), pytest.raises(InputError, match="no Qdrant server"):
+    with scripted((200, {}, b"<html>")) as (host, _), pytest.raises(InputError, match="not a Qdrant server"):
         collection(host).exists()
 
 
@@ -343,7 +343,7 @@ def test_redirects_are_not_followed() -> None:
     with (
         scripted() as (elsewhere, asked),
         scripted((302, {"location": f"http://{elsewhere}/"}, b"")) as (host, _),
-        pytest.raises(InputError, match=r"the server said \(302\)"),
+        pytest.raises(InputError, match=r"the server reported \(302\)"),
     ):
         collection(host).exists()
     assert not asked
@@ -372,7 +372,7 @@ def test_few_requests_are_on_their_way_at_once() -> None:
                 self.now -= 1
 
     slow = Slow()
-    stored = Collection("log", slow, SearchOptions(batch=10, outstanding=3))  # type: ignore[arg-type]
+    stored = Collection("log", slow, ClientOptions(batch=10, outstanding=3))  # type: ignore[arg-type]
     vectors = np.zeros((305, 4), dtype=np.float32)
     arrived = list(stored.store(0, PAIRS[:305], {"utterance": vectors}, None))
     assert arrived == [*range(10, 310, 10), 305]
@@ -391,7 +391,7 @@ def test_the_manifest_is_on_the_server(qdrant_address: str) -> None:
     note["payload"]["schema"] = 99
     points = {"points": [{"id": 0, "vector": {}, "payload": note["payload"]}]}
     on_server(f"{qdrant_address}_interloq", "PUT", "/points?wait=true", points)
-    with pytest.raises(InputError, match="the index has schema 99, this version reads 1; build it again"):
+    with pytest.raises(InputError, match="the index has schema 99; this version reads schema 1; build it again"):
         open_index(qdrant_address)
 
 
@@ -399,15 +399,15 @@ def test_the_mean_length_is_that_of_the_first_batch(qdrant_address: str) -> None
     index = create_index(qdrant_address, "bm25")
     index.add(PAIRS[:100], source="a", segment=20)
     mean = np.mean([len(pair.utterance.split()) for pair in PAIRS[:20]])
-    assert index.home.manifest.words == {"utterance": pytest.approx(mean)}  # type: ignore[attr-defined]
-    assert open_index(qdrant_address).home.manifest.words["utterance"] == pytest.approx(mean)  # type: ignore[attr-defined]
+    assert index.store.manifest.words == {"utterance": pytest.approx(mean)}  # type: ignore[attr-defined]
+    assert open_index(qdrant_address).store.manifest.words["utterance"] == pytest.approx(mean)  # type: ignore[attr-defined]
 
 
 def test_a_collection_that_is_no_index_is_left_alone(qdrant_address: str) -> None:
     on_server(qdrant_address, "PUT", "", {"vectors": {"size": 4, "distance": "Cosine"}})
     with pytest.raises(InputError, match=r"exists and is not an index; name a new collection"):
         create_index(qdrant_address, "bm25")
-    with pytest.raises(InputError, match="no index there"):
+    with pytest.raises(InputError, match="no index at this address"):
         open_index(qdrant_address)
 
 
@@ -428,7 +428,7 @@ def test_options_are_kept_and_checked(qdrant_address: str) -> None:
 
 def test_every_option_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "servers.md").read_text()
-    for option in (*dataclasses.fields(Made), *dataclasses.fields(SearchOptions)):
+    for option in (*dataclasses.fields(CollectionOptions), *dataclasses.fields(ClientOptions)):
         (row,) = [line for line in page.splitlines() if line.startswith("| `") and f"`{option.name}`" in line]
         if option.default not in (0, False):
             assert str(option.default) in row or option.name == "replicas"
@@ -436,15 +436,15 @@ def test_every_option_is_documented() -> None:
 
 @pytest.mark.parametrize("options", ["", "?int8=true&on_disk=true", "?shards=3"])
 def test_indexed_search_reaches_the_recall_it_says(qdrant_address: str, options: str) -> None:
-    home = Qdrant.create(qdrant_address + options, create(DENSE), exact_up_to=1_000, recall=0.95)
+    store = Qdrant.create(qdrant_address + options, create(DENSE), exact_up_to=1_000, recall=0.95)
     told: list[tuple[int, int]] = []
-    home.progress = lambda indexed, total: told.append((indexed, total))
+    store.progress = lambda indexed, total: told.append((indexed, total))
     encoded = create(DENSE).encode([pair.utterance for pair in PAIRS])
-    home.add(PAIRS, {"utterance": encoded}, source="a", consumed=len(PAIRS))
-    home.finish()
+    store.add(PAIRS, {"utterance": encoded}, source="a", consumed=len(PAIRS))
+    store.finish()
     assert told[-1][1] == len(PAIRS)
-    assert home.manifest.recall is not None
-    assert home.manifest.recall >= 0.95
+    assert store.manifest.recall is not None
+    assert store.manifest.recall >= 0.95
     queries = create(DENSE).encode([query.utterance for query in QUERIES])
     truth = np.sort(queries @ encoded.T, axis=1)[:, ::-1][:, :15]
     _, scores = Qdrant(qdrant_address).nearest("utterance", queries, 15)
@@ -452,11 +452,13 @@ def test_indexed_search_reaches_the_recall_it_says(qdrant_address: str, options:
 
 
 def test_waiting_for_the_index_ends(qdrant_address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = Qdrant.create(f"{qdrant_address}?wait=0", create(DENSE), exact_up_to=0)
+    store = Qdrant.create(f"{qdrant_address}?wait=0", create(DENSE), exact_up_to=0)
     encoded = create(DENSE).encode([pair.utterance for pair in PAIRS])
-    home.add(PAIRS, {"utterance": encoded}, source="a", consumed=len(PAIRS))
-    with pytest.raises(InputError, match=r"all pairs are in, \d+ of 2000 vectors are indexed after 0 s; run the same"):
-        home.finish()
+    store.add(PAIRS, {"utterance": encoded}, source="a", consumed=len(PAIRS))
+    with pytest.raises(
+        InputError, match=r"all pairs are stored; [\d,]+ of 2,000 vectors are indexed after 0 s; run the same"
+    ):
+        store.finish()
     assert open_index(qdrant_address).search(QUERIES[:1], 3)[0], "search works meanwhile"
     monkeypatch.setattr(qdrant, "WATCHED", 0.2)
     Qdrant(qdrant_address).finish()
@@ -535,7 +537,7 @@ def test_addresses() -> None:
 
 def test_a_key_in_plain_text_to_elsewhere_is_worth_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "secret")
-    with pytest.warns(UserWarning, match="the API key travels in plain text; write qdrants:// for TLS"):
+    with pytest.warns(UserWarning, match="the API key is sent unencrypted; write qdrants:// for TLS"):
         Nodes(Address.read("qdrant://qdrant.example/log"), 1)
     Nodes(Address.read("qdrant://localhost/log"), 1)
     Nodes(Address.read("qdrants://qdrant.example/log"), 1)

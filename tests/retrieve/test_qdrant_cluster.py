@@ -71,15 +71,15 @@ def wait_for(true: Any, what: str, *, within: float = 60) -> None:
 
 
 def assert_whole(index: Index) -> None:
-    assert len(index.home) == len(PAIRS)
-    assert index.home.sources() == {"log": len(PAIRS)}
-    assert index.home.pairs(range(len(PAIRS))) == PAIRS
+    assert len(index.store) == len(PAIRS)
+    assert index.store.sources() == {"log": len(PAIRS)}
+    assert index.store.pairs(range(len(PAIRS))) == PAIRS
     assert_found(index)
 
 
 def assert_found(index: Index) -> None:
     """Exact search over the nodes that are left is that of one machine over the pairs that are in."""
-    here = PAIRS[: len(index.home)]
+    here = PAIRS[: len(index.store)]
     stored = np.asarray(index.retriever.encode([pair.utterance for pair in here]))
     asked = np.asarray(index.retriever.encode([query.utterance for query in QUERIES]))
     truth = np.sort(asked @ stored.T, axis=1)[:, ::-1][:, :10]
@@ -99,10 +99,10 @@ def test_a_node_dies_in_the_middle_of_a_load(
     died: list[int] = []
 
     def crash() -> None:
-        while len(index.home) < 3_000:
+        while len(index.store) < 3_000:
             time.sleep(0.01)
         nodes[victim].kill()
-        died.append(len(index.home))
+        died.append(len(index.store))
 
     thread = threading.Thread(target=crash)
     thread.start()

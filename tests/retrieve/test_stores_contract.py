@@ -1,4 +1,4 @@
-"""The contract of a home, held by all three: a folder, Qdrant and PostgreSQL. What is expected is computed here."""
+"""The contract of a store, held by all three: a folder, Qdrant and PostgreSQL. What is expected is computed here."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ import pytest
 from interloq import InputError, SpecError, create
 from interloq.errors import MissingDependencyError
 from interloq.records import Pair
-from interloq.retrieve import home_address
-from interloq.retrieve.home_address import create_home, open_home
+from interloq.retrieve import store_address
 from interloq.retrieve.index import Index, create_index, open_index
-from interloq.retrieve.retriever import NOTHING, Home, Query
+from interloq.retrieve.retriever import NOTHING, Query, Store
+from interloq.retrieve.store_address import create_store, open_store
 
 DENSE, BM25 = "dense(encoder='fake64')", "bm25"
 RETRIEVERS = [DENSE, BM25, "dense(encoder='fake64',target='both')", "bm25(target='both')"]
@@ -53,7 +53,7 @@ ODD = [
 
 @pytest.fixture(params=["folder", "qdrant", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a home may be made. Qdrant gets the mean length of texts, which is its own otherwise, and one shard."""
+    """Where a store may be made. Qdrant gets the mean length of texts, which is its own otherwise, and one shard."""
     if request.param == "folder":
         return str(tmp_path / "index")
     if request.param == "postgres":
@@ -127,10 +127,10 @@ def test_adding_goes_on_where_it_stopped(address: str, retriever: str) -> None:
     again = create_index(address, retriever)
     assert again.add(PAIRS[:350], source="log") == 0
     assert again.add(PAIRS[350:], source="more") == 250
-    assert again.home.sources() == {"log": 350, "more": 250}
-    assert open_index(address).home.pairs(range(len(PAIRS))) == PAIRS
+    assert again.store.sources() == {"log": 350, "more": 250}
+    assert open_index(address).store.pairs(range(len(PAIRS))) == PAIRS
     assert_best(open_index(address), joined(index.retriever), 15)
-    with pytest.raises(InputError, match="held 350 pairs before and now 10"):
+    with pytest.raises(InputError, match="had 350 pairs before and now has 10"):
         again.add(PAIRS[:10], source="log")
 
 
@@ -138,9 +138,9 @@ def test_adding_goes_on_where_it_stopped(address: str, retriever: str) -> None:
 def test_pairs_come_back_as_they_were(address: str, retriever: str) -> None:
     create_index(address, retriever).add(ODD, source="odd", segment=2)
     opened = open_index(address)
-    assert len(opened.home) == len(ODD)
-    assert opened.home.pairs(range(len(ODD))) == ODD
-    assert opened.home.pairs([4, 0, 4]) == [ODD[4], ODD[0], ODD[4]]
+    assert len(opened.store) == len(ODD)
+    assert opened.store.pairs(range(len(ODD))) == ODD
+    assert opened.store.pairs([4, 0, 4]) == [ODD[4], ODD[0], ODD[4]]
     (hits,) = opened.search([Query("世界 こんにちは", "𠮷野家")], 3)
     assert hits[0].pair == ODD[0]
 
@@ -162,10 +162,10 @@ def test_scores_are_those_of_nearest(address: str, retriever: str) -> None:
     index = create_index(address, retriever)
     index.add(PAIRS, source="log", segment=200)
     queries = index.retriever.encode([query.utterance for query in QUERIES])
-    ids, scores = index.home.nearest("utterance", queries, 20)
-    assert index.home.scores("utterance", queries, ids) == pytest.approx(scores, rel=1e-5, abs=1e-6)
+    ids, scores = index.store.nearest("utterance", queries, 20)
+    assert index.store.scores("utterance", queries, ids) == pytest.approx(scores, rel=1e-5, abs=1e-6)
     mixed = np.concatenate([ids[:, ::-1], np.full((len(ids), 2), NOTHING)], axis=1)
-    again = index.home.scores("utterance", queries, mixed)
+    again = index.store.scores("utterance", queries, mixed)
     assert again[:, :20] == pytest.approx(scores[:, ::-1], rel=1e-5, abs=1e-6)
     assert (again[:, 20:] <= 0).all(), "nothing is no candidate"
 
@@ -175,7 +175,7 @@ def test_fewer_than_asked_for_leaves_empty_places(address: str, retriever: str) 
     index = create_index(address, retriever)
     index.add(PAIRS[:4], source="log")
     queries = index.retriever.encode([PAIRS[0].utterance, ""])
-    ids, scores = index.home.nearest("utterance", queries, 9)
+    ids, scores = index.store.nearest("utterance", queries, 9)
     assert ids.shape == scores.shape
     assert 4 <= ids.shape[1] <= 9
     assert ids[0, 0] == 0
@@ -190,9 +190,9 @@ def test_another_retriever_is_refused(address: str) -> None:
     for other in ("bm25(k1=2.0)", "bm25(tokenizer='char')", "bm25(target='both')", DENSE):
         with pytest.raises(InputError, match=r"another retriever.*build a new index"):
             create_index(address, other)
-    home, retriever = open_home(address)
+    store, retriever = open_store(address)
     assert retriever == create("bm25")
-    assert len(home) == 5
+    assert len(store) == 5
 
 
 def test_another_model_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,16 +209,16 @@ def test_approximate_search_finds_what_it_says(address: str) -> None:
     pairs = made(3_000, seed=3)
     exact, near = _both_ways(address, pairs)
     queries = near.retriever.encode([query.utterance for query in QUERIES])
-    _, truth = exact.home.nearest("utterance", queries, 15)
-    ids, scores = near.home.nearest("utterance", queries, 15)
+    _, truth = exact.store.nearest("utterance", queries, 15)
+    ids, scores = near.store.nearest("utterance", queries, 15)
     assert (ids != NOTHING).all()
     recall = float(np.mean(scores >= truth[:, -1:] - 1e-2))  # a folder keeps vectors in 8 bits
     assert recall > 0.8
-    assert near.home.manifest.recall >= 0.9  # type: ignore[attr-defined]
+    assert near.store.manifest.recall >= 0.9  # type: ignore[attr-defined]
 
 
 def _both_ways(address: str, pairs: Sequence[Pair]) -> tuple[Index, Index]:
-    """The same pairs in a home that compares all of them, and in one that does not."""
+    """The same pairs in a store that compares all of them, and in one that does not."""
     near = create_index(address, DENSE, exact_up_to=1_000, recall=0.9)
     near.add(pairs, source="log")
     stored = np.asarray(near.retriever.encode([pair.utterance for pair in pairs]))
@@ -245,16 +245,16 @@ def test_no_index_there(address: str) -> None:
 
 def test_unknown_schemes_are_named_with_the_known() -> None:
     with pytest.raises(
-        InputError, match=r"unknown home redis://; name a folder, .*postgresql://, qdrant://, qdrants://"
+        InputError, match=r"unknown scheme redis://; name a folder, .*postgresql://, qdrant://, qdrants://"
     ):
-        create_home("redis://127.0.0.1/x", create("bm25"))
-    with pytest.raises(InputError, match="unknown home file://"):
-        open_home("file:///srv/index")
+        create_store("redis://127.0.0.1/x", create("bm25"))
+    with pytest.raises(InputError, match="unknown scheme file://"):
+        open_store("file:///srv/index")
 
 
 def test_a_path_is_a_folder(tmp_path: Path) -> None:
     for address in (tmp_path / "a", str(tmp_path / "b")):
-        create_home(address, create("bm25"))
+        create_store(address, create("bm25"))
         assert Path(address).is_dir()
 
 
@@ -265,7 +265,7 @@ def test_an_unknown_retriever_is_refused_before_anything_is_made(tmp_path: Path)
 
 
 def test_another_package_adds_a_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "their_home.py").write_text(
+    (tmp_path / "their_store.py").write_text(
         "from interloq.retrieve.embedded import Embedded\n"
         "class Mine(Embedded):\n"
         "    def __init__(self, address, retriever=None): super().__init__(address.partition('//')[2], retriever)\n"
@@ -275,16 +275,16 @@ def test_another_package_adds_a_scheme(tmp_path: Path, monkeypatch: pytest.Monke
         "        return cls(address, retriever)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    theirs = EntryPoint("mine", "their_home:Mine", "interloq.homes")
-    monkeypatch.setattr(home_address, "entry_points", lambda group: [theirs] if group == theirs.group else [])
-    home_address._schemes.cache_clear()
+    theirs = EntryPoint("mine", "their_store:Mine", "interloq.stores")
+    monkeypatch.setattr(store_address, "entry_points", lambda group: [theirs] if group == theirs.group else [])
+    store_address._schemes.cache_clear()
     try:
         create_index(f"mine://{tmp_path}/index", BM25).add(PAIRS[:5], source="log")
         opened = open_index(f"mine://{tmp_path}/index")
-        assert type(opened.home).__name__ == "Mine"
-        assert len(opened.home) == 5
+        assert type(opened.store).__name__ == "Mine"
+        assert len(opened.store) == 5
     finally:
-        home_address._schemes.cache_clear()
+        store_address._schemes.cache_clear()
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,15 +293,15 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(MissingDependencyError, match=rf"{scheme}:// needs .* pip install 'interloq\[{extra}\]'"):
-            open_home(f"{scheme}://127.0.0.1/x#y")
+            open_store(f"{scheme}://127.0.0.1/x#y")
         monkeypatch.undo()
 
 
-def test_the_documented_skeleton_is_a_home() -> None:
+def test_the_documented_skeleton_is_a_store() -> None:
     page = (Path(__file__).parents[2] / "docs" / "servers.md").read_text()
     (skeleton,) = [part.partition("```")[0] for part in page.split("```python\n")[1:] if "class Elastic" in part]
     named: dict[str, Any] = {}
     exec(skeleton, named)  # noqa: S102
     for method in ("add", "nearest", "scores", "pairs", "sources", "finish", "__len__"):
-        ours, theirs = (inspect.signature(vars(home)[method]) for home in (Home, named["Elastic"]))
+        ours, theirs = (inspect.signature(vars(store)[method]) for store in (Store, named["Elastic"]))
         assert list(ours.parameters) == list(theirs.parameters), method

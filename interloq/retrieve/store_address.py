@@ -1,7 +1,7 @@
-"""A home from one string: a folder's path, `qdrant://host:6333/collection` or `postgresql://host/database#table`.
+"""Stores by address: a folder's path, `qdrant://host:6333/collection` or `postgresql://host/database#table`.
 
-Another package adds a scheme of its own with an entry point of the group `interloq.homes`: its name is the scheme, its
-value `module:Class`. The class takes `(address, retriever=None)`, has `create` like the classes here, and a `manifest`.
+Another package adds a scheme with an entry point of the group `interloq.stores`: its name is the scheme, its value
+`module:Class`. The class takes `(address, retriever=None)`, and has `create` like the classes here and a `manifest`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from interloq.errors import InputError, MissingDependencyError
 from interloq.registry import create
-from interloq.retrieve.retriever import Home, Retriever
+from interloq.retrieve.retriever import Retriever, Store
 
 SCHEMES = {
     "postgres": "interloq.retrieve.postgres:Postgres",
@@ -23,7 +23,7 @@ SCHEMES = {
     "qdrant": "interloq.retrieve.qdrant:Qdrant",
     "qdrants": "interloq.retrieve.qdrant:Qdrant",
 }
-KEY_VARIABLES = {  # environment variables whose values are sent to a server
+KEY_VARIABLES = {  # environment variables with secrets that are sent to a server
     "postgres": "PGPASSWORD",
     "postgresql": "PGPASSWORD",
     "qdrant": "INTERLOQ_QDRANT_API_KEY",
@@ -33,38 +33,38 @@ NEEDED = {"psycopg": ("psycopg[binary]", "postgres"), "httpx": ("httpx", "qdrant
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
-def create_home(
+def create_store(
     address: str | Path,
     retriever: Retriever,
     *,
     expected: int = 0,
     exact_up_to: int | None = None,
     recall: float = 0.95,
-) -> Home:
-    """A new home, or the one that is there if it was made alike; `exact_up_to` None is the home's own default."""
+) -> Store:
+    """Create a store, or open an existing one with the same settings; `exact_up_to` None means the store's default."""
     exact = {} if exact_up_to is None else {"exact_up_to": exact_up_to}
-    home = _server(address)
-    if home is not None:
-        return home.create(str(address), retriever, recall=recall, **exact)  # type: ignore[no-any-return]
+    store = _server(address)
+    if store is not None:
+        return store.create(str(address), retriever, recall=recall, **exact)  # type: ignore[no-any-return]
     from interloq.retrieve.embedded import Embedded
 
     return Embedded.create(address, retriever, expected=expected, recall=recall, **exact)
 
 
-def open_home(address: str | Path) -> tuple[Home, Retriever]:
-    """A home that exists, and the retriever it was built with."""
-    home = _server(address)
-    if home is None:
+def open_store(address: str | Path) -> tuple[Store, Retriever]:
+    """Open an existing store; also gives the retriever it was built with."""
+    store = _server(address)
+    if store is None:
         from interloq.retrieve.embedded import Embedded
 
-        home = Embedded
-    opened = home(address)
+        store = Embedded
+    opened = store(address)
     retriever: Retriever = create(opened.manifest.retriever, kind="retriever")
-    return home(address, retriever), retriever
+    return store(address, retriever), retriever
 
 
 def _server(address: str | Path) -> Any:
-    """The class that an address with a scheme names; None for a folder."""
+    """The class for the address's scheme; None for a folder."""
     match = _SCHEME.match(address) if isinstance(address, str) else None
     if match is None:
         return None
@@ -72,8 +72,8 @@ def _server(address: str | Path) -> Any:
     known = _schemes()
     if scheme not in known:
         raise InputError(
-            f"unknown home {scheme}://",
-            hint=f"name a folder, or begin with one of {', '.join(f'{name}://' for name in sorted(known))}",
+            f"unknown scheme {scheme}://",
+            hint=f"name a folder, or start with one of {', '.join(f'{name}://' for name in sorted(known))}",
         )
     module, _, name = known[scheme].partition(":")
     try:
@@ -82,10 +82,11 @@ def _server(address: str | Path) -> Any:
         package, extra = NEEDED.get(str(error.name).split(".")[0], ("", ""))
         if not package:
             raise
-        raise MissingDependencyError(f"the home {scheme}://", package, extra) from error
+        raise MissingDependencyError(f"{scheme}://", package, extra) from error
 
 
 @cache
 def _schemes() -> dict[str, str]:
-    """scheme → "module:Class", with what other installed packages add."""
-    return {entry.name: entry.value for entry in entry_points(group="interloq.homes")} | SCHEMES
+    """scheme → "module:Class", including the schemes of other installed packages."""
+    groups = ("interloq.homes", "interloq.stores")  # the first is the earlier name
+    return {entry.name: entry.value for group in groups for entry in entry_points(group=group)} | SCHEMES
