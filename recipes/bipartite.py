@@ -127,7 +127,7 @@ def _play(
         limit=job.openings,
     )
     tally = play(planned, dialogues_file(job, scheme))
-    say(f"{scheme}: {tally.dialogues:,} dialogues, {tally.resumed:,} of them from before")
+    say(f"{scheme}: {tally.dialogues:,} dialogues, {tally.resumed:,} of them from earlier runs")
     return {"dialogues": tally.dialogues, "resumed": tally.resumed}
 
 
@@ -316,7 +316,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--budgets", type=int, nargs=4, metavar="N", help="pairs that the four learn from")
     parser.add_argument("--epochs", type=int, metavar="N", help="passes over these pairs (default 4)")
     parser.add_argument("--openings", type=int, metavar="N", help="openings of every pair (default 20)")
-    parser.add_argument("--repeats", type=int, default=1, metavar="N", help="dialogues of a pair from one opening")
+    parser.add_argument("--repeats", type=int, default=1, metavar="N", help="dialogues per pair and opening")
     parser.add_argument("--bootstrap", type=int, metavar="N", help="resamples (default 1000)")
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="leave out a bot or partner")
     parser.add_argument("--only", choices=STAGES, help="do one stage")

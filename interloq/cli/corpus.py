@@ -7,9 +7,10 @@ from typing import Any
 
 from interloq.cli.corpus_options import add_build, settings
 from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, left_out
+from interloq.cli.output import BadLines, add_common, mark_incomplete
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import phases
+from interloq.errors import InputError, count
 from interloq.report.console import print_json, print_table, say, say_signatures, tell
 from interloq.signature import Signature
 
@@ -27,12 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     add_build(actions.add_parser("build", help="build a corpus from logs of posts"))
     actions.add_parser("settings", help="print all settings of a build and their defaults as TOML")
-    showing = actions.add_parser("show", help="print what a corpus holds and what its filters dropped")
-    showing.add_argument("folder", type=InputPath, metavar="FOLDER", help="a folder that `corpus build` made")
-    showing.add_argument("--examples", action="store_true", help="with examples of what each filter dropped")
+    showing = actions.add_parser("show", help="print the contents of a corpus and what its filters dropped")
+    showing.add_argument("folder", type=InputPath, metavar="FOLDER", help="a folder written by `corpus build`")
+    showing.add_argument("--examples", action="store_true", help="also print examples of what each filter dropped")
     showing.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    _add_import(actions.add_parser("import", help="write a published dialogue corpus as dialogues and pairs"))
-    pairing = actions.add_parser("pairs", help="write the pairs of dialogues")
+    _add_import(actions.add_parser("import", help="convert a published dialogue corpus to dialogues and pairs"))
+    pairing = actions.add_parser("pairs", help="extract pairs from dialogues")
     pairing.add_argument(
         "dialogues", type=InputPath, metavar="DIALOGUES", help="JSONL, also .gz .xz .zst; - for a pipe"
     )
@@ -48,13 +49,17 @@ def _add_import(importing: argparse.ArgumentParser) -> None:
 
     importing.add_argument("corpus", metavar="NAME", help=", ".join(corpus.name for corpus in CORPORA))
     importing.add_argument(
-        "path", nargs="?", type=InputPath, metavar="PATH", help="its folder or archive; else in $INTERLOQ_DATA"
+        "path",
+        nargs="?",
+        type=InputPath,
+        metavar="PATH",
+        help="its folder or archive (default: looked up in $INTERLOQ_DATA)",
     )
     importing.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="where its files go"
+        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write"
     )
     importing.add_argument(
-        "--compress", choices=("zst", "gz", "none"), default="zst", help="of the outputs (default zst)"
+        "--compress", choices=("zst", "gz", "none"), default="zst", help="compression of the outputs (default zst)"
     )
     importing.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -69,7 +74,7 @@ def _build(args: argparse.Namespace) -> int:
 
     chosen = settings(args)
     if not chosen.cleaning.target_scripts() and not args.quiet:
-        tell("interloq: no --lang: posts of every language and script are kept")
+        tell("interloq: without --lang, posts in all languages and scripts are kept")
     with phases(quiet=args.quiet) as progress:
         facts = build(
             args.posts,
@@ -83,7 +88,7 @@ def _build(args: argparse.Namespace) -> int:
             progress=progress,
         )
     _print(facts, args)
-    left_out(facts["posts"]["bad_lines"])
+    mark_incomplete(facts["posts"]["bad_lines"])
     if facts["posts"]["bad_lines"]:
         tell(f"interloq: bad lines are in {args.output}/posts.rejected.jsonl")
     return 0
@@ -98,29 +103,28 @@ def _settings(_: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace) -> int:
     from interloq.data.files import read_json, reading_saved
-    from interloq.errors import InputError
 
     path = f"{args.folder.rstrip('/')}/corpus.json"
-    hint = "name a folder that `interloq corpus build` made"
+    hint = "name a folder written by `interloq corpus build`"
     facts = read_json(path, hint=hint)
     if facts.get("kind") != "corpus":
-        raise InputError("this is not a corpus", hint=hint, where=path)
+        raise InputError("does not describe a corpus", hint=hint, where=path)
     with reading_saved(path, hint=hint):
         _print(facts, args)
     return 0
 
 
 def _print(facts: dict[str, Any], args: argparse.Namespace) -> None:
-    """What a corpus holds, as tables."""
+    """Print the contents of a corpus as tables."""
     if args.json:
         print_json(facts)
         return
     posts = facts["posts"]
     rows = [["posts read", f"{posts['read']:,}", ""], ["bad lines", f"{posts['bad_lines']:,}", ""]]
     rows += [[f"dropped: {name}", f"{x['count']:,}", x["what"]] for name, x in posts["dropped"].items() if x["count"]]
-    rows.append(["posts kept", f"{posts['kept']:,}", f"of {posts['users']:,} users"])
+    rows.append(["posts kept", f"{posts['kept']:,}", f"by {count(posts['users'], 'user')}"])
     rows += _thread_rows(facts)
-    print_table("", ["", "count", "what it says"], rows)
+    print_table("", ["", "count", "meaning"], rows)
     names = list(next(iter(facts["parts"].values())))
     shown = [[name.replace("_", " "), *(_cell(part[name]) for part in facts["parts"].values())] for name in names]
     print_table("", ["", *facts["parts"]], shown)
@@ -136,14 +140,16 @@ def _thread_rows(facts: dict[str, Any]) -> list[list[str]]:
 
     broken, threads = facts["replies"]["broken"], facts["threads"]
     rows = [["replies", f"{facts['replies']['all']:,}", ""]]
-    rows += [[f"broken: {name}", f"{count:,}", BROKEN[name]] for name, count in broken.items() if count]
-    said = {
-        "orphan": "begins with a reply to a missing post",
-        "crosses": "crosses the border of two parts",
-        "too_large": "has more posts than fit into memory",
+    rows += [[f"broken: {name}", f"{n:,}", BROKEN[name]] for name, n in broken.items() if n]
+    reasons = {
+        "orphan": "starts with a reply to a missing post",
+        "crosses": "crosses the boundary between two parts",
+        "too_large": "has more posts than fit in memory",
     }
-    rows += [[f"threads dropped: {name}", f"{threads[name]:,}", what] for name, what in said.items() if threads[name]]
-    return [*rows, ["threads kept", f"{threads['kept']:,}", f"of {facts['thread_posts']['kept']:,} posts"]]
+    rows += [
+        [f"threads dropped: {name}", f"{threads[name]:,}", what] for name, what in reasons.items() if threads[name]
+    ]
+    return [*rows, ["threads kept", f"{threads['kept']:,}", f"with {count(facts['thread_posts']['kept'], 'post')}"]]
 
 
 def _cell(value: float | None) -> str:
@@ -163,7 +169,7 @@ def _import(args: argparse.Namespace) -> int:
     if args.json:
         print_json(facts)
     else:
-        rows = [[part, *(f"{count:,}" for count in counts.values())] for part, counts in facts["parts"].items()]
+        rows = [[part, *(f"{n:,}" for n in counts.values())] for part, counts in facts["parts"].items()]
         print_table("", [facts["corpus"], "dialogues", "turns", "pairs", "pairs in groups"], rows)
     return 0
 
@@ -172,8 +178,8 @@ def _pairs(args: argparse.Namespace) -> int:
     from interloq.data.corpus.pairs_file import pairs_file
 
     bad = BadLines()
-    count = pairs_file(args.dialogues, args.output, strict=args.strict, on_reject=bad, columns=args.columns)
+    pairs = pairs_file(args.dialogues, args.output, strict=args.strict, on_reject=bad, columns=args.columns)
     bad.close()
     if args.output != "-":
-        print_json({"pairs": count, "bad_lines": bad.count}) if args.json else say(f"{count} pairs")
+        print_json({"pairs": pairs, "bad_lines": bad.count}) if args.json else say(count(pairs, "pair"))
     return 0

@@ -1,4 +1,4 @@
-"""The options of `interloq corpus build`: those that matter most, and a settings file for all of them."""
+"""The options of `interloq corpus build`: flags for the most important settings, and a settings file for all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from interloq.cli.output import add_common
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.errors import InputError
 
-FLAGS = {  # the settings that are flags as well; what they mean is said there
+FLAGS = {  # the settings that are also flags; their help texts are those of the settings
     "--lang": "cleaning.lang",
     "--users": "shape.users",
     "--min-posts": "shape.min_posts",
@@ -53,26 +53,32 @@ MOVED = {  # flags of earlier versions
 
 
 def add_build(build: argparse.ArgumentParser) -> None:
-    """The options of `interloq corpus build`."""
+    """Add the options of `interloq corpus build`."""
     build.add_argument(
         "posts", nargs="+", type=InputPath, metavar="POSTS", help="files, folders or tar archives of logs; - for a pipe"
     )
-    build.add_argument("-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="where the corpus goes")
+    build.add_argument("-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write")
     build.add_argument(
         "--settings", type=InputPath, metavar="FILE", help="TOML (see: interloq corpus settings); flags override it"
     )
     _add_flags(build)
     build.add_argument(
-        "--field", action="append", default=[], metavar="PART=NAME", help="user=author.name: which field it is"
+        "--field",
+        action="append",
+        default=[],
+        metavar="PART=NAME",
+        help="name of a field in the logs, e.g. user=author.name; repeatable",
     )
-    build.add_argument("--split", metavar="SHARES", help="0.8,0.1,0.1: train, dev, test in order of time; or none")
+    build.add_argument(
+        "--split", metavar="SHARES", help="shares of train, dev and test in order of time, e.g. 0.8,0.1,0.1; or none"
+    )
     running = build.add_argument_group("running")
     running.add_argument("--workers", type=int, default=0, metavar="N", help="processes (default: one per core)")
-    running.add_argument("--memory", default="2GB", metavar="SIZE", help="limit of the joins (default 2GB)")
+    running.add_argument("--memory", default="2GB", metavar="SIZE", help="memory limit of the joins (default 2GB)")
     running.add_argument(
-        "--block", type=int, default=4, metavar="MIB", help="megabytes a worker takes at a time (default 4)"
+        "--block", type=int, default=4, metavar="MIB", help="size of the blocks given to workers, in MiB (default 4)"
     )
-    running.add_argument("--fresh", action="store_true", help="begin again instead of resuming")
+    running.add_argument("--fresh", action="store_true", help="start over instead of resuming")
     add_common(running)  # type: ignore[arg-type]
     for flag in MOVED:
         build.add_argument(flag, nargs="?", action=_Moved, help=argparse.SUPPRESS)
@@ -90,18 +96,18 @@ def _add_flags(build: argparse.ArgumentParser) -> None:
 
 
 class _Moved(argparse.Action):
-    """Says where the setting of an earlier flag is now."""
+    """Refuses a flag of an earlier version and names the setting that replaced it."""
 
     def __call__(self, *_: object) -> NoReturn:
         (flag,) = self.option_strings
         group, _dot, field = MOVED[flag].rpartition(".")
         place = f"{field} under [{group}]" if group else field
         hint = f"set {place} in a file and name it with --settings; `interloq corpus settings` prints all keys"
-        raise InputError(f"{flag} is not an option any more, but a setting", hint=hint)
+        raise InputError(f"{flag} is no longer an option but a setting", hint=hint)
 
 
 def settings(args: argparse.Namespace) -> Any:
-    """What the settings file says, and what flags say instead."""
+    """The settings from the settings file, overridden by flags."""
     from dataclasses import replace
 
     from interloq.data.corpus.settings import Settings
@@ -120,7 +126,7 @@ def _split(given: str | None) -> dict[str, Any]:
     try:
         shares = tuple(float(share) for share in given.split(",")) if given != "none" else ()
     except ValueError:
-        raise InputError(f"cannot read the shares {given!r}", hint="write --split 0.8,0.1,0.1 or none") from None
+        raise InputError(f"cannot read --split {given!r}", hint="write --split 0.8,0.1,0.1 or --split none") from None
     return {"split.shares": shares, "split.dev_from": "", "split.test_from": ""}
 
 

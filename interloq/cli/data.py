@@ -1,4 +1,4 @@
-"""`interloq data`: published datasets in, files checked and converted."""
+"""`interloq data`: import published datasets; check and convert files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 from interloq.cli.mapping import add_map
 from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
-from interloq.cli.progress import told
+from interloq.cli.progress import stage_progress
 from interloq.data.convert_file import KINDS, convert_file
+from interloq.errors import count
 from interloq.report.console import print_json, print_table, say, say_notes
 
 EXAMPLES = """\
@@ -26,10 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="list the published datasets that can be imported")
     listing.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
-    importing = actions.add_parser("import", help="write a published dataset as records")
+    importing = actions.add_parser("import", help="convert a published dataset to records")
     importing.add_argument("dataset", metavar="NAME", help="grade, usr, fed, … (see: interloq data list)")
     importing.add_argument(
-        "path", nargs="?", type=InputPath, metavar="PATH", help="its folder, archive or file; else in $INTERLOQ_DATA"
+        "path",
+        nargs="?",
+        type=InputPath,
+        metavar="PATH",
+        help="its folder, archive or file (default: looked up in $INTERLOQ_DATA)",
     )
     importing.add_argument(
         "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe"
@@ -37,11 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     importing.add_argument("--subset", default="", metavar="PART", help="only this part (see: interloq data list)")
     importing.add_argument("--json", action="store_true", help="print the counts as JSON")
 
-    checking = actions.add_parser("check", help="read a file, name its bad lines, print counts and notes")
+    checking = actions.add_parser("check", help="read a file and report its bad lines, counts and notes")
     checking.add_argument(
-        "-m", "--metric", action="append", default=[], metavar="SPEC", help="note what this metric cannot deal with"
+        "-m",
+        "--metric",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="also note what this metric cannot handle; repeatable",
     )
-    converting = actions.add_parser("convert", help="write CSV, TSV or compressed records as JSONL")
+    converting = actions.add_parser("convert", help="convert CSV, TSV or compressed records to JSONL")
     converting.add_argument(
         "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe"
     )
@@ -50,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "file", type=InputPath, metavar="FILE", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
         )
         action.add_argument(
-            "--kind", choices=KINDS, help="kind of record (default: what its header says, else what its fields show)"
+            "--kind", choices=KINDS, help="kind of record (default: from the file's header, or else from its fields)"
         )
         add_map(action, of="records")
         add_common(action)
@@ -108,32 +118,31 @@ def _convert(args: argparse.Namespace) -> int:
 
 
 def _reading(args: argparse.Namespace, bad: BadLines) -> dict[str, Any]:
-    """What `check` and `convert` have in common."""
+    """Arguments that `check` and `convert` share."""
     return {
         "kind": args.kind,
         "strict": args.strict,
         "on_reject": bad,
         "columns": args.columns,
-        "progress": told(quiet=args.quiet),
+        "progress": stage_progress(quiet=args.quiet),
     }
 
 
 def _show(facts: dict[str, Any], args: argparse.Namespace, source: str) -> None:
-    """The counts, unless standard output carries the records."""
+    """Print the counts, unless the records go to standard output."""
     if getattr(args, "output", None) == "-":
         return
     if args.json:
         print_json(facts)
         return
-    kind = facts["kind"] if facts["records"] != 1 else facts["kind"].removesuffix("s")
-    say(f"{facts['records']} {kind} {source}")
+    say(f"{count(facts['records'], facts['kind'].removesuffix('s'))} {source}")
     for name in ("systems", "metrics"):
         if facts.get(name):
-            say(f"{name}: " + ", ".join(f"{key} {count}" for key, count in facts[name].items()))
+            say(f"{name}: " + ", ".join(f"{key} {n}" for key, n in facts[name].items()))
     if facts.get("references"):
-        say("references: " + ", ".join(f"{count} samples with {n}" for n, count in facts["references"].items()))
+        say("references: " + ", ".join(f"{count(n, 'sample')} with {size}" for size, n in facts["references"].items()))
     if facts["ratings"]:
-        say(f"raters: {facts['raters']} named; {facts['ratings_without_rater']} ratings without a rater")
+        say(f"raters: {facts['raters']} named; ratings without a rater: {facts['ratings_without_rater']}")
     rows = [
         [aspect, str(counts["ratings"]), str(counts["not_applicable"])] for aspect, counts in facts["aspects"].items()
     ]

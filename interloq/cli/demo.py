@@ -1,4 +1,4 @@
-"""`interloq demo`: the main job, end to end, on conversations that come with the package."""
+"""`interloq demo`: the main workflow, end to end, on conversations that come with the package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from interloq.cli.output import add_common
 from interloq.cli.paths import OutputPath
-from interloq.cli.progress import told
+from interloq.cli.progress import stage_progress
 from interloq.report.console import say
 
 if TYPE_CHECKING:
@@ -21,16 +21,23 @@ EXAMPLES = """\
   interloq demo
   interloq demo --language ja -o out/demo-ja"""
 ILLUSTRATIVE = """
-Systems, ratings and log are illustrative: they were written for this demo, no person gave the ratings.
-Most of the log is composed from patterns, with words of the samples' topics: it is easier to learn than
-real logs, and what is found fits better than replies from real logs.
+The systems, ratings and log are illustrative: they were written for this demo, and nobody gave the ratings.
+Most of the log is generated from templates with words from the samples' topics: it is easier to learn than
+real logs, and the replies found in it fit better than replies from real logs would.
 No figure here says anything about real data."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--language", choices=("en", "ja", "zh"), default="en", help="which conversations (default en)")
     parser.add_argument(
-        "-o", "--output", type=OutputPath, default="interloq-demo", metavar="FOLDER", help="where files go"
+        "--language", choices=("en", "ja", "zh"), default="en", help="language of the conversations (default en)"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=OutputPath,
+        default="interloq-demo",
+        metavar="FOLDER",
+        help="the folder to write (default interloq-demo)",
     )
     add_common(parser)
 
@@ -42,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     folder, language, absent = Path(args.output), args.language, steps.missing()
     files.prepare(folder, language)
     if absent:
-        say(f"υBLEU is left out: no {', '.join(absent)} here; run: pip install 'interloq[rater,retrieve]'")
+        say(f"υBLEU is skipped: not installed: {', '.join(absent)}; run: pip install 'interloq[rater,retrieve]'")
         _run([steps.scoring(folder, language), *steps.reading(folder, language)], quiet=args.quiet)
     else:
         _run([*steps.rating(folder, language), steps.scoring(folder, language, vbleu=True)], quiet=args.quiet)
@@ -59,11 +66,11 @@ def _run(steps: Iterable[Step], *, quiet: bool) -> None:
     for step in steps:
         say(f"\n# {step.why}\n$ {shlex.join(['interloq', *step.command])}")
         sys.stdout.flush()
-        _show(step, step.run(told(quiet=quiet)))
+        _show(step, step.run(stage_progress(quiet=quiet)))
 
 
 def _show(step: Step, result: Any) -> None:
-    """What the command of a step prints."""
+    """Print what the step's command prints."""
     from interloq.cli import explain, extend, index, meta, rate, report, score, train_job
     from interloq.demo.steps import K
     from interloq.rate.settings import TRAINABLE

@@ -1,4 +1,4 @@
-"""`interloq describe`: what a metric, rater, retriever, tokenizer or bot is, and what can be set."""
+"""`interloq describe`: describe a metric, rater, retriever, tokenizer or bot and its fields."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="a component; without one, all are listed")
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="name of a component (default: list all)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     for kind, group in groupby(every, key=lambda found: found.kind):
         say(f"{kind}s:")
         _print_columns([["  " + found.name, found.summary] for found in group])
-    say("`interloq describe NAME` tells more.")
+    say("See `interloq describe NAME` for details.")
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from interloq.cli.mapping import add_map
 from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath
+from interloq.errors import count
 from interloq.metrics.explain_file import METRIC, Explained, explain_file
 from interloq.report.console import number, print_json, print_table, say
 
@@ -18,8 +19,8 @@ EXAMPLES = """\
   interloq explain c17 rated.jsonl --system mine
   interloq explain c17/bot rated.jsonl -m "delta_bleu(order=2,tokenizer='char')"
   interloq explain c17/bot samples.jsonl -m "bleu(level='sentence')" --json"""
-TURNS = 6  # turns of the context that are shown
-ONLY = "only bleu and delta_bleu (mode 'sentence') can be taken apart: here are the score and its references"
+TURNS = 6  # last turns of the context that are shown
+SCORE_ONLY = "only bleu and delta_bleu (mode 'sentence') are explained in detail; here are the score and its references"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
     )
-    parser.add_argument("--system", metavar="NAME", help="whose sample, where several systems have one with this id")
+    parser.add_argument(
+        "--system", metavar="NAME", help="the sample's system, if several systems have a sample with this id"
+    )
     parser.add_argument("-m", "--metric", default=METRIC, metavar="SPEC", help=f"the metric (default {METRIC})")
     add_map(parser)
     add_common(parser)
@@ -53,13 +56,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_explained(explained: Explained) -> None:
-    """Why a sample got its score, for people."""
+    """Print why a sample got its score."""
     sample, explanation = explained.sample, explained.explanation
-    said = f"unscored: {explained.reason}" if explained.reason else number(explained.score, 4)
-    say(f"{sample.id}{f' ({sample.system})' if sample.system else ''}: {explained.metric} = {said}\n")
+    score = f"unscored: {explained.reason}" if explained.reason else number(explained.score, 4)
+    say(f"{sample.id}{f' ({sample.system})' if sample.system else ''}: {explained.metric} = {score}\n")
     earlier = len(sample.context) - TURNS
     if earlier > 0:
-        say(f"         ({earlier} earlier turns)")
+        say(f"         ({count(earlier, 'earlier turn')})")
     for turn in sample.context[-TURNS:]:
         say(f"context  {f'{turn.speaker}: ' if turn.speaker else ''}{turn.text}")
     say(f"reply    {sample.response}\n")
@@ -70,11 +73,11 @@ def print_explained(explained: Explained) -> None:
         _print_sum(explanation)
         _print_distrusted(explanation)
     if not explained.taken_apart:
-        say(ONLY)
+        say(SCORE_ONLY)
 
 
 def _print_references(references: list[dict[str, Any]]) -> None:
-    """Without shared n-grams where the metric is not taken apart."""
+    """Print the references; the columns of shared n-grams only for metrics that can be explained in detail."""
     orders = max((len(row.get("shared", [])) for row in references), default=0)
     weighted = any("trusted" in row for row in references)
     rows = [
@@ -104,7 +107,7 @@ def _print_order(order: Order, explained: Explanation) -> None:
     below = f"({order.ngrams} n-grams × largest weight {number(explained.largest_weight)})"
     say(
         f"p{order.n} = {above} / {below if explained.weighted else order.ngrams}"
-        f" = {number(plain, 4)}{smooth}{'' if order.used else ', left out: longer than the reply'}\n"
+        f" = {number(plain, 4)}{smooth}{'' if order.used else ', not used: longer than the reply'}\n"
     )
 
 
@@ -119,7 +122,7 @@ def _print_sum(explained: Explanation) -> None:
     root = f"({product})^(1/{len(used)})" if len(used) > 1 else product
     say(f"score = {number(explained.brevity_penalty, 4)} × {root or '0'} = {number(explained.score, 4)}")
     if not any(order.matches for order in explained.orders):
-        say("no n-gram of the reply stands in a reference that can earn it something: the score is 0")
+        say("the reply shares no n-gram with a reference of positive weight: the score is 0")
 
 
 def _print_distrusted(explained: Explanation) -> None:
@@ -129,5 +132,5 @@ def _print_distrusted(explained: Explanation) -> None:
         [f"{r.place}  {r.text}", number(r.weight), "; ".join(gram for grams in r.shared for gram in grams)]
         for r in explained.distrusted
     ]
-    say("\nshared with references that have no weight above 0, which earns nothing:")
+    say("\nshared with references whose weight is not above 0, which gives no credit:")
     print_table("", ["reference", "weight", "n-grams"], rows)

@@ -1,4 +1,4 @@
-"""`interloq extend`: samples in, samples with further references from logs out."""
+"""`interloq extend`: samples in, samples with additional references from logs out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from interloq.cli.mapping import add_map
 from interloq.cli.output import BadLines, add_common, add_drop_own_replies
 from interloq.cli.paths import InputPath, OutputPath
-from interloq.cli.progress import told
+from interloq.cli.progress import stage_progress
+from interloq.errors import count
 from interloq.report.console import print_json, print_table, say
 
 EXAMPLES = """\
@@ -17,11 +18,11 @@ EXAMPLES = """\
   interloq extend samples.jsonl --index index --near-duplicates 0.9 --exclude threads.txt -o extended.jsonl"""
 REASONS = {
     "id": "from the sample's own thread, or excluded by name",
-    "utterance": "utterance is a turn of the test item",
+    "utterance": "utterance is a turn of the sample",
     "gold": "reply is a gold reply",
-    "near gold": "reply is nearly a gold reply",
-    "own": "reply is the one that is judged",
-    "repeated": "reply stands among the references already",
+    "near gold": "reply is nearly identical to a gold reply",
+    "own": "reply is the one being judged",
+    "repeated": "reply is already a reference",
     "empty": "reply is empty",
 }
 
@@ -34,20 +35,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the extended samples; - for a pipe"
     )
     parser.add_argument(
-        "--index", required=True, type=InputPath, metavar="INDEX", help="where to look (see: interloq index)"
+        "--index", required=True, type=InputPath, metavar="INDEX", help="the index to search (see: interloq index)"
     )
     parser.add_argument("-k", type=int, default=15, metavar="N", help="replies to retrieve (default 15)")
-    parser.add_argument("--turns", type=int, default=1, metavar="N", help="last turns that are looked for (default 1)")
+    parser.add_argument(
+        "--turns", type=int, default=1, metavar="N", help="last turns of the context to search for (default 1)"
+    )
     parser.add_argument("--no-parrot", action="store_true", help="do not add the utterance itself")
     parser.add_argument("--no-gold", action="store_true", help="drop the references that came with the samples")
     parser.add_argument(
-        "--diversity", type=float, default=0.0, metavar="D", help="0 (default): nearest replies; up to 1: unlike ones"
+        "--diversity",
+        type=float,
+        default=0.0,
+        metavar="D",
+        help="0 (default): the nearest replies; up to 1: more diverse ones",
     )
     parser.add_argument(
         "--near-duplicates", type=float, default=0.0, metavar="J", help="drop replies this similar to a gold reply"
     )
     parser.add_argument(
-        "--exclude", type=InputPath, metavar="FILE", help="ids of pairs, posts or threads to leave out, one a line"
+        "--exclude", type=InputPath, metavar="FILE", help="ids of pairs, posts or threads to exclude, one per line"
     )
     add_drop_own_replies(parser)
     add_map(parser)
@@ -73,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         strict=args.strict,
         on_reject=bad,
         columns=args.columns,
-        progress=told(quiet=args.quiet),
+        progress=stage_progress(quiet=args.quiet),
     )
     bad.close()
     if args.output == "-":
@@ -86,17 +93,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_extended(output: str, facts: dict[str, Any], k: int) -> None:
-    """How many replies were found for the samples, and what was left out."""
+    """Print how many replies were found, and which were dropped."""
     counts = facts["counts"]
-    say(f"{output}: {counts['samples']} samples with {counts['retrieved']} retrieved replies")
+    replies = count(counts["retrieved"], "retrieved reply", "retrieved replies")
+    say(f"{output}: {count(counts['samples'], 'sample')} with {replies}")
     for name, what in (
-        ("fewer", f"have fewer than {k}: the index holds no more that can be used"),
-        ("without_context", "have no utterance to look for: nothing was added to them"),
-        ("without_gold", "have no gold reply: copies of it cannot be told by it"),
-        ("own", "have the very reply that is judged among them (--drop-own-replies drops it)"),
+        ("fewer", f"with fewer than {k}: the index has no more that can be used"),
+        ("without_context", "without an utterance to search for: nothing was added"),
+        ("without_gold", "without a gold reply: copies of it cannot be recognized"),
+        ("own", "with the reply being judged among the references (--drop-own-replies drops it)"),
     ):
         if counts[name]:
-            say(f"{counts[name]} samples {what}")
+            say(f"{count(counts[name], 'sample')} {what}")
     rows = [[REASONS[r], str(n["pairs"]), str(n["samples"])] for r, n in counts["dropped"].items()]
     if rows:
         print_table("", ["dropped", "pairs", "samples"], rows)

@@ -1,4 +1,4 @@
-"""`interloq index`: pairs of an utterance and a response, stored so that the nearest are found."""
+"""`interloq index`: build and search indexes of utterance–response pairs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
-from interloq.cli.progress import told
+from interloq.cli.progress import stage_progress
+from interloq.errors import count
 from interloq.report.console import number, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -27,43 +28,67 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    building = actions.add_parser("build", help="make an index of pairs, or resume where it was cut off")
-    building.add_argument("pairs", nargs="+", type=InputPath, metavar="PAIRS", help="JSONL of pairs, also .gz .xz .zst")
+    building = actions.add_parser("build", help="build an index of pairs, or resume an interrupted build")
+    adding = actions.add_parser("add", help="add pairs to an index")
+    _add_build(building)
+    adding.add_argument("index", type=InputPath, metavar="INDEX", help="the index's folder, or a server's address")
+    for action in (building, adding):
+        _add_pairs(action)
+    _add_reading(
+        actions.add_parser("info", help="show the contents of an index"),
+        actions.add_parser("search", help="find the pairs nearest to a text"),
+    )
+
+
+def _add_build(building: argparse.ArgumentParser) -> None:
     building.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="INDEX", help="its folder, or a server's address"
+        "-o",
+        "--output",
+        type=OutputPath,
+        required=True,
+        metavar="INDEX",
+        help="the folder to write, or a server's address",
     )
     building.add_argument("--retriever", required=True, metavar="SPEC", help="bm25, dense(vectors='FOLDER'), …")
-    building.add_argument("--expected", type=int, default=0, metavar="N", help="pairs it will hold in the end")
     building.add_argument(
-        "--exact-up-to", type=int, metavar="N", help="pairs up to which search is exact (in a folder: 200000)"
+        "--expected", type=int, default=0, metavar="N", help="number of pairs the index will finally have"
     )
-    building.add_argument("--recall", type=float, default=0.95, metavar="R", help="wanted recall@15 beyond (.95)")
+    building.add_argument(
+        "--exact-up-to",
+        type=int,
+        metavar="N",
+        help="search is exact up to this number of pairs (default for a folder: 200000)",
+    )
+    building.add_argument(
+        "--recall", type=float, default=0.95, metavar="R", help="target recall@15 of approximate search (default 0.95)"
+    )
 
-    adding = actions.add_parser("add", help="add further pairs")
-    adding.add_argument("index", type=InputPath, metavar="INDEX", help="the index's folder, or a server's address")
-    adding.add_argument("pairs", nargs="+", type=InputPath, metavar="PAIRS", help="JSONL of pairs, also .gz .xz .zst")
-    for action in (building, adding):
-        action.add_argument(
-            "--segment", type=int, metavar="N", help="pairs stored at a time; a cut loses at most these"
-        )
-        action.add_argument(
-            "--without",
-            action="append",
-            default=[],
-            type=InputPath,
-            metavar="SAMPLES",
-            help="exclude pairs that overlap these samples",
-        )
-        add_common(action)
 
-    info = actions.add_parser("info", help="say what an index holds")
-    searching = actions.add_parser("search", help="find the pairs nearest to a text")
+def _add_pairs(action: argparse.ArgumentParser) -> None:
+    action.add_argument("pairs", nargs="+", type=InputPath, metavar="PAIRS", help="JSONL of pairs, also .gz .xz .zst")
+    action.add_argument(
+        "--segment", type=int, metavar="N", help="pairs stored at a time; an interruption loses at most these"
+    )
+    action.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        type=InputPath,
+        metavar="SAMPLES",
+        help="exclude pairs that overlap these samples",
+    )
+    add_common(action)
+
+
+def _add_reading(info: argparse.ArgumentParser, searching: argparse.ArgumentParser) -> None:
     for action in (info, searching):
         action.add_argument("index", type=InputPath, metavar="INDEX", help="the index's folder, or a server's address")
         action.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    searching.add_argument("text", metavar="TEXT", help="the utterance to look for")
-    searching.add_argument("--response", default="", metavar="TEXT", help="its response, where both sides count")
-    searching.add_argument("-k", type=int, default=15, metavar="N", help="how many pairs (default 15)")
+    searching.add_argument("text", metavar="TEXT", help="the utterance to search for")
+    searching.add_argument(
+        "--response", default="", metavar="TEXT", help="its response, if the retriever compares both sides"
+    )
+    searching.add_argument("-k", type=int, default=15, metavar="N", help="number of pairs (default 15)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -99,13 +124,13 @@ def _add(args: argparse.Namespace) -> int:
 
 
 def _adding(args: argparse.Namespace, bad: BadLines) -> dict[str, Any]:
-    """What `build` and `add` have in common."""
+    """Arguments that `build` and `add` share."""
     return {
         "segment": args.segment,
         "without": args.without,
         "strict": args.strict,
         "on_reject": bad,
-        "progress": told(quiet=args.quiet),
+        "progress": stage_progress(quiet=args.quiet),
     }
 
 
@@ -120,25 +145,24 @@ def _show(args: argparse.Namespace, index: Index, added: Sequence[Added], bad: B
 
 
 def print_added(index: Index, added: Sequence[Added]) -> None:
-    """What was added to an index, and how many pairs it holds now."""
+    """Print what was added to an index, and how many pairs it has now."""
     for facts in added:
-        say(_said(facts))
-    say(f"{index.store.where}: {len(index.store):,} pairs")
+        say(_format_added(facts))
+    say(f"{index.store.where}: {count(len(index.store), 'pair')}")
 
 
-def _said(facts: Added) -> str:
-    """One line per file."""
+def _format_added(facts: Added) -> str:
     if facts.before and not facts.added:
-        text = f"{facts.file}: its {facts.before:,} pairs are in the index already; nothing added"
+        text = f"{facts.file}: already in the index ({count(facts.before, 'pair')}); nothing added"
     elif facts.before:
-        text = f"{facts.file}: resumed after {facts.before:,} pairs, {facts.added:,} added"
+        text = f"{facts.file}: resumed after {count(facts.before, 'pair')}, {facts.added:,} added"
     else:
-        text = f"{facts.file}: {facts.added:,} pairs added"
-    left_out = sum(facts.left_out.values())
-    return text + (f", {left_out:,} left out that test items share" if left_out else "")
+        text = f"{facts.file}: {count(facts.added, 'pair')} added"
+    excluded = sum(facts.left_out.values())
+    return text + (f", {excluded:,} excluded that overlap test samples" if excluded else "")
 
 
-# ---- looking ---------------------------------------------------------------------------------------------------------
+# ---- reading ---------------------------------------------------------------------------------------------------------
 
 
 def _info(args: argparse.Namespace) -> int:
@@ -162,13 +186,9 @@ def _info(args: argparse.Namespace) -> int:
         print_json(facts)
         return 0
     recall, wanted, size = facts["recall"], facts["wanted_recall"], facts["bytes"]
-    say(f"{index.store.where}: {facts['pairs']:,} pairs" + (f", {size / 1e6:,.1f} MB" if size else ""))
+    say(f"{index.store.where}: {count(facts['pairs'], 'pair')}" + (f", {size / 1e6:,.1f} MB" if size else ""))
     say(f"retriever: {facts['retriever']} ({facts['built_with']})")
-    say(
-        "search: exact"
-        if recall is None
-        else f"search: approximate, recall@15 {recall:.3f} as measured, {wanted} wanted"
-    )
+    say("search: exact" if recall is None else f"search: approximate, recall@15 {recall:.3f} measured, target {wanted}")
     print_table("", ["source", "pairs"], [[name, f"{n:,}"] for name, n in facts["sources"].items()])
     return 0
 
@@ -191,5 +211,5 @@ def _search(args: argparse.Namespace) -> int:
         utterance, response = (" ".join(text.split()) for text in (hit.pair.utterance, hit.pair.response))
         say(f"{place:>3}. {number(hit.score)}  {utterance}\n     → {response}  [{hit.pair.id}]")
     if not hits:
-        say("nothing found: the text shares nothing with the index")
+        say("nothing found: the text has nothing in common with the index")
     return 0

@@ -1,11 +1,11 @@
-"""`interloq VERB …`: finds the verb, and turns what goes wrong into one line and an exit code.
+"""`interloq VERB …`: runs the verb, and turns errors into one line and an exit code.
 
 Exit codes: 0 all of the input was used; 1 the verb finished, but something was left out or failed (lines set aside,
 dialogues without an answer, nothing to score); 2 it could not start (usage, missing file, missing extra).
 
-An error that is not the project's own is a bug: it ends in one line too, which names a file with the traceback.
+Any error other than an InterloqError is a bug: one line is printed that names a file with the traceback.
 
-A verb's module has EXAMPLES, `add_arguments(parser)` and `run(args) -> int`; only the verb asked for is imported.
+A verb's module has EXAMPLES, `add_arguments(parser)` and `run(args) -> int`; only the module of this verb is imported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from interloq.cli.output import exit_code, left_out
+from interloq.cli.output import exit_code, mark_incomplete
 from interloq.cli.paths import check_paths
 from interloq.data.write_errors import hint, is_of_files, one_line
 from interloq.errors import InterloqError, RejectedWarning, nearest
@@ -31,22 +31,22 @@ from interloq.version import __version__
 VERBS = {
     "data": "import published datasets, check and convert files",
     "corpus": "turn raw logs into dialogues and utterance–response pairs",
-    "train": "train what learns from your own logs",
-    "index": "index pairs so that they can be searched",
-    "extend": "add replies from your logs as references",
-    "rate": "rate references: how good is each as a reply",
+    "train": "train models on your own logs",
+    "index": "build a searchable index of pairs",
+    "extend": "add replies from your logs to the references",
+    "rate": "rate how good each reference is as a reply",
     "score": "score replies with metrics",
-    "describe": "say what a metric, rater, retriever, tokenizer or bot is and what can be set",
+    "describe": "describe a metric, rater, retriever, tokenizer or bot and its fields",
     "explain": "show why a reply got its score",
-    "signature": "say what stands behind the numbers of a score file, or compare two",
+    "signature": "show how the scores in a file were computed, or compare two files",
     "play": "let systems talk to each other or to a fixed set of partners",
     "rank": "rank systems from the scores of their dialogues",
-    "meta": "say how far metrics agree with people",
+    "meta": "measure how well metrics agree with people",
     "report": "write one self-contained HTML report",
-    "demo": "the whole job on embedded data: train, search, rate, score, explain, report",
+    "demo": "run the whole workflow on embedded data: train, search, rate, score, explain, report",
 }
 INTERRUPTED = 130
-DEBUG = "INTERLOQ_DEBUG"  # set to anything: unexpected errors come with their traceback
+DEBUG = "INTERLOQ_DEBUG"  # if set, unexpected errors are raised with their traceback
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,13 +56,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
-        return _fail(_unexpected(error))
+        return _fail(_bug_report(error))
 
 
-def _unexpected(error: Exception) -> str:
-    """What no code was prepared for is a mistake of ours: the traceback is for a report, not for the screen."""
+def _bug_report(error: Exception) -> str:
+    """One line for an unexpected error; the traceback goes to a file that the user can attach to a report."""
     if isinstance(error, MemoryError):
-        return "there is not enough memory; use smaller files or models, or a machine with more"
+        return "not enough memory; use smaller files or models, or a machine with more memory"
     where = ""
     with (
         contextlib.suppress(OSError),
@@ -86,15 +86,15 @@ def _main(argv: Sequence[str] | None) -> int:
     except InterloqError as error:
         return _fail(str(error))
     except KeyboardInterrupt:
-        tell("\ninterrupted; files already written are whole")
+        tell("\ninterrupted; files already written are complete")
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output went away, as with `| head`
-        _write_no_more()
+    except BrokenPipeError:  # the reader of our output has exited, as with `| head`
+        _discard_output()
         return 0
-    except OSError as error:  # a file that no other code was prepared to fail at, or standard output
+    except OSError as error:  # a file error that nothing else caught, or standard output
         if not is_of_files(error):
             raise
-        _write_no_more()
+        _discard_output()
         return _fail(
             f"cannot read or write {error.filename or 'standard output or a file'}: {one_line(error)}; {hint(error)}"
         )
@@ -130,27 +130,27 @@ def _run(verb: str, arguments: Sequence[str]) -> int:
 
 
 def _replace_closed_streams() -> None:
-    """Started with `>&-`, Python has no stream at all; nobody reads what is printed then."""
+    """Write to /dev/null if the stream was closed by the caller (`>&-`), because Python then has no stream object."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
 
 
-def _write_no_more() -> None:
-    """What standard output has not taken would fail again when Python ends."""
-    with contextlib.suppress(OSError, ValueError):  # a double without a file, in tests
+def _discard_output() -> None:
+    """Redirect standard output to /dev/null; otherwise flushing it when Python exits would fail again."""
+    with contextlib.suppress(OSError, ValueError):  # in tests standard output may have no file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _overview() -> str:
-    verbs = "\n".join(f"  {name:<9} {summary}" for name, summary in VERBS.items())
+    verbs = "\n".join(f"  {name:<10} {summary}" for name, summary in VERBS.items())
     return (
         "usage: interloq VERB …\n\nEvaluate open-domain dialogue systems.\n\nverbs:\n"
         f"{verbs}\n\nexamples:\n"
         "  interloq score samples.jsonl -m 'bleu(order=2)' -m distinct -o scores.jsonl\n"
         "  interloq meta scores.jsonl --samples samples.jsonl\n"
         "  interloq report scores.jsonl --samples samples.jsonl -o report.html\n\n"
-        "`interloq VERB --help` tells more; `interloq --version` the version."
+        "See `interloq VERB --help` for a verb's options; `interloq --version` prints the version."
     )
 
 
@@ -160,5 +160,5 @@ def _fail(message: str) -> int:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    left_out(isinstance(message, RejectedWarning))
+    mark_incomplete(isinstance(message, RejectedWarning))
     tell(f"interloq: warning: {message}")

@@ -7,9 +7,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, add_drop_own_replies, add_without
+from interloq.cli.output import BadLines, add_common, add_drop_own_replies, add_without_system
 from interloq.cli.paths import InputPath
-from interloq.cli.progress import told
+from interloq.cli.progress import stage_progress
+from interloq.errors import InputError, count
 from interloq.meta.table import COEFFICIENTS, Comparison, Estimate, HumanRow, MetaTable, Spread
 from interloq.report.console import interval, number, p_value, print_json, print_table, say, say_signatures
 
@@ -25,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples", required=True, type=InputPath, metavar="SAMPLES", help="the rated samples: JSONL, CSV or TSV"
     )
-    parser.add_argument("--aspect", default="overall", help="what was rated (default overall)")
-    parser.add_argument("--role", default="", help="only ratings by people of this role, e.g. interlocutor")
+    parser.add_argument("--aspect", default="overall", help="the rated aspect (default overall)")
+    parser.add_argument("--role", default="", help="use only ratings by people in this role, e.g. interlocutor")
     parser.add_argument(
         "--by",
         choices=("none", "system", "sample"),
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--permutations",
         type=int,
         metavar="N",
-        help="permutations per test (default 1000, or 100 for each pair of metrics where these are more)",
+        help="permutations per test (default 1000, or 100 per pair of metrics if that is more)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of resamples and permutations (default 0)")
     parser.add_argument("--no-compare", action="store_true", help="do not test metrics against each other")
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--coefficient",
         choices=(*COEFFICIENTS, "all"),
         default="spearman",
-        help="of the printed comparisons (default spearman; --json holds all)",
+        help="coefficient of the printed comparisons (default spearman; --json prints all)",
     )
     parser.add_argument(
         "--adjust", choices=("holm", "bh"), default="holm", help="how p-values are adjusted (default holm)"
@@ -57,22 +58,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--system-score",
         choices=("value", "mean"),
         default="value",
-        help="with --by system: the metric's value of a system's samples, or the mean of their scores (default value)",
+        help="with --by system: the metric's value over a system's samples, or their mean score (default value)",
     )
     add_drop_own_replies(parser)
-    add_without(parser)
-    parser.add_argument("--list-aspects", action="store_true", help="list what was rated, and how often")
+    add_without_system(parser)
+    parser.add_argument(
+        "--list-aspects", action="store_true", help="list the rated aspects and their numbers of ratings"
+    )
     add_map(parser)
     add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.errors import InputError
-
     if args.list_aspects:
         return _list_aspects(args)
     if not args.scores:
-        raise InputError("name a score file", hint="make one: interloq score SAMPLES -m METRIC -o scores.jsonl")
+        raise InputError("no score file given", hint="make one: interloq score SAMPLES -m METRIC -o scores.jsonl")
     from interloq.meta.meta_file import meta_file
 
     bad = BadLines()
@@ -93,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         strict=args.strict,
         on_reject=bad,
         columns=args.columns,
-        progress=told(quiet=args.quiet),
+        progress=stage_progress(quiet=args.quiet),
     )
     bad.close()
     if args.json:
@@ -105,11 +106,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-# ---- for people ------------------------------------------------------------------------------------------------------
+# ---- tables ----------------------------------------------------------------------------------------------------------
 
 
 def print_agreement(table: MetaTable, adjust: str, coefficient: str) -> None:
-    """A table of agreement as several tables and notes."""
+    """Print agreement with people as several tables and notes."""
     level = {"none": "over samples", "system": "over systems", "sample": "within contexts, averaged"}[table.by]
     names = [name.capitalize() for name in COEFFICIENTS]
     rows = [
@@ -123,15 +124,13 @@ def print_agreement(table: MetaTable, adjust: str, coefficient: str) -> None:
     ]
     if table.human:
         halves = table.human.split_half
-        rows.append(
-            ["people: half against half", *(_estimate(halves[name]) for name in COEFFICIENTS), _sizes(halves), ""]
-        )
+        rows.append(["people: half vs. half", *(_estimate(halves[name]) for name in COEFFICIENTS), _sizes(halves), ""])
     columns = ["metric", *names, "n", "unscored"]
     if table.by == "system":
-        said = {"value": "value of its samples", "mean": "mean of sample scores"}
-        kinds = [said[row.system_score] if row.system_score else "" for row in table.rows]
+        names_of_kinds = {"value": "value over its samples", "mean": "mean of sample scores"}
+        kinds = [names_of_kinds[row.system_score] if row.system_score else "" for row in table.rows]
         rows = [[*row, kind] for row, kind in zip(rows, [*kinds, ""], strict=False)]
-        columns.append("a system's score")
+        columns.append("system score")
     title = f"{table.aspect}: correlation with the mean judgment, {level} (95 % interval, p adjusted by {adjust})"
     print_table(title, columns, rows)
     _print_annotators(table, names)
@@ -143,9 +142,9 @@ def print_agreement(table: MetaTable, adjust: str, coefficient: str) -> None:
 def _print_annotators(table: MetaTable, names: Sequence[str]) -> None:
     rows = [[row.metric, *_spreads(row.with_annotators)] for row in table.rows if row.with_annotators]
     if table.human and table.human.pairwise:
-        rows.append(["people: one against one", *_spreads(table.human.pairwise, unit=" pairs")])
+        rows.append(["people: one vs. one", *_spreads(table.human.pairwise, unit="pair")])
     if table.human and table.human.with_others:
-        rows.append(["people: one against the others", *_spreads(table.human.with_others)])
+        rows.append(["people: one vs. the others", *_spreads(table.human.with_others)])
     if rows:
         print_table("correlation with single annotators: max / min / mean", ["metric", *names, "annotators"], rows)
 
@@ -160,15 +159,16 @@ def _print_comparisons(comparisons: Sequence[Comparison], adjust: str) -> None:
         relation = ">" if c.difference > 0 else "=" if c.difference == 0 else "?"
         pair = f"{c.first} {relation} {c.second}"
         rows.append([pair, c.coefficient.capitalize(), number(c.difference), *p_values, str(c.n)])
-    print_table("is one metric really closer to people than another?", columns, rows)
+    print_table("does one metric agree better with people than another?", columns, rows)
 
 
 def _print_facts(table: MetaTable) -> None:
     counted = table.counted
-    partial = f" ({counted.partial_annotators} of them on some samples only)" if counted.partial_annotators else ""
+    partial = f" ({counted.partial_annotators} of them rated only some samples)" if counted.partial_annotators else ""
+    samples, judgments = count(counted.samples, "sample"), count(counted.judgments, "judgment")
     say(
-        f"{counted.samples} samples, {counted.rated} rated, {counted.unrated} unrated; {counted.judgments} judgments, "
-        f"{counted.not_applicable} not applicable; {counted.annotators} annotators{partial}"
+        f"{samples}, {counted.rated} rated, {counted.unrated} unrated; {judgments}, "
+        f"{counted.not_applicable} not applicable; {count(counted.annotators, 'annotator')}{partial}"
     )
     if table.human:
         say(_alphas(table.human))
@@ -179,12 +179,12 @@ def _print_facts(table: MetaTable) -> None:
 
 def _alphas(human: HumanRow) -> str:
     parts = [("interval", human.alpha), ("ordinal", human.alpha_ordinal)]
-    said = [f"{number(alpha.value)} {interval(alpha.ci)} ({name})".replace("  ", " ") for name, alpha in parts]
-    return f"Krippendorff's α {', '.join(said)} over {human.alpha.n} samples"
+    alphas = [f"{number(alpha.value)} {interval(alpha.ci)} ({name})".replace("  ", " ") for name, alpha in parts]
+    return f"Krippendorff's α {', '.join(alphas)} over {count(human.alpha.n, 'sample')}"
 
 
 def _reasons(table: MetaTable) -> Iterator[str]:
-    """What the estimates have to say: each thing once."""
+    """Notes of the estimates, without repetitions."""
     for row in table.rows:
         yield from dict.fromkeys(f"{row.metric}: {e.note}" for e in row.with_mean.values() if e.note)
     if table.human and table.human.split_half["pearson"].note:
@@ -207,7 +207,8 @@ def _sizes(estimates: Mapping[str, Estimate]) -> str:
 def _spreads(spreads: Mapping[str, Spread], *, unit: str = "") -> list[str]:
     found = [spreads.get(name) for name in COEFFICIENTS]
     cells = [f"{number(s.max)} / {number(s.min)} / {number(s.mean)}" if s else number(None) for s in found]
-    return [*cells, f"{max(s.annotators for s in found if s)}{unit}"]
+    n = max(s.annotators for s in found if s)
+    return [*cells, count(n, unit) if unit else str(n)]
 
 
 def _list_aspects(args: argparse.Namespace) -> int:

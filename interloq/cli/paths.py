@@ -1,4 +1,4 @@
-"""Which arguments name inputs and outputs, so that an output that is also an input is refused before any is read."""
+"""Types that mark arguments as inputs or outputs, so that an output that is also an input is refused early."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class InputPath(str):
 
 
 class OutputPath(str):
-    """The `type` of every argument that names what a verb writes."""
+    """The `type` of every argument that names a file or folder to write."""
 
     __slots__ = ()
 
 
 def check_paths(args: argparse.Namespace) -> None:
-    """Refuse an output that is also an input; a spec may name inputs too, as in `human(ratings='r.jsonl')`."""
+    """Refuse an output that is also an input. Specs may name inputs as well, as in `human(ratings='r.jsonl')`."""
     from interloq.data.overwriting import refuse_overwriting
 
     given = list(_texts(vars(args)))

@@ -1,4 +1,4 @@
-"""`interloq play`: systems talk, to themselves, to each other, or to a fixed set of partners."""
+"""`interloq play`: systems talk to themselves, to each other, or to a fixed set of partners."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from interloq.cli import play_audit, play_settle
 from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, left_out
+from interloq.cli.output import BadLines, add_common, mark_incomplete
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.play_view import print_bots
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.play.schedule import EXCHANGES, SCHEMES
 from interloq.report.console import print_json, say, tell
 
@@ -30,55 +30,90 @@ DEFAULT = "embedded:en"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    running = actions.add_parser("run", help="play dialogues; a stopped run resumes with the same command")
-    running.add_argument(
-        "--scheme", choices=SCHEMES, default="bipartite", help="who talks with whom (default bipartite)"
-    )
-    _add_bots(running, "target", "a system to be judged")
-    running.add_argument(
-        "--partners", type=InputPath, metavar="FILE", help="the partner set, made by `interloq play partners`"
-    )
-    running.add_argument("--partner", action="append", default=[], metavar="NAME=SPEC", help="or a partner; repeatable")
-    running.add_argument("--repeats", type=int, default=1, metavar="N", help="dialogues of a pair from one opening")
-    running.add_argument("--limit", type=int, metavar="N", help="use only so many openings, drawn by the seed")
-    running.add_argument("--seed", type=int, default=0, help="seed of all replies (default 0)")
-    running.add_argument("--batch", type=int, metavar="N", help="dialogues a bot answers at once (default: its own)")
-    running.add_argument("--same", type=int, default=3, metavar="K", help="note who says the same K times (default 3)")
-    running.add_argument("--stop-repeating", action="store_true", help="end a dialogue where a bot repeats itself")
-    running.add_argument(
-        "--patience", type=float, default=PATIENCE, metavar="S", help="seconds a batch may take; 0: any (default 1800)"
-    )
-    running.add_argument("--again", action="store_true", help="play failed dialogues again")
-    running.add_argument("--watch", metavar="SPEC", help="show the ranking so far by this metric while playing")
-    play_settle.add_arguments(running)
-
+    running = actions.add_parser("run", help="play dialogues; rerun the same command to resume")
     making = actions.add_parser("partners", help="write a partner set that runs can share")
+    sampling = actions.add_parser("samples", help="convert dialogues to samples that can be scored")
+    _add_run(running)
     _add_bots(making, "partner", "a partner")
     for action in (running, making):
-        action.add_argument(
-            "--openings", type=InputPath, metavar="FILE", help=f"dialogues, lines or {DEFAULT} (the default), :ja, :zh"
-        )
-        action.add_argument("--given", type=int, default=2, metavar="N", help="utterances of an opening (default 2)")
-        action.add_argument("--exchanges", type=int, metavar="N", help=f"utterances of each bot (default {EXCHANGES})")
-        action.add_argument(
-            "--trust", action="store_true", help="let bots of a file start programs, import modules, contact servers"
-        )
-
-    sampling = actions.add_parser("samples", help="write what systems said as samples to be scored")
-    sampling.add_argument("dialogues", type=InputPath, metavar="DIALOGUES", help="played or recorded dialogues")
-    sampling.add_argument(
-        "--target", action="append", default=[], metavar="NAME", help="judge this system only; repeatable"
-    )
-    sampling.add_argument("--system", default="", metavar="NAME", help="the assistant's name, in chat exports without")
+        _add_openings(action)
+    _add_samples(sampling)
     for action in (running, making, sampling):
         action.add_argument("-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the file to write")
     add_map(sampling, of="dialogues")
     add_common(sampling)
     for action in (running, making):
         action.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    running.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    running.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
     play_audit.add_arguments(
-        actions.add_parser("audit", help="ask how far a ranking rests on who was chosen to talk with")
+        actions.add_parser("audit", help="measure how much a ranking depends on the choice of systems and partners")
+    )
+
+
+def _add_run(running: argparse.ArgumentParser) -> None:
+    running.add_argument(
+        "--scheme", choices=SCHEMES, default="bipartite", help="who talks with whom (default bipartite)"
+    )
+    _add_bots(running, "target", "a system to be judged")
+    running.add_argument(
+        "--partners", type=InputPath, metavar="FILE", help="a partner set written by `interloq play partners`"
+    )
+    running.add_argument(
+        "--partner",
+        action="append",
+        default=[],
+        metavar="NAME=SPEC",
+        help="a partner, instead of --partners; repeatable",
+    )
+    running.add_argument(
+        "--repeats", type=int, default=1, metavar="N", help="dialogues per pair and opening (default 1)"
+    )
+    running.add_argument("--limit", type=int, metavar="N", help="use only N openings, drawn at random")
+    running.add_argument("--seed", type=int, default=0, help="seed of all replies and draws (default 0)")
+    running.add_argument(
+        "--batch", type=int, metavar="N", help="dialogues a bot answers at once (default: set by the bot)"
+    )
+    running.add_argument(
+        "--same", type=int, default=3, metavar="K", help="note bots that repeat an utterance K times (default 3)"
+    )
+    running.add_argument("--stop-repeating", action="store_true", help="end a dialogue when a bot repeats itself")
+    running.add_argument(
+        "--patience",
+        type=float,
+        default=PATIENCE,
+        metavar="S",
+        help="seconds a batch may take; 0 for no limit (default 1800)",
+    )
+    running.add_argument("--again", action="store_true", help="play failed dialogues again")
+    running.add_argument("--watch", metavar="SPEC", help="while playing, show the current ranking by this metric")
+    play_settle.add_arguments(running)
+
+
+def _add_openings(action: argparse.ArgumentParser) -> None:
+    action.add_argument(
+        "--openings",
+        type=InputPath,
+        metavar="FILE",
+        help=f"file of dialogues or lines, or embedded:en, :ja, :zh (default {DEFAULT})",
+    )
+    action.add_argument("--given", type=int, default=2, metavar="N", help="utterances per opening (default 2)")
+    action.add_argument(
+        "--exchanges", type=int, metavar="N", help=f"utterances per bot and dialogue (default {EXCHANGES})"
+    )
+    action.add_argument(
+        "--trust",
+        action="store_true",
+        help="let bots named in a file start programs, import modules and contact servers",
+    )
+
+
+def _add_samples(sampling: argparse.ArgumentParser) -> None:
+    sampling.add_argument("dialogues", type=InputPath, metavar="DIALOGUES", help="played or recorded dialogues")
+    sampling.add_argument(
+        "--target", action="append", default=[], metavar="NAME", help="only this system's utterances; repeatable"
+    )
+    sampling.add_argument(
+        "--system", default="", metavar="NAME", help="name of the assistant, for chat exports that have none"
     )
 
 
@@ -87,10 +122,10 @@ def run(args: argparse.Namespace) -> int:
     return actions[args.action](args)
 
 
-def _add_bots(parser: argparse.ArgumentParser, what: str, said: str) -> None:
-    parser.add_argument(f"--{what}", action="append", default=[], metavar="NAME=SPEC", help=f"{said}; repeat for more")
+def _add_bots(parser: argparse.ArgumentParser, what: str, help_text: str) -> None:
+    parser.add_argument(f"--{what}", action="append", default=[], metavar="NAME=SPEC", help=f"{help_text}; repeatable")
     parser.add_argument(
-        "--bots", type=InputPath, metavar="FILE", help=f"TOML or JSON that maps {what}s' names to specs"
+        "--bots", type=InputPath, metavar="FILE", help=f"TOML or JSON file that maps names of {what}s to specs"
     )
 
 
@@ -100,13 +135,13 @@ def _run(args: argparse.Namespace) -> int:
     from interloq.play.talk import Tally, close_all
 
     if args.output == "-":
-        raise InputError("a run needs a file to resume from", hint="name one with -o")
+        raise InputError("a run needs an output file, so that it can be resumed", hint="name one with -o")
     settling, running = _settling(args), _running(args)
     plan, tally, settled = _planned(args), Tally(), None
     ranking = settling.ranking if settling else running.line if running else None
     try:
         with (
-            contextlib.redirect_stdout(sys.stderr),  # a bot that prints must not stand in our output
+            contextlib.redirect_stdout(sys.stderr),  # a bot that prints must not write into our output
             watching(
                 tally,
                 len(plan.matches),
@@ -130,7 +165,7 @@ def _run(args: argparse.Namespace) -> int:
                     hear=running.hear if running else None,
                 )
     except KeyboardInterrupt:
-        tell(f"\n{tally.dialogues:,} dialogues are kept; the same command resumes")
+        tell(f"\n{count(tally.dialogues, 'dialogue')} kept; rerun the same command to resume")
         raise
     finally:
         close_all(plan.bots.values())
@@ -138,7 +173,7 @@ def _run(args: argparse.Namespace) -> int:
         play_settle.show(args, settled, plan, tally)
     else:
         _show(args, plan, tally)
-    left_out(tally.failed)
+    mark_incomplete(tally.failed)
     return 0
 
 
@@ -146,12 +181,12 @@ def _settling(args: argparse.Namespace) -> play_settle.Settling | None:
     from interloq.registry import create
 
     if args.until_settled and args.watch:
-        raise InputError("a run until the ranking is settled shows that ranking", hint="leave --watch out")
+        raise InputError("--until-settled already shows the ranking", hint="omit --watch")
     return play_settle.Settling(args, create(args.until_settled, kind="metric")) if args.until_settled else None
 
 
 def _running(args: argparse.Namespace) -> Running | None:
-    """What the ranking so far is made by, if anybody is to see it."""
+    """The ranking to show while playing, or None."""
     from interloq.arena.running import Running
     from interloq.registry import create
 
@@ -168,7 +203,7 @@ def _planned(args: argparse.Namespace) -> Any:
     from interloq.play.run import plan
 
     if args.partners and args.partner:
-        raise InputError("both a partner set and partners are given", hint="give --partners or --partner")
+        raise InputError("both --partners and --partner are given", hint="give only one of them")
     trust = tell if args.trust else None
     targets = named_bots(args.target, args.bots, "target", trust=trust)
     known = load_partners(args.partners) if args.partners else None
@@ -178,8 +213,8 @@ def _planned(args: argparse.Namespace) -> Any:
         check_openings(known, openings, args.partners)
         if args.exchanges not in (None, known.exchanges):
             raise InputError(
-                f"the set is for {known.exchanges} exchanges, not {args.exchanges}",
-                hint="leave --exchanges out",
+                f"the partner set is for {known.exchanges} exchanges, not {args.exchanges}",
+                hint="omit --exchanges",
                 where=args.partners,
             )
     return plan(
@@ -207,7 +242,7 @@ def _partners(args: argparse.Namespace) -> int:
 
     bots = named_bots(args.partner, args.bots, "partner", trust=tell if args.trust else None)
     if not bots:
-        raise InputError("no partner is named", hint="name one, for example --partner eliza=eliza")
+        raise InputError("no partner given", hint="name one, for example --partner eliza=eliza")
     source = args.openings or DEFAULT
     openings = read_openings(source, given=args.given)
     try:
@@ -220,7 +255,8 @@ def _partners(args: argparse.Namespace) -> int:
     if args.json:
         print_json({**facts, "exchanges": found.exchanges})
     elif args.output != "-":
-        say(f"{args.output}: {len(bots)} partners, {len(openings)} openings, {found.exchanges} exchanges: {found.hash}")
+        sizes = [(len(bots), "partner"), (len(openings), "opening"), (found.exchanges, "exchange")]
+        say(f"{args.output}: {', '.join(count(n, what) for n, what in sizes)}: {found.hash}")
     return 0
 
 
@@ -238,7 +274,7 @@ def _samples(args: argparse.Namespace) -> int:
         columns=args.columns,
     )
     bad.close()
-    left_out(tally.silent or not tally.samples)
+    mark_incomplete(tally.silent or not tally.samples)
     if args.json:
         names = ("dialogues", "samples", "with_failures", "silent", "unmatched")
         print_json({name: getattr(tally, name) for name in names})
@@ -255,6 +291,6 @@ def _show(args: argparse.Namespace, plan: Any, tally: Any) -> None:
         print_json({"output": args.output, **{k: plan.run[k] for k in ("scheme", "partners", "seed")}, **facts})
         return
     print_bots(facts["bots"])
-    resumed = f", {tally.resumed:,} of them from before" if tally.resumed else ""
-    say(f"{args.output}: {tally.dialogues:,} dialogues{resumed}; {tally.short:,} ended too early")
+    resumed = f", {tally.resumed:,} of them from earlier runs" if tally.resumed else ""
+    say(f"{args.output}: {count(tally.dialogues, 'dialogue')}{resumed}; {tally.short:,} ended early")
     say(f"partner set: {plan.run['partners']}")

@@ -1,4 +1,4 @@
-"""`interloq play audit`: how far a ranking rests on the choice of systems and partners, from scored dialogues."""
+"""`interloq play audit`: how much a ranking depends on the choice of systems and partners, from scored dialogues."""
 
 from __future__ import annotations
 
@@ -8,27 +8,34 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from interloq.cli.output import BadLines, add_common
-from interloq.cli.rank import add_direction, add_scored
+from interloq.cli.rank import add_direction, add_score_files
+from interloq.errors import count
 from interloq.report.console import number, print_json, print_table, say
 
 if TYPE_CHECKING:
     from interloq.arena.audit import Change, Cheating, Influence
 
-SHOWN = 10  # changes of partners in the table; --json holds all
+SHOWN = 10  # changes of partners in the table; --json prints all
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_scored(parser)
-    parser.add_argument("-m", "--metric", default="", metavar="SPEC", help="the metric, where there are several")
+    add_score_files(parser)
+    parser.add_argument("-m", "--metric", default="", metavar="SPEC", help="the metric, if the scores are by several")
     add_direction(parser)
-    parser.add_argument("--unfavoured", metavar="NAME", help="the system to be pushed down, in an all-play-all")
-    parser.add_argument("--alike", action="append", default=[], metavar="NAME", help="a look-alike of it; name two")
+    parser.add_argument("--unfavoured", metavar="NAME", help="the system to push down, in an all-play-all ranking")
+    parser.add_argument("--alike", action="append", default=[], metavar="NAME", help="a system similar to it; give two")
     parser.add_argument(
-        "--favoured", action="append", default=[], metavar="NAME", help="the system to be pushed up (default: each)"
+        "--favoured",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="the system to push up (default: each); repeatable",
     )
-    parser.add_argument("--in-set", action="append", default=[], metavar="NAME", help="a partner of the set")
     parser.add_argument(
-        "--pool", action="append", default=[], metavar="NAME", help="a scored partner to add or swap in"
+        "--in-set", action="append", default=[], metavar="NAME", help="a partner in the set; repeatable"
+    )
+    parser.add_argument(
+        "--pool", action="append", default=[], metavar="NAME", help="a scored partner to add or swap in; repeatable"
     )
     add_common(parser)
 
@@ -64,14 +71,14 @@ def _print_cheating(tried: Cheating) -> None:
         [t.favoured, number(t.fair, 4), number(t.unfair, 4), str(t.dialogues), "overturned" if t.overturned else ""]
         for t in tried.trials
     ]
-    title = f"favoured minus {tried.unfavoured}, with its look-alikes {', '.join(tried.alike)}"
+    title = f"favoured minus {tried.unfavoured}, with {', '.join(tried.alike)} as systems similar to it"
     print_table(title, ["favoured", "fair set", "unfair set", "dialogues", ""], rows)
     wins, loses = tried.table
     rows = [["favoured wins", *map(str, wins)], ["favoured loses", *map(str, loses)]]
     print_table("", ["fair set \\ unfair set", "favoured wins", "favoured loses"], rows)
     say(f"the choice of systems overturned {sum(t.overturned for t in tried.trials)} of {len(tried.trials)} rankings")
     if tried.untold:
-        say(f"note: without a score in one of the sets, so not in the table: {', '.join(tried.untold)}")
+        say(f"note: not in the table, because unscored in one of the sets: {', '.join(tried.untold)}")
 
 
 def _print_influence(found: Influence) -> None:
@@ -82,21 +89,21 @@ def _print_influence(found: Influence) -> None:
         rows.append([system, str(found.ranks[system]), *(_range(low, high) for low, high in ranges)])
     names = {"drop": "one dropped", "add": "one added", "swap": "one swapped"}
     print_table(
-        f"ranks with {len(found.partners)} partners, and when they change",
+        f"ranks with {count(len(found.partners), 'partner')}, and their ranges if partners change",
         ["system", "rank", *(names[kind] for kind in kinds)],
         rows,
     )
     shown = [_row(change) for change in found.changes[:SHOWN]]
-    print_table("changes that move ranks most", ["change", "places moved", "Kendall", "who moved"], shown)
-    still = sum(change.moved == 0 for change in found.changes)
-    say(f"{still} of {len(found.changes)} changes move no rank")
+    print_table("changes that move ranks most", ["change", "places moved", "Kendall", "moves"], shown)
+    unmoved = sum(change.moved == 0 for change in found.changes)
+    say(f"{unmoved} of {count(len(found.changes), 'change')} do not move any rank")
 
 
 def _row(change: Change) -> list[str]:
-    said = {"drop": f"without {change.out}", "add": f"with {change.into}", "swap": f"{change.into} for {change.out}"}
+    labels = {"drop": f"without {change.out}", "add": f"with {change.into}", "swap": f"{change.into} for {change.out}"}
     moves = [f"{name} {move:+d}" for name, move in sorted(change.moves.items(), key=lambda item: -item[1]) if move]
     kendall = number(None if math.isnan(change.kendall) else change.kendall)
-    return [said[change.kind], str(change.moved), kendall, ", ".join(moves)]
+    return [labels[change.kind], str(change.moved), kendall, ", ".join(moves)]
 
 
 def _range(low: int, high: int) -> str:

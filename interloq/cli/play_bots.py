@@ -1,4 +1,4 @@
-"""Bots as they are named on the command line: NAME=SPEC, or a TOML or JSON file that maps names to specs."""
+"""Bots named on the command line: NAME=SPEC, or a TOML or JSON file that maps names to specs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _NAMED = re.compile(r"([^=(]+)=(.*)", re.DOTALL)
 
 
 def named_bots(options: Sequence[str], file: str | None, what: str, *, trust: Trust = None) -> dict[str, Bot]:
-    """Name → bot; a name that comes twice is refused. Equal specs are one bot. Those of a file need to be trusted."""
+    """Name → bot. Duplicate names are refused, equal specs share one bot, and bots from a file must be trusted."""
     found: dict[str, Bot] = {}
     same: dict[str, Bot] = {}
     for name, text in [*map(_split, options), *(_file(file) if file else ())]:
         check_name(name)
         if name in found:
-            raise InputError(f"two {what}s are called {name!r}", hint="give each a name of its own")
+            raise InputError(f"two {what}s are called {name!r}", hint="give each a different name")
         bot = create(text, kind="bot")
         found[name] = same.setdefault(spec(bot), bot)
     if file:
@@ -35,7 +35,7 @@ def named_bots(options: Sequence[str], file: str | None, what: str, *, trust: Tr
 
 
 def _split(option: str) -> tuple[str, str]:
-    """`mine=eliza` → mine, eliza; a spec alone is called by its component's name."""
+    """`mine=eliza` → mine, eliza; a spec without a name gets its component's name."""
     if match := _NAMED.fullmatch(option):
         return match[1].strip(), match[2].strip()
     return option.partition("(")[0].strip(), option
@@ -51,15 +51,19 @@ def _file(path: str) -> list[tuple[str, str]]:
         )
     except (ValueError, RecursionError) as error:  # both formats' errors are ValueErrors
         raise InputError(
-            f"cannot be read: {error}", hint='write name = "spec" lines (TOML), or JSON', where=path
+            f"cannot be read: {error}", hint='write lines such as name = "spec" (TOML), or JSON', where=path
         ) from error
     return list(_checked(pairs, path))
 
 
 def _checked(pairs: Any, path: str) -> Iterable[tuple[str, str]]:
     if not isinstance(pairs, list):
-        raise InputError(f"holds {type(pairs).__name__}, not names and specs", hint="map names to specs", where=path)
+        raise InputError(
+            f"contains a {type(pairs).__name__}, not names and specs", hint="map names to specs", where=path
+        )
     for pair in pairs:
         if not isinstance(pair, tuple) or not isinstance(pair[1], str):
-            raise InputError(f"{short_repr(pair)} is not a name with a spec", hint="map names to specs", where=path)
+            raise InputError(
+                f"{short_repr(pair)} is not a name with a spec as text", hint="map names to specs", where=path
+            )
         yield pair

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from interloq.cli.paths import OutputPath
 from interloq.cli.play_view import print_bots
 from interloq.cli.rank import add_direction
+from interloq.errors import count
 from interloq.report.console import interval, number, print_json, print_table, say, tell
 
 if TYPE_CHECKING:
@@ -20,27 +21,27 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `interloq play run`."""
+    """Add the options that make `interloq play run` stop early."""
     parser.add_argument(
-        "--until-settled", metavar="SPEC", help="stop as soon as this metric tells the targets apart; needs two targets"
+        "--until-settled", metavar="SPEC", help="stop as soon as this metric separates the targets; needs at least two"
     )
-    parser.add_argument("--alpha", type=float, default=0.05, help="error allowed over all looks (default 0.05)")
-    parser.add_argument("--margin", type=float, default=0.0, help="differences that do not matter (default 0: none)")
+    parser.add_argument("--alpha", type=float, default=0.05, help="error probability over all looks (default 0.05)")
+    parser.add_argument("--margin", type=float, default=0.0, help="differences up to this do not matter (default 0)")
     add_direction(parser)
     parser.add_argument(
-        "--scores", type=OutputPath, metavar="FILE", help="write the scores of all utterances judged here"
+        "--scores", type=OutputPath, metavar="FILE", help="write the scores of all judged utterances here"
     )
 
 
 class Settling:
-    """Plays a plan, at most all of it; while it does, `ranking` says how systems stand."""
+    """Plays a plan until the ranking is settled or the plan ends; `ranking` is the current ranking."""
 
     def __init__(self, args: argparse.Namespace, metric: Metric) -> None:
         self.args, self.metric = args, metric
         self.last: Look | None = None
 
     def play(self, plan: Plan, tally: Tally, progress: Callable[[int], None]) -> Played:
-        """The bots are the caller's to close."""
+        """Play; the caller closes the bots."""
         from interloq.arena.play_settled import play_until_settled
         from interloq.arena.settle import Rule
 
@@ -59,19 +60,19 @@ class Settling:
         )
 
     def ranking(self) -> str:
-        """The ranking at the last look."""
+        """The ranking at the last look, as text."""
         return _order(self.last) if self.last else ""
 
     def _look(self, look: Look) -> None:
         self.last = look
         if not self.args.quiet:
             left = sum(not (gap.apart or gap.alike) for gap in look.gaps)
-            done = f"{look.rounds} rounds, {look.dialogues} dialogues"
-            tell(f"{done}: {_order(look)}; {left} of {len(look.gaps)} neighbours not yet apart")
+            done = f"{count(look.rounds, 'round')}, {count(look.dialogues, 'dialogue')}"
+            tell(f"{done}: {_order(look)}; {left} of {len(look.gaps)} adjacent pairs not yet separated")
 
 
 def show(args: argparse.Namespace, found: Played, plan: Plan, tally: Tally) -> None:
-    """Print the settled ranking, and write its scores where asked."""
+    """Print the settled ranking, and write its scores if --scores is given."""
     from interloq.arena.play_settled import facts
 
     if args.scores:
@@ -83,7 +84,7 @@ def show(args: argparse.Namespace, found: Played, plan: Plan, tally: Tally) -> N
     print_bots(tally.facts()["bots"])
     _print(found.settled)
     if unranked:
-        say(f"note: no dialogue has a score, so no rank: {', '.join(unranked)}")
+        say(f"note: not ranked, because no dialogue has a score: {', '.join(unranked)}")
     say(f"{args.output}: rank them with `interloq rank`")
 
 
@@ -96,7 +97,7 @@ def _write(path: str, found: Played, plan: Plan) -> None:
 
 
 def _order(look: Look) -> str:
-    """`c > b ? a`: c is better than b, of b and a it is not known."""
+    """`c > b ? a = d`: c is better than b, b and a are not separated yet, a and d differ by less than the margin."""
     signs = [" > " if gap.apart else " = " if gap.alike else " ? " for gap in look.gaps]
     return "".join(part for pair in zip(look.order, [*signs, ""], strict=False) for part in pair)
 
@@ -107,9 +108,11 @@ def _print(settled: Settled) -> None:
         verdict = "apart" if gap.apart else "alike" if gap.alike else "not apart"
         numbers = [number(gap.difference, 4), interval(gap.interval, 4), str(gap.rounds)]
         rows.append([f"{gap.better} > {gap.worse}", *numbers, verdict])
-    sure = f"{100 * (1 - settled.level):.2f} %"
-    print_table("neighbours in the ranking", ["better > worse", "difference", f"{sure} interval", "rounds", ""], rows)
-    ended = "settled" if settled.settled else "not settled, and the schedule is played"
-    say(f"{ended} after {settled.dialogues:,} dialogues in {settled.rounds} of {settled.budget} rounds")
+    level = f"{100 * (1 - settled.level):.2f} %"
+    columns = ["better > worse", "difference", f"{level} interval", "rounds", ""]
+    print_table("adjacent systems in the ranking", columns, rows)
+    ended = "settled" if settled.settled else "not settled: the schedule ended"
+    played = f"{count(settled.dialogues, 'dialogue')} in {settled.rounds} of {count(settled.budget, 'round')}"
+    say(f"{ended} after {played}")
     if settled.unscored:
-        say(f"note: {settled.unscored:,} dialogues without a score")
+        say(f"note: {count(settled.unscored, 'dialogue')} without a score")

@@ -1,4 +1,4 @@
-"""Progress of long work on standard error: a bar with an estimate on a terminal, otherwise a line now and then."""
+"""Progress on standard error: a bar with the remaining time on a terminal, otherwise a line every half minute."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from interloq.data.progress import Progress, format_duration, silent
 from interloq.report.console import plain, tell
 
-EVERY = 30.0  # seconds between two lines
+EVERY = 30.0  # seconds between lines
 
 
 @contextmanager
 def progress(label: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """Call what is yielded with each number of steps done."""
+    """Show progress; call the yielded function with the number of steps just done."""
     if quiet:
         yield lambda _: None
     elif not sys.stderr.isatty():
@@ -30,14 +30,14 @@ def progress(label: str, total: int | None = None, *, quiet: bool = False) -> It
             yield lambda steps: bar.advance(task, steps)
 
 
-def told(*, quiet: bool) -> Progress:
-    """The `progress` of stages: bars or lines, or nothing at all."""
+def stage_progress(*, quiet: bool) -> Progress:
+    """The `progress` argument for a stage: bars or lines, or nothing if `quiet`."""
     return silent if quiet else progress
 
 
 @contextmanager
 def phases(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
-    """Call what is yielded with the name of a phase and the share of it that is done."""
+    """Show progress by phase; call the yielded function with the phase's name and the share of it that is done."""
     if quiet:
         yield lambda _, __: None
     elif not sys.stderr.isatty():
@@ -58,11 +58,11 @@ def phases(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
 
 
 class _Lines:
-    """Counts, and says how far it is every half minute."""
+    """Counts steps and prints a line every half minute."""
 
     def __init__(self, label: str, total: int | None = None) -> None:
         self.label, self.total, self.done = label, total, 0
-        self.begun = self.last = time.monotonic()
+        self.started = self.last = time.monotonic()
 
     def advance(self, steps: int) -> None:
         self.done += steps
@@ -77,7 +77,7 @@ class _Lines:
         if now - self.last < EVERY:
             return
         self.last = now
-        left = f", about {format_duration((now - self.begun) * (1 - share) / share)} left" if 0 < share <= 1 else ""
+        left = f", about {format_duration((now - self.started) * (1 - share) / share)} left" if 0 < share <= 1 else ""
         tell(f"interloq: {self.label}: {reached}{left}")
 
 

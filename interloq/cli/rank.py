@@ -1,4 +1,4 @@
-"""`interloq rank`: scores of dialogues in, a ranking of systems with its doubts out."""
+"""`interloq rank`: scores of dialogues in, a ranking of systems with intervals and tests out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath
-from interloq.cli.progress import told
+from interloq.cli.progress import stage_progress
+from interloq.errors import count
 from interloq.report.console import interval, number, p_value, print_json, print_table, say, say_signatures
 
 if TYPE_CHECKING:
@@ -22,10 +23,14 @@ EXAMPLES = """\
   interloq rank scores.jsonl --dialogues dialogues.jsonl --method bradley-terry --json"""
 
 
-def add_scored(parser: argparse.ArgumentParser) -> None:
-    """The files that `interloq.meta.rank_file` reads."""
+def add_score_files(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments for the files that `interloq.meta.rank_file` reads."""
     parser.add_argument(
-        "scores", nargs="+", type=InputPath, metavar="SCORES", help="what `interloq score -o` wrote of `play samples`"
+        "scores",
+        nargs="+",
+        type=InputPath,
+        metavar="SCORES",
+        help="score files of samples from `interloq play samples`",
     )
     parser.add_argument(
         "--dialogues",
@@ -33,12 +38,12 @@ def add_scored(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=InputPath,
         metavar="FILE",
-        help="the dialogues that were scored; repeat for more",
+        help="the dialogues that were scored; repeatable",
     )
 
 
 def add_direction(parser: argparse.ArgumentParser) -> None:
-    """Sets `lower_is_better`; None where nothing is said."""
+    """Add the options that set `lower_is_better` to True or False; None if neither is given."""
     options = parser.add_mutually_exclusive_group()
     for name, lower in (("lower", True), ("higher", False)):
         options.add_argument(
@@ -46,18 +51,18 @@ def add_direction(parser: argparse.ArgumentParser) -> None:
             dest="lower_is_better",
             action="store_const",
             const=lower,
-            help=f"the {name}est score is the best (default: as the metric says)",
+            help=f"{name} scores are better (default: set by the metric)",
         )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_scored(parser)
+    add_score_files(parser)
     parser.add_argument(
         "-m",
         "--metric",
         default="",
         metavar="SPEC",
-        help="rank by this metric, or label, only (default: by each that has a better end)",
+        help="rank only by this metric or label (default: by each metric for which higher or lower is better)",
     )
     parser.add_argument(
         "--method",
@@ -69,17 +74,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--by",
         choices=("dialogue", "partner"),
         default="dialogue",
-        help="what resamples draw: dialogues, or partners with all their dialogues (default dialogue)",
+        help="unit of resampling: dialogues, or partners with all their dialogues (default dialogue)",
     )
     parser.add_argument(
         "--pair-by",
         choices=("occasion", "opening", "none"),
-        help="what dialogues of two systems share: the occasion they name, their given turns, or nothing "
-        "(default: the first of these that they have)",
+        help="how dialogues of two systems are paired: by occasion, by their given turns, or not at all "
+        "(default: the first that is possible)",
     )
     add_direction(parser)
     parser.add_argument(
-        "--human", type=InputPath, metavar="FILE", help="people's score of each system, JSON or CSV: how far we agree"
+        "--human",
+        type=InputPath,
+        metavar="FILE",
+        help="JSON or CSV with people's score per system, to measure agreement with",
     )
     parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals and ranges (default 1000)"
@@ -88,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--permutations",
         type=int,
         metavar="N",
-        help="permutations per test (default 1000, or 100 for each pair of systems where these are more)",
+        help="permutations per test (default 1000, or 100 per pair of systems if that is more)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of resamples and permutations (default 0)")
     add_common(parser)
@@ -112,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         strict=args.strict,
         on_reject=bad,
-        progress=told(quiet=args.quiet),
+        progress=stage_progress(quiet=args.quiet),
     )
     bad.close()
     if args.json:
@@ -125,11 +133,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-# ---- for people ------------------------------------------------------------------------------------------------------
+# ---- tables ----------------------------------------------------------------------------------------------------------
 
 
 def print_ranking(ranking: Ranking) -> None:
-    """A ranking as tables and notes."""
+    """Print a ranking as tables and notes."""
     from interloq.metrics.metric_names import labels
 
     score = "score" if ranking.method == "mean" else "strength"
@@ -142,7 +150,7 @@ def print_ranking(ranking: Ranking) -> None:
         sizes = {estimate.n for estimate in ranking.human.values()}
         rows = [[name.capitalize(), *_agreement(e)] for name, e in ranking.human.items()]
         columns = ["coefficient", "value", "95 % interval", "p"]
-        print_table(f"agreement with people over {max(sizes)} systems", columns, rows)
+        print_table(f"agreement with people over {count(max(sizes), 'system')}", columns, rows)
     for note in [*_reasons(ranking.standings), *ranking.notes]:
         say(f"note: {note}")
     say_signatures(ranking.signature)
@@ -168,7 +176,7 @@ def _print_differences(differences: Sequence[Difference], score: str) -> None:
         over = "shared occasions" if d.paired else "all dialogues, unpaired"
         numbers = [number(d.difference, 4), interval(d.ci, 4), p_value(d.p), p_value(d.p_adjusted), str(d.n)]
         rows.append([pair, *numbers, over])
-    print_table("is one system really better than another?", columns, rows)
+    print_table("is one system better than another?", columns, rows)
 
 
 def _agreement(estimate: Any) -> list[str]:

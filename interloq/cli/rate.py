@@ -6,9 +6,9 @@ import argparse
 from typing import Any
 
 from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, left_out
+from interloq.cli.output import BadLines, add_common, mark_incomplete
 from interloq.cli.paths import InputPath, OutputPath
-from interloq.cli.progress import told
+from interloq.cli.progress import stage_progress
 from interloq.errors import count
 from interloq.rate.rater import BATCH
 from interloq.report.console import MISSING, number, print_json, print_table, say, say_signatures
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
     )
     parser.add_argument(
-        "-r", "--rater", required=True, metavar="SPEC", help="who rates: gru(…), bert(…), by(METRIC) or human(…)"
+        "-r", "--rater", required=True, metavar="SPEC", help="the rater: gru(…), bert(…), by(METRIC) or human(…)"
     )
     parser.add_argument(
         "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the rated samples; - for a pipe"
@@ -35,12 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--best", type=int, metavar="N", help="keep gold replies and the N other references with the largest weights"
     )
     parser.add_argument(
-        "--no-weights", dest="weigh", action="store_false", help="give every reference that is kept the weight 1"
+        "--no-weights", dest="weigh", action="store_false", help="set the weight of every kept reference to 1"
     )
     parser.add_argument(
-        "--batch", type=int, default=BATCH, metavar="N", help=f"samples rated and kept at a time (default {BATCH})"
+        "--batch", type=int, default=BATCH, metavar="N", help=f"samples rated and stored at a time (default {BATCH})"
     )
-    parser.add_argument("--force", action="store_true", help="throw an unfinished run of another job away")
+    parser.add_argument("--force", action="store_true", help="discard an unfinished run with other settings")
     add_map(parser)
     add_common(parser)
 
@@ -60,10 +60,10 @@ def run(args: argparse.Namespace) -> int:
         strict=args.strict,
         on_reject=bad,
         columns=args.columns,
-        progress=told(quiet=args.quiet),
+        progress=stage_progress(quiet=args.quiet),
     )
     bad.close()
-    left_out(facts["counts"].get("unknown_items"))
+    mark_incomplete(facts["counts"].get("unknown_items"))
     if args.output == "-":
         return 0
     if args.json:
@@ -74,14 +74,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_rated(output: str, facts: dict[str, Any]) -> None:
-    """How many references were rated, by source."""
+    """Print how many references were rated, by source."""
     counts, replaced = facts["counts"], facts["replaced"]
-    again = f"; {facts['resumed']:,} samples were rated by the run before" if facts["resumed"] else ""
+    resumed = f"; {facts['resumed']:,} of them rated by an earlier run" if facts["resumed"] else ""
     judged, total = sum(row["judged"] for row in counts["sources"].values()), counts["references"]
-    rated = f"{total:,} rated references"
+    rated = count(total, "rated reference")
     if judged < total:
-        rated = f"{total:,} references: {judged:,} judged, {total - judged:,} with a default weight"
-    say(f"{output}: {counts['samples']:,} samples with {rated}{again}")
+        rated = f"{count(total, 'reference')}: {judged:,} judged, {total - judged:,} with a default weight"
+    say(f"{output}: {count(counts['samples'], 'sample')} with {rated}{resumed}")
     rows = [
         [source, f"{row['references']:,}", f"{row['judged']:,}", number(row["mean"]), _share(row["positive"])]
         for source, row in counts["sources"].items()
@@ -89,13 +89,13 @@ def print_rated(output: str, facts: dict[str, Any]) -> None:
     print_table("", ["source", "references", "judged", "mean weight", "above 0"], rows)
     for name, what in NOTES.items():
         if counts.get(name):
-            say(f"{counts[name]:,} {what}")
+            say(f"{what}: {counts[name]:,}")
     if "kept" in facts:
         say(f"kept: {count(facts['kept'], 'reference')}")
     if replaced["signature"]:
         say(f"replaced: the weights of {Signature.from_json(replaced['signature'])}")
     elif replaced["weights"]:
-        say(f"replaced: {replaced['weights']:,} weights other than 1 that stood in the file")
+        say(f"replaced: {count(replaced['weights'], 'weight')} other than 1 in the input")
     say_signatures(facts["signature"])
 
 
@@ -104,10 +104,10 @@ def _share(value: float | None) -> str:
 
 
 NOTES = {
-    "without_references": "samples have no references",
-    "without_gold": "samples have no gold reply",
-    "without_positive": "samples have no weight above 0: ΔBLEU leaves them unscored",
-    "unrated_gold": "gold replies nobody rated: weight 1",
-    "unrated": "references nobody rated: weight 0",
-    "unknown_items": "rated items are not references of these samples: left out",
+    "without_references": "samples without references",
+    "without_gold": "samples without a gold reply",
+    "without_positive": "samples without a weight above 0 (ΔBLEU leaves them unscored)",
+    "unrated_gold": "unrated gold replies (weight 1)",
+    "unrated": "unrated references (weight 0)",
+    "unknown_items": "ratings of other items, which were ignored",
 }

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=InputPath,
         metavar="SCORES",
-        help="what `interloq score -o` wrote, one file or several",
+        help="score files written by `interloq score -o`",
     )
     parser.add_argument(
         "--samples",
@@ -43,26 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the HTML file to write; - for a pipe"
     )
-    parser.add_argument("--aspect", default="overall", help="the aspect people rated (default overall)")
-    parser.add_argument("--title", default=TITLE, help=f"heading of the report (default {TITLE!r})")
-    parser.add_argument(
-        "--bootstrap",
-        type=int,
-        default=1000,
-        metavar="N",
-        help="resamples (default 1000; 0: no intervals, no tests)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the resamples (default 0)")
-    parser.add_argument(
-        "--worst", type=int, default=10, metavar="N", help="disagreements to show a metric (default 10)"
-    )
     parser.add_argument(
         "--model",
         action="append",
         default=[],
         type=InputPath,
         metavar="FOLDER",
-        help="show how this model was trained; repeat for more",
+        help="show how this model was trained; repeatable",
     )
     parser.add_argument(
         "--dialogues",
@@ -70,14 +57,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=InputPath,
         metavar="FILE",
-        help="the dialogues the samples were made from: adds the ranking and dialogues to read; repeat for more",
+        help="the dialogues the samples were made from: adds a ranking and dialogues to read; repeatable",
     )
-    parser.add_argument(
-        "--read", type=int, default=2, metavar="N", help="best and worst dialogues of a system to show (default 2)"
-    )
-    add_direction(parser)
+    _add_settings(parser)
     add_map(parser)
     add_common(parser)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--aspect", default="overall", help="the rated aspect (default overall)")
+    parser.add_argument("--title", default=TITLE, help=f"heading of the report (default {TITLE!r})")
+    parser.add_argument(
+        "--bootstrap",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="resamples for intervals and tests; 0 for none (default 1000)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the resamples (default 0)")
+    parser.add_argument(
+        "--worst", type=int, default=10, metavar="N", help="largest disagreements to show per metric (default 10)"
+    )
+    parser.add_argument(
+        "--read", type=int, default=2, metavar="N", help="best and worst dialogues to show per system (default 2)"
+    )
+    add_direction(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -114,6 +118,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_report(output: str, report: Report) -> None:
-    """What the report holds, in one line."""
+    """Print the contents of the report in one line."""
     facts = ", ".join(f"{fact.count} {fact.label}" for fact in report.page.facts)
     say(f"{output}: {facts}; {count(len(report.page.notices), 'warning')}")

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, add_drop_own_replies, add_without, left_out
+from interloq.cli.output import BadLines, add_common, add_drop_own_replies, add_without_system, mark_incomplete
 from interloq.cli.paths import InputPath, OutputPath
-from interloq.cli.progress import told
+from interloq.cli.progress import stage_progress
+from interloq.errors import InputError, count
 from interloq.records import Result
 from interloq.report.console import (
     interval,
@@ -48,18 +49,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[LABEL=]SPEC",
-        help="a metric, with a short label if you like; repeat it or separate several by commas",
+        help="a metric, optionally with a short label; repeatable, or separated by commas",
     )
     parser.add_argument(
-        "-o", "--output", type=OutputPath, metavar="FILE", help="write one score per sample and metric here"
+        "-o",
+        "--output",
+        type=OutputPath,
+        metavar="FILE",
+        help="file for the scores, one per sample and metric; - for a pipe",
     )
     parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the resamples (default 0)")
-    parser.add_argument("--list", action="store_true", help="list the metrics with what they need, and the tokenizers")
+    parser.add_argument(
+        "--list", action="store_true", help="list the metrics with their requirements, and the tokenizers"
+    )
     add_drop_own_replies(parser)
-    add_without(parser)
+    add_without_system(parser)
     add_map(parser)
     add_common(parser)
 
@@ -67,11 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.list:
         return _list(args)
-    from interloq.errors import InputError
     from interloq.pipelines.score_file import score_file
 
     if not args.samples or not args.metric:
-        raise InputError("name a file and at least one metric", hint="try: interloq score samples.jsonl -m bleu")
+        raise InputError("a file and at least one metric are needed", hint="try: interloq score samples.jsonl -m bleu")
     bad = BadLines()
     scored = score_file(
         args.samples,
@@ -84,12 +90,12 @@ def run(args: argparse.Namespace) -> int:
         strict=args.strict,
         on_reject=bad,
         columns=args.columns,
-        progress=told(quiet=args.quiet),
+        progress=stage_progress(quiet=args.quiet),
     )
     bad.close()
     for note in scored.repeated:
         tell(f"interloq: {note}")
-    left_out(any(not by_system[""].n for by_system in scored.results))
+    mark_incomplete(any(not by_system[""].n for by_system in scored.results))
     if args.json:
         print_json(scored.facts())
     elif args.output != "-":
@@ -98,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_scored(scored: Scored) -> None:
-    """Scores with intervals, notes and signatures, for people."""
+    """Print scores with intervals, notes and signatures."""
     _print(scored.results)
     say_notes(scored.notes)
     say_signatures(*(by_system[""].signature for by_system in scored.results))
@@ -120,8 +126,8 @@ def _print(results: Sequence[Mapping[str, Result]]) -> None:
         for reason in by_system[""].reasons.values():
             key = f"{shown[by_system[''].metric]}: {reason}"
             reasons[key] = reasons.get(key, 0) + 1
-    for reason, count in sorted(reasons.items()):
-        say(f"unscored: {reason} ({count} samples)")
+    for reason, n in sorted(reasons.items()):
+        say(f"unscored: {reason} ({count(n, 'sample')})")
 
 
 def _row(result: Result, system: str) -> list[str]:
@@ -134,7 +140,7 @@ def _list(args: argparse.Namespace) -> int:
     from interloq.needs import METRICS
     from interloq.registry import names
 
-    metrics = {name: METRICS.get(name) for name in names("metric")}  # of a plugin's only the name is known
+    metrics = {name: METRICS.get(name) for name in names("metric")}  # the needs of plugins' metrics are not known
     if args.json:
         listed = [{"name": name, "needs": asdict(needs) if needs else None} for name, needs in metrics.items()]
         print_json({"metrics": listed, "tokenizers": names("tokenizer")})
@@ -143,6 +149,6 @@ def _list(args: argparse.Namespace) -> int:
     say(f"{'metric':<{width}}  needs")
     for name, needs in metrics.items():
         say(f"{name:<{width}}  {needs.line() if needs else 'see its package'}")
-    say("A metric named without what it needs says how to get it: interloq score FILE -m relevance")
+    say("If something a metric needs is missing, the error message says how to get it.")
     say(f"\ntokenizers: {', '.join(names('tokenizer'))}")
     return 0

@@ -1,4 +1,4 @@
-"""`interloq signature`: what stands behind the numbers of a score file, or where two files differ."""
+"""`interloq signature`: how the scores in a file were computed, or how two files differ in this."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("scores", type=InputPath, metavar="SCORES", help="a file that `interloq score` wrote")
+    parser.add_argument("scores", type=InputPath, metavar="SCORES", help="a score file written by `interloq score`")
     parser.add_argument(
-        "other", nargs="?", type=InputPath, metavar="SCORES2", help="another one, to be compared: exit code 1 on change"
+        "other",
+        nargs="?",
+        type=InputPath,
+        metavar="SCORES2",
+        help="another one to compare with: exit code 1 if they differ",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -57,7 +61,7 @@ def _explain(signatures: dict[str, Signature], *, json: bool) -> None:
 
 
 def _compare(first: str, second: str, found: Sequence[Difference]) -> None:
-    """One below the other: values are too long for columns."""
+    """Print differences one below the other, because values are too long for columns."""
     if not found:
         say(f"{first} and {second} have the same signatures")
     width = max(len(first), len(second))

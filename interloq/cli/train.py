@@ -1,4 +1,4 @@
-"""`interloq train PART …`: everything that learns. A part is a registered job or a module `train_<part>`."""
+"""`interloq train PART …`: train a model. A part is a registered job or a module `train_<part>`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from interloq.cli import train_job
 from interloq.learn.trainable import job_names, trainable
 
 MODULES = {
-    "baseline": "the level of BERTScore that unrelated texts reach, for rescaling",
+    "baseline": "a BERTScore baseline for rescaling: the level that unrelated texts reach",
     "tokenizer": "a SentencePiece model from texts",
-    "vectors": "word vectors from texts (GloVe), or from a file of another program",
+    "vectors": "word vectors from texts (GloVe), or convert those of another program",
 }
 EXAMPLES = """\
   interloq train tokenizer samples.jsonl -o chat.model --vocabulary 8000

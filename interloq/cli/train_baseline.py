@@ -1,4 +1,4 @@
-"""`interloq train baseline`: the level of BERTScore that unrelated texts reach with a model."""
+"""`interloq train baseline`: the BERTScore that unrelated texts reach with a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
-from interloq.errors import InputError, MissingDependencyError
+from interloq.errors import InputError, MissingDependencyError, count
 from interloq.report.console import number, print_json, print_table, say
 
 
@@ -24,18 +24,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", required=True, type=InputPath, metavar="MODEL", help="an encoder, as in bertscore(model=…)"
     )
-    parser.add_argument("--layer", type=int, metavar="N", help="this layer alone (default: all in one pass)")
+    parser.add_argument("--layer", type=int, metavar="N", help="only this layer (default: all, in one pass)")
     parser.add_argument("--pairs", type=int, default=10_000, metavar="N", help="pairs of texts (default 10000)")
     parser.add_argument("--idf", action="store_true", help="for bertscore(idf=True)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draw of texts")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed for drawing the texts (default 0)")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="device (default auto)")
     add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     if args.pairs < 1:
         raise InputError(f"--pairs must be at least 1, got {args.pairs}")
-    facts = _made(args)
+    facts = _make_baseline(args)
     from interloq.metrics.baseline import PARTS, save_baseline
 
     path = save_baseline(args.output, facts)
@@ -43,12 +43,12 @@ def run(args: argparse.Namespace) -> int:
         print_json({"file": str(path), **facts})
         return 0
     rows = [[layer, *(number(levels[part], 4) for part in PARTS)] for layer, levels in facts["layers"].items()]
-    say(f"{path}: {facts['pairs']:,} pairs of unrelated texts, {facts['model']}")
+    say(f"{path}: {count(facts['pairs'], 'pair')} of unrelated texts, {facts['model']}")
     print_table("", ["layer", "P", "R", "F"], rows)
     return 0
 
 
-def _made(args: argparse.Namespace) -> dict[str, Any]:
+def _make_baseline(args: argparse.Namespace) -> dict[str, Any]:
     try:
         from interloq.models.encoder import Encoder
     except ImportError as error:

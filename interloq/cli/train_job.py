@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from interloq.cli.options import add_options, chosen
 from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
-from interloq.cli.progress import told
-from interloq.errors import MissingDependencyError
+from interloq.cli.progress import stage_progress
+from interloq.errors import MissingDependencyError, count
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.trainable import Trainable
 from interloq.report.console import print_json, say, tell
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser, job: Trainable) -> None:
         help="exclude what overlaps these samples",
     )
     add_options(parser, job)
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="device (default auto)")
     add_common(parser)
 
 
@@ -50,15 +50,15 @@ def run(args: argparse.Namespace, job: Trainable) -> int:
     bad = BadLines()
     log = TrainingLog(args.files, args.without, strict=args.strict, on_reject=bad)
     try:
-        facts = _trained(args, job, settings, log)
+        facts = _train(args, job, settings, log)
     except KeyboardInterrupt:
-        tell(f"\nthe same command resumes in {args.output}")
+        tell(f"\nrerun the same command to resume in {args.output}")
         raise
     finally:
         bad.close()
         if log.left_out:
-            tell(f"interloq: {log.left_out:,} pairs left out that test items share")
-    if os.environ.get("RANK", "0") == "0":  # one of several processes speaks
+            tell(f"interloq: {count(log.left_out, 'pair')} excluded that overlap test samples")
+    if os.environ.get("RANK", "0") == "0":  # only one of several processes prints
         if args.json:
             print_json({job.noun: args.output, **facts, "epochs": read_curve(args.output)})
         else:
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace, job: Trainable) -> int:
     return 0
 
 
-def _trained(args: argparse.Namespace, job: Trainable, settings: list[Any], log: TrainingLog) -> dict[str, Any]:
+def _train(args: argparse.Namespace, job: Trainable, settings: list[Any], log: TrainingLog) -> dict[str, Any]:
     try:
         made = job.make(log, settings)
         from interloq.learn.job import train
@@ -76,12 +76,12 @@ def _trained(args: argparse.Namespace, job: Trainable, settings: list[Any], log:
         made,
         args.output,
         device=args.device,
-        progress=told(quiet=args.quiet),
+        progress=stage_progress(quiet=args.quiet),
         say=lambda line: None if args.quiet else tell(line),
     )
 
 
 def print_trained(output: str, facts: dict[str, Any], job: Trainable) -> None:
-    """The signature of what was trained, and how well it went."""
+    """Print the signature of what was trained and the result of training."""
     say(f"{output}: {facts['signature']}")
     say(job.result(facts, read_curve(output)))

@@ -1,4 +1,4 @@
-"""`interloq train tokenizer`: a SentencePiece model from texts, each distinct one once."""
+"""`interloq train tokenizer`: a SentencePiece model from the distinct texts of a file."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the model file to write"
     )
     parser.add_argument("--vocabulary", type=int, default=16_000, help="number of pieces (default 16000)")
-    parser.add_argument("--coverage", type=float, default=0.9995, help="share of characters kept (default .9995)")
-    parser.add_argument("--algorithm", choices=("unigram", "bpe"), default="unigram")
+    parser.add_argument("--coverage", type=float, default=0.9995, help="share of characters kept (default 0.9995)")
+    parser.add_argument("--algorithm", choices=("unigram", "bpe"), default="unigram", help="default unigram")
     add_common(parser)
 
 
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _texts(path: str, strict: bool, bad: BadLines) -> Iterator[str]:
-    """Every text of the file, each distinct one once: shared references must not count twice."""
+    """The distinct texts of the file: shared references must not count twice."""
     from interloq.data.texts import file_texts
 
     seen: set[int] = set()

@@ -1,4 +1,4 @@
-"""`interloq train vectors`: GloVe vectors from texts, or a folder from vectors of another program."""
+"""`interloq train vectors`: train GloVe vectors on texts, or convert vectors of another program."""
 
 from __future__ import annotations
 
@@ -34,36 +34,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to resume in"
     )
     parser.add_argument(
-        "--from", dest="source", type=InputPath, metavar="FILE", help="convert GloVe, word2vec or .vec vectors instead"
+        "--from",
+        dest="source",
+        type=InputPath,
+        metavar="FILE",
+        help="convert a file of GloVe, word2vec or .vec vectors instead",
     )
-    parser.add_argument("--kind", choices=KINDS, help="what the files hold (default: seen from each file)")
+    parser.add_argument("--kind", choices=KINDS, help="kind of records in the files (default: detected per file)")
     parser.add_argument(
         "--tokenizer",
         metavar="SPEC",
-        help=f"splits texts into words (default {spec(Glove().tokenizer)}); with --from: the one the vectors are for",
+        help=f"splits texts into words (default {spec(Glove().tokenizer)}); with --from: the vectors' tokenizer",
     )
     for name in option_names(Glove()):
         add_option(parser, Glove(), name)
     parser.add_argument(
-        "--threads", type=int, default=0, metavar="N", help="default: all cores; never changes the result"
+        "--threads", type=int, default=0, metavar="N", help="threads (default: all cores); does not change the result"
     )
-    parser.add_argument("--memory", type=float, default=4.0, metavar="GB", help="for counting (default 4)")
+    parser.add_argument("--memory", type=float, default=4.0, metavar="GB", help="memory for counting (default 4)")
     parser.add_argument(
-        "--device", choices=("cpu", "cuda", "torch"), default="cpu", help="cuda and torch (on the CPU) need torch"
+        "--device",
+        choices=("cpu", "cuda", "torch"),
+        default="cpu",
+        help="where to train (default cpu); cuda, and torch on the CPU, need torch",
     )
     parser.add_argument(
-        "--text", type=OutputPath, metavar="FILE", help="also write GloVe's text form; .gz .xz .zst compress it"
+        "--text",
+        type=OutputPath,
+        metavar="FILE",
+        help="also write GloVe's text format, compressed if named .gz .xz .zst",
     )
-    parser.add_argument("--neighbours", nargs="+", metavar="WORD", help="show the words nearest to these")
+    parser.add_argument("--neighbours", nargs="+", metavar="WORD", help="print the nearest neighbours of these words")
     add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     if bool(args.source) == bool(args.files):
-        raise InputError(
-            "name files with texts, or vectors with --from FILE", hint="see: interloq train vectors --help"
-        )
-    vectors = _converted(args) if args.source else _trained(args)
+        raise InputError("either files with texts or --from FILE is needed", hint="see: interloq train vectors --help")
+    vectors = _convert(args) if args.source else _train(args)
     if args.text:
         vectors.export(args.text)
     neighbours = {word: vectors.nearest(word) for word in args.neighbours or ()}
@@ -76,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _converted(args: argparse.Namespace) -> WordVectors:
+def _convert(args: argparse.Namespace) -> WordVectors:
     from pathlib import Path
 
     from interloq.vectors.glove.settings import Glove
@@ -84,14 +92,14 @@ def _converted(args: argparse.Namespace) -> WordVectors:
 
     for name in option_names(Glove()):
         if getattr(args, name) is not None:
-            raise InputError(f"--{name.replace('_', '-')} belongs to training, not to --from")
+            raise InputError(f"--{name.replace('_', '-')} cannot be used with --from", hint="omit one of them")
     if Path(args.output).exists():
-        raise InputError(f"{args.output} exists", hint="choose another folder")
+        raise InputError(f"{args.output} already exists", hint="choose another folder")
     WordVectors.load(args.source, tokenizer=args.tokenizer).save(args.output)
     return WordVectors.load(args.output)
 
 
-def _trained(args: argparse.Namespace) -> WordVectors:
+def _train(args: argparse.Namespace) -> WordVectors:
     from interloq.vectors.glove.job import train
     from interloq.vectors.glove.settings import Glove
 
@@ -109,7 +117,7 @@ def _trained(args: argparse.Namespace) -> WordVectors:
             say=lambda line: None if args.quiet else tell(line),
         )
     except KeyboardInterrupt:
-        tell(f"\nthe same command resumes in {args.output}")
+        tell(f"\nrerun the same command to resume in {args.output}")
         raise
 
 
@@ -127,7 +135,7 @@ def _texts(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _fingerprint(files: list[str]) -> str:
-    """One name for the files, whatever their order."""
+    """Fingerprint of the files, independent of their order."""
     from pathlib import Path
 
     from interloq.data.files import open_bytes
@@ -135,6 +143,6 @@ def _fingerprint(files: list[str]) -> str:
 
     prints = []
     for path in files:
-        with open_bytes(path):  # says what is wrong with a path
+        with open_bytes(path):  # raises a clear error for a path that cannot be read
             prints.append("pipe" if path == "-" else file_fingerprint(Path(path)))
     return fingerprint(*sorted(prints))

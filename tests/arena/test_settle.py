@@ -281,9 +281,9 @@ def test_the_command_says_how_many_dialogues_it_took(folder: Path, capsys: pytes
     played = settling.play(planned, tally, lambda _: None)
     play_settle.show(args, played, planned, tally)
     captured = capsys.readouterr()
-    assert "not settled, and the schedule is played after 180 dialogues in 60 of 60 rounds" in captured.out
+    assert "not settled: the schedule ended after 180 dialogues in 60 of 60 rounds" in captured.out
     assert [line.split()[-1] for line in captured.out.splitlines() if "> short" in line] == ["apart"]
-    assert "long > short; 1 of 2 neighbours not yet apart" in captured.err
+    assert "long > short; 1 of 2 adjacent pairs not yet separated" in captured.err
     assert settling.ranking() in ("also long ? long > short", "long ? also long > short")
     assert (tally.dialogues, tally.resumed) == (180, 0)
     assert header("s.jsonl")["partners"] == header("d.jsonl")["partners"]

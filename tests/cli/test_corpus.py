@@ -126,7 +126,7 @@ def test_earlier_flags_name_their_key(log: Path, capsys: Captured, flag: str) ->
     group, _, field = MOVED[flag].rpartition(".")
     said = capsys.readouterr().err
     place = f"{field} under [{group}]" if group else field
-    assert f"{flag} is not an option any more, but a setting; set {place} in a file" in said
+    assert f"{flag} is no longer an option but a setting; set {place} in a file" in said
     assert MOVED[flag] in keys()
 
 
@@ -140,7 +140,7 @@ def test_settings_are_printed(capsys: Captured) -> None:
         (["build", "nowhere.jsonl", "-o", "c"], "no file or folder 'nowhere.jsonl'"),
         (["build", "posts.jsonl", "-o", "c", "--lang", "xx"], "no script known for language 'xx'"),
         (["build", "posts.jsonl", "-o", "c", "--format", "redit"], "unknown format 'redit'; did you mean 'reddit'?"),
-        (["build", "posts.jsonl", "-o", "c", "--split", "half"], "cannot read the shares 'half'"),
+        (["build", "posts.jsonl", "-o", "c", "--split", "half"], "cannot read --split 'half'"),
         (["build", "posts.jsonl", "-o", "c", "--split", "0.5,0.5"], "shares must be three that add up to 1"),
         (["build", "posts.jsonl", "-o", "c", "--field", "who=x"], "posts have no 'who'; "),
         (["build", "posts.jsonl", "-o", "c", "--field", "user"], "cannot read --field 'user'"),

@@ -90,7 +90,7 @@ def test_a_file_is_never_added_twice(pool: Path, capsys: Captured) -> None:
     for command in (build, ["index", "add", "index", "renamed.jsonl"]):
         assert main(command) == 0
         said = capsys.readouterr().out
-        assert "its 2,400 pairs are in the index already; nothing added" in said
+        assert "already in the index (2,400 pairs); nothing added" in said
         assert "index: 2,400 pairs" in said
 
 
@@ -121,7 +121,7 @@ def test_what_test_items_share_is_left_out(pool: Path, capsys: Captured) -> None
     assert facts["pairs"] == 2399
     assert "p5" not in {hit["id"] for hit in printed(capsys, "index", "search", "index", text(5))["hits"]}
     assert main(build) == 0
-    assert "in the index already" in capsys.readouterr().out
+    assert "already in the index" in capsys.readouterr().out
     assert main(["index", "add", "index", "pairs.jsonl"]) == 2  # unfiltered, it would bring back what was left out
     assert "with other samples excluded" in capsys.readouterr().err
 
@@ -213,7 +213,7 @@ def test_extend_writes_samples_with_references_and_counts(index: str, capsys: Ca
     assert main(["extend", "samples.jsonl", "--index", index, "-o", "out.jsonl.gz"]) == 0
     said = capsys.readouterr().out
     assert "out.jsonl.gz: 11 samples with 165 retrieved replies" in said
-    assert "utterance is a turn of the test item" in said
+    assert "utterance is a turn of the sample" in said
     before, after = load("samples.jsonl"), load("out.jsonl.gz")
     assert [s.id for s in after] == [s.id for s in before]
     for old, new in zip(before, after, strict=True):

@@ -73,7 +73,7 @@ def test_scores_go_to_a_pipe_with_a_dash(path: str, capfdbinary: pytest.CaptureF
 def test_unscored_samples_are_counted_with_their_reason(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write("some.jsonl", [Sample("1", "c", "a b", "a b"), Sample("2", "c", "a b")], kind="samples")
     assert main(["score", "some.jsonl", "-m", "delta_bleu", "-o", "scores.jsonl"]) == 0
-    assert "unscored: delta_bleu: no references (1 samples)" in capsys.readouterr().out
+    assert "unscored: delta_bleu: no references (1 sample)" in capsys.readouterr().out
     scores = {score.id: score for score in load("scores.jsonl", kind="scores")}
     assert (scores["2"].value, scores["2"].reason) == (None, "no references")
 
@@ -84,7 +84,7 @@ def test_unscored_samples_are_counted_with_their_reason(folder: Path, capsys: py
         (["score", "samples.jsonl", "-m", "blue"], "unknown metric 'blue'; did you mean 'bleu'?"),
         (["score", "samples.jsonl", "-m", "13a"], "unknown metric '13a'"),
         (["score", "absent.jsonl", "-m", "bleu"], "cannot read absent.jsonl: No such file or directory"),
-        (["score", "samples.jsonl"], "name a file and at least one metric"),
+        (["score", "samples.jsonl"], "a file and at least one metric are needed"),
         (["score", "samples.jsonl", "-m", "bleu", "-o", "samples.jsonl/x"], "cannot write"),
     ],
 )
@@ -187,4 +187,4 @@ def test_too_little_memory_is_no_bug(
     monkeypatch.setattr("interloq.cli.score.run", broken)
     monkeypatch.delenv("INTERLOQ_DEBUG")
     assert main(["score", path, "-m", "bleu"]) == 2
-    assert capsys.readouterr().err.startswith("interloq: there is not enough memory")
+    assert capsys.readouterr().err.startswith("interloq: not enough memory")

@@ -55,7 +55,7 @@ def test_the_table_for_people(files: Path, capsys: pytest.CaptureFixture[str]) -
     assert bleu.split()[-2:] == ["6", "0"]
     (other,) = [line for line in lines if line.strip().startswith("other  ") and "[" in line]
     assert other.split()[-2:] == ["5", "1"]
-    for text in ("people: half against half", "people: one against one", "people: one against the others", "1 pairs"):
+    for text in ("people: half vs. half", "people: one vs. one", "people: one vs. the others", "1 pair"):
         assert text in out
     assert "bleu(order=2) > other" in out
     assert "6 samples, 6 rated, 0 unrated; 12 judgments, 0 not applicable; 2 annotators" in out
@@ -136,7 +136,7 @@ def test_aspects_are_listed(files: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["one.jsonl", "--aspect", "fluency"], "no ratings of aspect 'fluency'; rated aspects: humour, overall"),
         (["one.jsonl", "--aspect", "humour"], "no usable ratings of 'humour': 6 are 'not applicable'"),
         (["one.jsonl", "--role", "judge"], "by people of role 'judge'"),
-        ([], "name a score file"),
+        ([], "no score file given"),
         (["samples.jsonl"], "the file holds samples, expected scores"),
         (["gone.jsonl"], "gone.jsonl"),
         (["one.jsonl", "--by", "sample", "--bootstrap", "-1"], "n_bootstrap must not be negative"),

@@ -135,7 +135,7 @@ def test_a_bot_that_fails_is_shown_and_can_try_again(talking: Path, capsys: pyte
     assert main(["play", *run, "--limit", "4"]) == 1
     out, err = capsys.readouterr()
     assert "crashed 4" in out
-    assert "4 dialogues; 4 ended too early" in out
+    assert "4 dialogues; 4 ended early" in out
     assert "bad: crashed 4" in err
     failed = load("d.jsonl", kind="dialogues")
     assert {d.failure for d in failed} == {"bad: crashed: RuntimeError: no [bold]more[/] at turn 7"}
@@ -252,7 +252,7 @@ def test_a_run_that_was_stopped_goes_on(talking: Path, how: signal.Signals) -> N
     assert 4 <= kept < 12, err
     assert process.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 130)
     if how == signal.SIGINT:
-        assert f"{kept} dialogues are kept; the same command resumes" in err
+        assert f"{kept} dialogues kept; rerun the same command to resume" in err
     assert not Path("d.jsonl").exists()
     Path("calls.txt").unlink()
     out, err = _started().communicate(timeout=120)
@@ -292,7 +292,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on(talking: Path) -> None:
         (["--scheme", "self-play", "--target", "a=eliza", "--patience", "-5"], "patience must be 0 seconds or more"),
         (["--scheme", "self-play", "--target", "a=eliza", "--until-settled", "bleu"], "two systems or more, got 1"),
         (["--scheme", "self-play", "--target", "a=eliza", "--watch", "distinct"], "is about sets of replies"),
-        (["--until-settled", "bleu", "--watch", "bleu"], "leave --watch out"),
+        (["--until-settled", "bleu", "--watch", "bleu"], "omit --watch"),
         (["--scheme", "self-play", "--bots", "twice.json"], "two targets are called 'a'"),
         (["--scheme", "self-play", "--bots", "bad.toml"], "bad.toml: cannot be read"),
         (["--scheme", "self-play", "--bots", "list.json"], "is not a name with a spec"),
@@ -363,7 +363,7 @@ def test_a_run_until_settled_shows_what_goes_wrong_and_keeps_its_output_clean(
     assert not any(dialogue.failure for dialogue in load("d.jsonl", kind="dialogues"))
     assert main(["play", *run]) == 0
     said = capsys.readouterr()
-    assert " neighbours not yet apart" in said.err
+    assert " adjacent pairs not yet separated" in said.err
     assert " of at most 80 dialogues (" in said.err
 
 
@@ -374,7 +374,7 @@ def test_a_system_that_never_speaks_is_said_to_have_no_rank(talking: Path, capsy
     run = ["run", *options, "--partner", "doctor=eliza", "--exchanges", "3", "--until-settled", "length"]
     run += ["--higher-is-better"]
     assert main(["play", *run, "-o", "d.jsonl", "--quiet"]) == 1
-    assert "note: no dialogue has a score, so no rank: mute" in capsys.readouterr().out
+    assert "note: not ranked, because no dialogue has a score: mute" in capsys.readouterr().out
 
 
 def test_the_ranking_so_far_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -402,9 +402,9 @@ def test_a_metric_that_cannot_be_had_is_told_before_anybody_talks(
 def test_a_set_is_used_as_it_was_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown(capsys, "partners", "--partner", "echo=echo", "-o", "p.json")
     run = ["run", "--target", "a=eliza", "--partners", "p.json", "-o", "d.jsonl"]
-    assert "p.json: the set is for 5 exchanges, not 4" in failure(capsys, *run, "--exchanges", "4")
+    assert "p.json: the partner set is for 5 exchanges, not 4" in failure(capsys, *run, "--exchanges", "4")
     assert "made for other openings" in failure(capsys, *run, "--openings", "embedded:zh")
-    assert "give --partners or --partner" in failure(capsys, *run, "--partner", "b=echo")
+    assert "both --partners and --partner are given" in failure(capsys, *run, "--partner", "b=echo")
     Path("d.jsonl").write_text('{"id":"1","turns":["a"]}\n')
     assert "there is a file that no run wrote" in failure(capsys, *run)
     assert Path("d.jsonl").read_text() == '{"id":"1","turns":["a"]}\n'

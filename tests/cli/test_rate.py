@@ -106,8 +106,8 @@ def test_the_summary_for_people(extended: Path, capsys: Captured) -> None:
     assert "rated.jsonl: 50 samples with 149 references: 74 judged, 75 with a default weight\n" in said
     assert re.search(r"gold +49 +0 +n/a +n/a", said)
     assert re.search(r"parrot +50 +49 +-1\.000 +0\.0 %", said)
-    assert "1 samples have no gold reply" in said
-    assert "26 references nobody rated: weight 0" in said
+    assert "samples without a gold reply: 1" in said
+    assert "unrated references (weight 0): 26" in said
     assert f"signature: {Human('ratings.jsonl').signature().short}" in said
 
 
@@ -130,7 +130,7 @@ def test_ratings_that_belong_to_some_references_are_counted(extended: Path, caps
     said = capsys.readouterr().out
     assert "149 references: 1 judged, 148 with a default weight" in said
     assert re.search(r"parrot +50 +1 +0\.500 +100\.0 %", said)
-    assert "1 rated items are not references of these samples: left out" in said
+    assert "ratings of other items, which were ignored: 1" in said
 
 
 def test_samples_rated_before_say_what_is_replaced(extended: Path, capsys: Captured) -> None:
@@ -145,7 +145,7 @@ def test_samples_rated_before_say_what_is_replaced(extended: Path, capsys: Captu
     assert f"replaced: the weights of {Signature.from_json(first['signature'])}" in capsys.readouterr().out
     write("by_hand.jsonl", [Sample("c1/bot", ["x"], "y", [Reference("z", 0.5), "w"])], kind="samples")
     assert main(["rate", "by_hand.jsonl", "--rater", HUMAN, "-o", "out.jsonl"]) == 1  # most ratings are of others
-    assert "replaced: 1 weights other than 1" in capsys.readouterr().out
+    assert "replaced: 1 weight other than 1" in capsys.readouterr().out
 
 
 def killed(*options: str) -> Path:

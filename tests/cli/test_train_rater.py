@@ -141,7 +141,7 @@ def test_pairs_of_test_items_are_left_out(log: Path, capsys: Captured) -> None:
     assert main([*TRAIN, *VOCABULARY, "--epochs", "1", "--without", "test.jsonl", "-o", "rater", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["examples"]["read"] == 160 - len(shared)
-    assert f"{len(shared)} pairs left out that test items share" in err
+    assert f"{len(shared)} pairs excluded that overlap test samples" in err
 
 
 def test_dialogues_and_bad_lines(folder: Path, capsys: Captured) -> None:

@@ -81,7 +81,7 @@ def test_what_test_samples_share_is_left_out(work: Path, capsys: pytest.CaptureF
     ]
     write(work / "tested.jsonl", samples)
     assert run("talks.jsonl", "-o", "a", "--without", "tested.jsonl") == 0
-    assert "6 pairs left out that test items share" in capsys.readouterr().err
+    assert "6 pairs excluded that overlap test samples" in capsys.readouterr().err
     facts = json.loads((work / "a" / "model.json").read_text())
     assert facts["examples"]["exchanges"] == 40 * 3 - 6
 

@@ -86,7 +86,7 @@ def test_pairs_of_test_items_are_left_out(folder: Path, capsys: pytest.CaptureFi
     facts = json.loads(out)
     left = 200 - facts["pairs"]["train"] - facts["pairs"]["dev"]
     assert left >= 1
-    assert f"{left} pairs left out that test items share" in err
+    assert f"{left} pairs excluded that overlap test samples" in err
 
 
 def test_bad_lines_are_named_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,9 +87,9 @@ def test_vectors_of_another_program_become_a_folder(folder: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-o", "out"], "name files with texts, or vectors with --from FILE"),
-        (["texts.txt", "--from", "v.txt", "-o", "out"], "name files with texts, or vectors with --from FILE"),
-        (["--from", "v.txt", "--epochs", "3", "-o", "out"], "--epochs belongs to training, not to --from"),
+        (["-o", "out"], "either files with texts or --from FILE is needed"),
+        (["texts.txt", "--from", "v.txt", "-o", "out"], "either files with texts or --from FILE is needed"),
+        (["--from", "v.txt", "--epochs", "3", "-o", "out"], "--epochs cannot be used with --from"),
         (["absent.txt", "-o", "out"], "cannot read absent.txt: No such file or directory"),
         (["texts.txt", "-o", "out", "--dimensions", "0"], "dimensions must be above 0, got 0"),
         (["texts.txt", "-o", "out", "--min-count", "99"], "no word occurs 99 times; the most frequent occurs 4 times"),

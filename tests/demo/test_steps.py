@@ -172,7 +172,7 @@ def test_without_the_extras_the_rest_runs(folder: Path) -> None:
     code = f"{HIDDEN}\nfrom interloq.cli.main import main; sys.exit(main(['demo', '-o', {ODD!r}]))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False)
     assert shown.returncode == 0, shown.stderr
-    said = "υBLEU is left out: no faiss, numba, safetensors, sentencepiece, torch here; "
+    said = "υBLEU is skipped: not installed: faiss, numba, safetensors, sentencepiece, torch; "
     assert said + "run: pip install 'interloq[rater,retrieve]'\n" in shown.stdout
     assert [command[1] for command in commands(shown.stdout)] == ["score", "meta", "explain", "report"]
     assert "vbleu" not in shown.stdout

@@ -89,7 +89,7 @@ def test_a_killed_job_goes_on_and_ends_the_same(tmp_path: Path, how: signal.Sign
     assert "Traceback" not in said
     assert (tmp_path / "out" / "work").is_dir(), "it was stopped in the middle"
     if how == signal.SIGINT:
-        assert "the same command resumes in out" in said
+        assert "rerun the same command to resume in out" in said
     for folder in ("out", "whole"):
         done = subprocess.run([*command, folder], cwd=tmp_path, capture_output=True, text=True, check=True)
         assert ("resuming after epoch" in done.stderr) == (folder == "out")
