@@ -10,6 +10,7 @@ import transformers
 
 from interloq.learn.job import train
 from interloq.learn.settings import Training
+from interloq.learn.start import Start
 from interloq.models.subwords import Subwords
 from interloq.rate.bert_model import BertRaterJob, BertRaterModel
 from interloq.rate.pairs import RaterPairs, write_examples
@@ -61,6 +62,7 @@ def bert_job(
         logs=lambda: [topic_log(utterances)],
         source="made",
         kept=folder / "examples" if subwords is None else None,
+        start=Start.of((subwords or own).folder),
         subwords=subwords or own,
         settings=batching,
         examples=CHOSEN,

@@ -23,6 +23,7 @@ from interloq.learn.checkpoint import Checkpoint
 from interloq.learn.claim import WORK, claim, clear_work
 from interloq.learn.fit import Task, fit
 from interloq.learn.learning_curve import best_epoch, write_curve
+from interloq.learn.low_rank import round_as_stored, stored_tensors
 from interloq.learn.settings import Training
 from interloq.learn.store import FACTS, read_facts, save_model
 from interloq.models.processes import Processes
@@ -104,7 +105,7 @@ class Job(ABC, Generic[AnyTask]):
         """Write the trained network, its facts and its learning curve to the folder."""
         self.keep(folder, run)
         write_curve(folder, facts["signature"], curve)
-        save_model(folder, task.network.state_dict(), facts)
+        save_model(folder, stored_tensors(task.network), facts)
 
     def verdict(self, facts: dict[str, Any]) -> str:  # noqa: ARG002
         """What to tell the user about the result, if anything."""
@@ -184,6 +185,7 @@ def _claimed(job: Job[Any], folder: Path, run: Run) -> bool:
 
 
 def _save(job: Job[Any], folder: Path, task: Task, run: Run, curve: Curve) -> None:
+    round_as_stored(task.network)
     facts = {"job": run.name, "source": job.source, **job.facts(task, run, curve)}
     if calibrated := facts.pop("calibration", None):
         write_json(folder / CALIBRATION, calibrated)

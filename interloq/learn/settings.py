@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from interloq.errors import InputError
-from interloq.registry import Component
+from interloq.registry import Component, full_spec
 
 
 def option(default: Any, what: str, **more: Any) -> Any:
@@ -46,3 +46,24 @@ class Training(Component):
                 raise InputError(f"{name} must not be below 0, got {getattr(self, name)}")
         if not 0 <= self.warmup <= 1:
             raise InputError(f"warmup must be from 0 to 1, got {self.warmup}")
+
+
+@dataclass(frozen=True)
+class LowRank(Component):
+    """Which weights of a pretrained network learn: all, or updates of low rank; see `interloq.learn.low_rank`."""
+
+    low_rank: int = option(0, "train updates of this rank to the encoder's weights, and the head; 0: all weights")
+    low_rank_scale: float = option(2.0, "factor of these updates, α / rank of LoRA")
+    low_rank_biases: bool = option(False, "with --low-rank, train biases and layer norms too")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.low_rank < 0:
+            raise InputError(f"low_rank must not be below 0, got {self.low_rank}")
+        if self.low_rank_scale <= 0:
+            raise InputError(f"low_rank_scale must be above 0, got {self.low_rank_scale}")
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """What names of jobs and signatures contain: nothing if all weights learn."""
+        return {"low_rank": full_spec(self)} if self.low_rank else {}

@@ -94,15 +94,14 @@ def restored(
     """
     with reading_saved(where):
         with torch.device("meta"):
-            check_shapes(make(), tensors, where)
+            check_shapes(make().state_dict(), tensors, where)
         network = make()
         network.load_state_dict(dict(tensors))
     return network
 
 
-def check_shapes(network: torch.nn.Module, tensors: Mapping[str, torch.Tensor], where: str | Path) -> None:
+def check_shapes(own: Mapping[str, torch.Tensor], tensors: Mapping[str, torch.Tensor], where: str | Path) -> None:
     """Names and shapes must be the network's own."""
-    own = network.state_dict()
     for name in sorted(own.keys() | tensors.keys()):
         seen = [tuple(part[name].shape) if name in part else None for part in (tensors, own)]
         if seen[0] != seen[1]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +11,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.durable import write_whole
 from interloq.data.files import reading_saved
 from interloq.errors import InputError
 from interloq.learn.calibrate import probabilities
 from interloq.learn.job import Curve, Run
-from interloq.learn.settings import Training
-from interloq.learn.store import check_counts, check_temperature, load_model, restored
+from interloq.learn.low_rank import attach
+from interloq.learn.settings import LowRank, Training
+from interloq.learn.start import Start, files_of, keep_files, low_rank_facts, trained_network, weights_of
+from interloq.learn.store import check_counts, check_temperature, load_model
 from interloq.learn.trainable import Log
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CONFIG, CrossEncoder, Rows, joined_rows, row_lengths
 from interloq.models.memory import cut_to_fit
-from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.models.processes import pick_device
 from interloq.models.subwords import Subwords
 from interloq.rate.bert_task import BertRaterTask
@@ -39,31 +39,32 @@ TRIPLETS, TOKENS = 1_024, 2**15  # read at a time
 
 @dataclass(frozen=True, kw_only=True)
 class BertRaterJob(RaterJob[BertRaterTask]):
-    """Fine-tunes the encoder that the subwords belong to."""
+    """Fine-tunes the network that it starts from; the subwords are its tokenizer's."""
 
+    start: Start
     subwords: Subwords
     settings: Batching
+    low_rank: LowRank = field(default_factory=LowRank)
 
     kind = KIND
 
     def made_of(self) -> Sequence[str]:
-        return [self._weights(), self.subwords.signature(), full_spec(self.examples)]
+        return [self._weights(), self.subwords.signature(), full_spec(self.examples), *self.low_rank.parts.values()]
 
     def _weights(self) -> str:
-        encoder = self.subwords.folder
-        return f"encoder:{weights_fingerprint(encoder)}-{file_fingerprint(encoder / CONFIG)}"
+        return f"encoder:{self.start.fingerprint}-{file_fingerprint(self.start.files / CONFIG)}"
 
     def numbering(self, run: Run) -> Subwords:  # noqa: ARG002
         return self.subwords
 
     def task(self, run: Run) -> BertRaterTask:
-        torch.manual_seed(self.training.seed)
-        network = _pretrained(self.subwords)
+        network = self._network()
+        attach(network, self.low_rank, seed=self.training.seed)
         return BertRaterTask(network, self.pairs(run), self.subwords, self.settings, seed=self.training.seed)
 
     def signature(self, run: Run) -> list[str]:  # noqa: ARG002
         specs = [full_spec(self.settings), full_spec(self.training)]
-        return [*specs, self._weights(), self.subwords.signature()]
+        return [*specs, self._weights(), self.subwords.signature(), *self.low_rank.parts.values()]
 
     def facts(self, task: BertRaterTask, run: Run, curve: Curve) -> dict[str, Any]:
         subwords = self.subwords
@@ -71,35 +72,39 @@ class BertRaterJob(RaterJob[BertRaterTask]):
             "config": file_fingerprint(subwords.folder / CONFIG),
             "subwords": subwords.signature(),
             "longest": subwords.longest,
+            **low_rank_facts(self.low_rank, self.start),
         }
 
     def keep(self, folder: Path, run: Run) -> None:  # noqa: ARG002
-        self.subwords.save(folder)
-        write_whole(folder / CONFIG, (self.subwords.folder / CONFIG).read_bytes())
+        keep_files(folder, self.subwords, self.low_rank)
+
+    def _network(self) -> CrossEncoder:
+        network = self.start.network(OUTPUTS, seed=self.training.seed)
+        if self.subwords.size > network.vocabulary:
+            raise InputError(
+                f"the tokenizer has {self.subwords.size} tokens, the encoder {network.vocabulary}",
+                hint="name an encoder with its own tokenizer",
+                where=str(self.subwords.folder),
+            )
+        return network
 
 
-def from_log(log: Log, given: Sources, training: Training, batching: Batching, examples: Examples) -> BertRaterJob:
+def from_log(
+    log: Log, given: Sources, training: Training, batching: Batching, examples: Examples, low_rank: LowRank
+) -> BertRaterJob:
     """The job of `interloq train rater --encoder`."""
+    start = Start.of(str(given.encoder))
     return BertRaterJob(
         logs=log.logs,
         source=log.fingerprint,
         kept=Path(given.examples) if given.examples else None,
-        subwords=Subwords(model_folder(str(given.encoder)), longest=given.longest),
+        start=start,
+        subwords=Subwords(start.files, longest=given.longest),
         settings=batching,
+        low_rank=low_rank,
         examples=examples,
         training=training,
     )
-
-
-def _pretrained(subwords: Subwords) -> CrossEncoder:
-    network = CrossEncoder.pretrained(subwords.folder, OUTPUTS)
-    if subwords.size > network.vocabulary:
-        raise InputError(
-            f"the tokenizer has {subwords.size} tokens, the encoder {network.vocabulary}",
-            hint="name an encoder with its own tokenizer",
-            where=str(subwords.folder),
-        )
-    return network
 
 
 class BertRaterModel:
@@ -116,22 +121,24 @@ class BertRaterModel:
         """The model that a folder holds."""
         folder = Path(folder)
         facts, tensors = load_model(folder, kind=KIND)
-        if not (folder / CONFIG).exists() or file_fingerprint(folder / CONFIG) != facts.get("config"):
+        files = files_of(folder, facts)
+        if not (files / CONFIG).exists() or file_fingerprint(files / CONFIG) != facts.get("config"):
             raise _foreign(CONFIG, folder)
         with reading_saved(folder):
             check_counts(facts, "longest")
-            subwords = Subwords(folder, longest=facts["longest"])
+            subwords = Subwords(files, longest=facts["longest"])
             if subwords.signature() != facts["subwords"]:
                 raise _foreign("the tokenizer", folder)
             check_temperature(facts)
-        network = restored(lambda: CrossEncoder.empty(folder, OUTPUTS), tensors, folder)
+        network = trained_network(folder, facts, tensors, outputs=OUTPUTS)
         return cls(network, subwords, facts, device)
 
     @property
     def fingerprint(self) -> str:
         """Short hash of everything that changes its numbers."""
-        names = ("weights", "config", "subwords", "temperature")
-        return fingerprint(*(str(self.facts[name]) for name in names))
+        return fingerprint(
+            weights_of(self.facts), *(str(self.facts[name]) for name in ("config", "subwords", "temperature"))
+        )
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def chances(self, triplets: Sequence[tuple[str, str, str]], *, calibrated: bool = False) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from interloq.errors import InputError
-from interloq.learn.settings import Training, option
+from interloq.learn.settings import LowRank, Training, option
 from interloq.learn.trainable import Facts, Trainable
 from interloq.rate.examples import Examples
 from interloq.registry import Component
@@ -81,7 +81,7 @@ LOOP = ("weight_decay", "warmup", "schedule", "clip", "accumulate", "amp", "comp
 SUMMARY = "a rater of references from logs with several replies to one utterance"
 BERT_TRAINABLE = Trainable(
     SUMMARY,
-    (Sources(longest=BERT_LONGEST), BERT_TRAINING, BERT_BATCHING, Examples()),
+    (Sources(longest=BERT_LONGEST), BERT_TRAINING, BERT_BATCHING, Examples(), LowRank()),
     job="interloq.rate.bert_model:from_log",
     result=_result,
     noun="rater",

@@ -19,6 +19,7 @@ from tests.made_rater import write_log
 Way = tuple[str, tuple[str, ...]]  # a job and its options
 Captured = pytest.CaptureFixture[str]
 ENCODER = ["--encoder", "encoder"]
+LOW_RANK = ["--low-rank", "2", "--low-rank-biases"]
 SCORER = [*ENCODER, "--reply", "12"]
 # the options that make a job tiny; one that stands for several, as `rater`, is trained in every way
 TINY = {
@@ -28,8 +29,9 @@ TINY = {
     "rater": [
         ["--embedding", "8", "--hidden", "8", "--layers", "1", "--width", "16", "--vocabulary", "50"],
         [*ENCODER, "--longest", "16"],
+        [*LOW_RANK, *ENCODER, "--longest", "16"],
     ],
-    "relevance": [[*SCORER, "--context", "24"]],
+    "relevance": [[*SCORER, "--context", "24"], [*LOW_RANK, *SCORER, "--context", "24"]],
     "ruber": [["--embedding", "8", "--hidden", "8"]],
     "valid": [SCORER],
 }

@@ -6,7 +6,7 @@ Exchanges are tokenised once, to `<folder>/work` or to a folder of their own tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,20 +15,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.durable import write_whole
 from interloq.errors import InputError
 from interloq.learn.calibrate import calibration
 from interloq.learn.job import Curve, Job, Run
-from interloq.learn.settings import Training
-from interloq.models.cross_encoder import CONFIG
-from interloq.models.pretrained import model_folder, weights_fingerprint
+from interloq.learn.low_rank import attach
+from interloq.learn.settings import LowRank, Training
+from interloq.learn.start import Start, keep_files, low_rank_facts
 from interloq.models.subwords import Subwords
 from interloq.registry import full_spec
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.examples import Exchange, Exchanges, described, stored_source, write_exchanges
 from interloq.scorers.relevance.log import ExchangeLog
 from interloq.scorers.relevance.settings import KINDS, Reading, Relevance, Sources
-from interloq.scorers.relevance.task import RelevanceTask, start
+from interloq.scorers.relevance.task import RelevanceTask
 from interloq.signature import fingerprint
 from interloq.signature import signature as signed
 
@@ -45,6 +44,7 @@ class RelevanceJob(Job[RelevanceTask]):
     examples: Path | None = None
     reading: Reading
     settings: Relevance
+    low_rank: LowRank = field(default_factory=LowRank)
 
     others = "other settings, another encoder or other data"
 
@@ -53,17 +53,17 @@ class RelevanceJob(Job[RelevanceTask]):
         return self.settings.kind
 
     @cached_property
-    def origin(self) -> Path:
-        """The folder of the encoder to start from."""
-        return model_folder(self.encoder)
+    def start(self) -> Start:
+        """The network to start from."""
+        return Start.of(self.encoder)
 
     @cached_property
     def subwords(self) -> Subwords:
-        """The tokenizer of that encoder."""
-        return Subwords(self.origin, longest=self.reading.longest)
+        """The tokenizer of that network."""
+        return Subwords(self.start.files, longest=self.reading.longest)
 
     def made_of(self) -> Sequence[str]:
-        return [weights_fingerprint(self.origin), *described(self.subwords, self.reading).values()]
+        return [self.start.fingerprint, *described(self.subwords, self.reading).values(), *self.low_rank.parts.values()]
 
     def begun(self, work: Path) -> bool:
         return Exchanges.written(work / EXAMPLES) or super().begun(work)
@@ -99,26 +99,28 @@ class RelevanceJob(Job[RelevanceTask]):
         return stored
 
     def task(self, run: Run) -> RelevanceTask:
-        network = start(self.origin, self.settings.seed)
+        network = self.start.network(1, seed=self.settings.seed)
         wanted, positions = self.settings.context + self.settings.reply + 3, network.positions
         if positions is not None and wanted > positions:
             raise InputError(
                 f"the encoder reads {positions} tokens, and context and reply have up to {wanted}",
                 hint="lower --context or --reply",
             )
+        attach(network, self.low_rank, seed=self.settings.seed)
         return RelevanceTask(network, self._exchanges(run), self.settings, self.subwords)
 
     def facts(self, task: RelevanceTask, run: Run, curve: Curve) -> dict[str, Any]:
         settings, stored, logits = self.settings, task.exchanges, dev_logits(task)
-        made_of = {"training": full_spec(self.training), "encoder": weights_fingerprint(self.origin), "job": run.name}
+        made_of = {"training": full_spec(self.training), "encoder": self.start.fingerprint, "job": run.name}
         return self.described(curve) | {
-            "signature": str(signed(settings, **made_of)),
+            "signature": str(signed(settings, **made_of, **self.low_rank.parts)),
             "config": {
                 "turns": int(stored.contexts.shape[1]),
                 "longest": self.subwords.longest,
                 "context": settings.context,
                 "reply": settings.reply,
             },
+            **low_rank_facts(self.low_rank, self.start),
             "subwords": self.subwords.signature(),
             "calibration": calibration(*labelled(logits)),
             "examples": stored.facts,
@@ -126,12 +128,11 @@ class RelevanceJob(Job[RelevanceTask]):
         }
 
     def keep(self, folder: Path, run: Run) -> None:  # noqa: ARG002
-        self.subwords.save(folder)
-        write_whole(folder / CONFIG, (self.origin / CONFIG).read_bytes())
+        keep_files(folder, self.subwords, self.low_rank)
 
 
 def from_log(
-    log: TrainingLog, given: Sources, reading: Reading, settings: Relevance, training: Training
+    log: TrainingLog, given: Sources, reading: Reading, settings: Relevance, training: Training, low_rank: LowRank
 ) -> RelevanceJob:
     """The job of `interloq train relevance` and `interloq train valid`."""
     if not (log.files or given.hard or given.examples):
@@ -144,6 +145,7 @@ def from_log(
         examples=examples,
         reading=reading,
         settings=settings,
+        low_rank=low_rank,
         training=training,
         source=exchanges.fingerprint if exchanges.files else stored_source(examples),
     )

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from interloq.data.files import reading_saved
 from interloq.errors import InputError
-from interloq.learn.store import check_counts, check_temperature, load_model, restored
+from interloq.learn.start import files_of, scorer_folder, trained_network, weights_of
+from interloq.learn.store import check_counts, check_temperature, load_model
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder, Rows, rows
 from interloq.models.memory import cut_to_fit
@@ -39,12 +40,12 @@ class RelevanceScorer:
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
         """The scorer that a folder holds."""
-        folder = Path(folder)
+        folder = scorer_folder(folder)
         facts, tensors = load_model(folder, kind=cls.kind)
         with reading_saved(folder):
             check_counts(facts["config"], "longest", "turns", "reply")
             check_counts(facts["config"], "context", least=0)  # `valid` reads the reply alone
-            subwords = Subwords(folder, longest=facts["config"]["longest"])
+            subwords = Subwords(files_of(folder, facts), longest=facts["config"]["longest"])
             if subwords.signature() != facts["subwords"]:
                 raise InputError(
                     "the tokenizer is not the one the scorer was trained with",
@@ -52,13 +53,12 @@ class RelevanceScorer:
                     where=str(folder),
                 )
             check_temperature(facts)
-        network = restored(lambda: CrossEncoder.empty(folder, 1), tensors, folder)
+        network = trained_network(folder, facts, tensors, outputs=1)
         return cls(network, subwords, facts, device)
 
     def signature(self) -> str:
-        return (
-            f"{self.kind}-{fingerprint(self.facts['weights'], self.facts['subwords'], repr(self.facts['temperature']))}"
-        )
+        parts = (weights_of(self.facts), self.facts["subwords"], repr(self.facts["temperature"]))
+        return f"{self.kind}-{fingerprint(*parts)}"
 
     def scores(
         self, contexts: Sequence[Sequence[str]], replies: Sequence[str], *, turns: int | None = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.learn.settings import Training, option
+from interloq.learn.settings import LowRank, Training, option
 from interloq.learn.trainable import Facts, Trainable
 from interloq.registry import Component
 
@@ -125,7 +125,7 @@ def _result(facts: Facts, _: list[Facts]) -> str:
 
 RELEVANCE_TRAINABLE = Trainable(
     "a scorer of replies without references, from dialogues and pairs",
-    (Sources(), Reading(), Relevance(), TRAINING),
+    (Sources(), Reading(), Relevance(), TRAINING, LowRank()),
     job="interloq.scorers.relevance.job:from_log",
     result=_result,
     loop=("accumulate", "compile"),
@@ -135,6 +135,6 @@ RELEVANCE_TRAINABLE = Trainable(
 VALID_TRAINABLE = replace(
     RELEVANCE_TRAINABLE,
     summary="a scorer of how well formed replies are, from dialogues and pairs",
-    settings=(Sources(), Reading(), VALID, TRAINING),
+    settings=(Sources(), Reading(), VALID, TRAINING, LowRank()),
     hidden=("hard", "negatives", "loss", "context", "other", "parrot", "written"),
 )

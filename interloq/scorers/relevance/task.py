@@ -162,10 +162,3 @@ def _rows(replies: Stretches, subwords: Subwords, contexts: Stretches | None = N
         named = np.column_stack([owners, len(contexts.lengths) + numbers])
     made = joined_rows(Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])), named, subwords)
     return made.pinned() if torch.cuda.is_available() else made
-
-
-def start(encoder: Any, seed: int) -> CrossEncoder:
-    """The pretrained encoder with a head that knows nothing; the same for the same seed."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return CrossEncoder.pretrained(encoder, 1)

@@ -8,11 +8,12 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from interloq.learn.start import Start
 from interloq.models.subwords import Subwords
 from interloq.scorers.relevance.examples import NONE, Exchanges
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.scorers.relevance.negatives import draw
-from interloq.scorers.relevance.task import RelevanceTask, start
+from interloq.scorers.relevance.task import RelevanceTask
 from tests.made_relevance import SMALL
 from tests.scorers.relevance.made_examples import texts
 
@@ -20,7 +21,7 @@ from tests.scorers.relevance.made_examples import texts
 def test_rows_are_those_that_the_scorer_reads(made: tuple[Exchanges, Subwords]) -> None:
     found, subwords = made
     settings = replace(SMALL, shuffled=0, dropped=0, repeated=0, cut=0)
-    task = RelevanceTask(start(subwords.folder, 0), found, settings, subwords)
+    task = RelevanceTask(Start.of(subwords.folder).network(1, seed=0), found, settings, subwords)
     said = texts(found, subwords)
     scorer = RelevanceScorer(task.network, subwords, {"config": {"context": 24, "reply": 12}}, "cpu")
     examples = task.batches("train", 2)[0]
@@ -43,7 +44,7 @@ def test_rows_are_those_that_the_scorer_reads(made: tuple[Exchanges, Subwords]) 
 @pytest.mark.parametrize("loss", ["binary", "listwise"])
 def test_loss_is_the_formula(made: tuple[Exchanges, Subwords], loss: Literal["binary", "listwise"]) -> None:
     found, subwords = made
-    task = RelevanceTask(start(subwords.folder, 0), found, replace(SMALL, loss=loss), subwords)
+    task = RelevanceTask(Start.of(subwords.folder).network(1, seed=0), found, replace(SMALL, loss=loss), subwords)
     task.network.eval()
     batch = task.prepare("dev", task.batches("dev", 0)[0])
     total = 0.0

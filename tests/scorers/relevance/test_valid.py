@@ -12,12 +12,13 @@ import torch
 
 from interloq.errors import InputError
 from interloq.learn.job import train
+from interloq.learn.start import Start
 from interloq.models.subwords import Subwords
 from interloq.scorers.relevance.examples import Exchange, Exchanges
 from interloq.scorers.relevance.model import RelevanceScorer, ValidScorer
 from interloq.scorers.relevance.negatives import SHORTEST, draw
 from interloq.scorers.relevance.settings import EDITS, VALID, Relevance
-from interloq.scorers.relevance.task import RelevanceTask, start
+from interloq.scorers.relevance.task import RelevanceTask
 from tests.made_relevance import exchanges, scorer_job, small_scorer, stored, talks
 
 SMALL = replace(VALID, batch=32, reply=12)
@@ -54,7 +55,7 @@ def test_every_wrong_reply_is_a_spoiled_one(made: tuple[Exchanges, Subwords]) ->
 
 def test_rows_are_replies_alone(made: tuple[Exchanges, Subwords]) -> None:
     found, subwords = made
-    task = RelevanceTask(start(subwords.folder, 0), found, SMALL, subwords)
+    task = RelevanceTask(Start.of(subwords.folder).network(1, seed=0), found, SMALL, subwords)
     examples = task.batches("train", 1)[0]
     batch = task.prepare("train", examples)
     own = found.range("train")
@@ -76,7 +77,7 @@ def test_a_reply_that_stays_the_same_is_repeated(tmp_path: Path) -> None:
     same = [Exchange((f"tea {i}",), "so so so so so .", f"talk {i}") for i in range(20)]
     found, subwords = stored(tmp_path, same)
     shuffled = replace(SMALL, shuffled=1.0, dropped=0.0, repeated=0.0)
-    task = RelevanceTask(start(subwords.folder, 0), found, shuffled, subwords)
+    task = RelevanceTask(Start.of(subwords.folder).network(1, seed=0), found, shuffled, subwords)
     lengths = task.prepare("train", task.batches("train", 1)[0]).rows.mask.sum(dim=1)
     assert (lengths[::2] == 8).all()
     assert (lengths[1::2] > 8).all()
@@ -97,7 +98,7 @@ def test_it_learns_the_order_of_words(tmp_path: Path) -> None:
 
 def test_what_a_scorer_reads_is_what_it_learned_from(made: tuple[Exchanges, Subwords]) -> None:
     found, subwords = made
-    task = RelevanceTask(start(subwords.folder, 0).eval(), found, SMALL, subwords)
+    task = RelevanceTask(Start.of(subwords.folder).network(1, seed=0).eval(), found, SMALL, subwords)
     facts = {"config": {"turns": 1, "context": 0, "reply": 12}, "temperature": 1.0}
     scorer = ValidScorer(task.network, subwords, facts, "cpu")
     text = "we like tea today ."

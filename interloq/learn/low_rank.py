@@ -1,0 +1,125 @@
+"""Low-rank updates of a pretrained network: LoRA (Hu et al., 2022).
+
+    W' = W + s · B A        A [rank, in] random, B [out, rank] zero at first; s is α / rank in the paper
+
+Every linear layer of the encoder gets an update: attention and feed-forward layers alike. The encoder's own weights are
+frozen, the head on top of it is trained whole. What is stored is the updates and the head, in half precision; for
+scoring they are added to the encoder's weights, so it costs what the encoder costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import torch
+from torch.nn.utils import parametrize
+from transformers.pytorch_utils import Conv1D
+
+from interloq.errors import InputError
+from interloq.learn.settings import LowRank
+from interloq.learn.store import check_shapes
+from interloq.models.cross_encoder import CrossEncoder
+
+STORED = torch.float16  # finer than bfloat16, and updates are far from its bounds
+PART = ".parametrizations.weight.0."  # what torch puts between the name of a layer and that of its update's matrix
+
+
+class Update(torch.nn.Module):  # type: ignore[misc]
+    """What is added to a weight matrix."""
+
+    def __init__(self, weight: torch.Tensor, settings: LowRank) -> None:
+        super().__init__()
+        rows, columns = weight.shape
+        bound = columns**-0.5
+        options = {"device": weight.device, "dtype": weight.dtype}
+        self.a = torch.nn.Parameter(torch.empty(settings.low_rank, columns, **options).uniform_(-bound, bound))
+        self.b = torch.nn.Parameter(torch.zeros(rows, settings.low_rank, **options))
+        self.scale = settings.low_rank_scale
+
+    def forward(self, weight: torch.Tensor) -> torch.Tensor:
+        return weight + self.scale * (self.b @ self.a)
+
+
+def attach(network: CrossEncoder, settings: LowRank, *, seed: int) -> None:
+    """Give the encoder's linear layers updates and freeze everything else but the head; nothing for rank 0."""
+    if not settings.low_rank:
+        return
+    layers = list(_layers(network))
+    if least := min((size for _, layer in layers for size in layer.weight.shape), default=0):
+        _check_rank(settings.low_rank, least)
+    network.encoder.requires_grad_(False)
+    if settings.low_rank_biases:
+        _unfreeze_vectors(network.encoder)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        for _, layer in layers:
+            parametrize.register_parametrization(layer, "weight", Update(layer.weight, settings), unsafe=True)
+
+
+def merge(network: CrossEncoder) -> None:
+    """Add the updates to the weights; the network has its usual shape again, and all of it can be trained."""
+    with torch.no_grad():
+        for _, layer in _layers(network):
+            if parametrize.is_parametrized(layer, "weight"):
+                parametrize.remove_parametrizations(layer, "weight", leave_parametrized=True)
+    network.requires_grad_(True)
+
+
+def stored_tensors(network: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """All weights of a network; if it has updates, only those that were trained, in half precision."""
+    if not has_updates(network):
+        return dict(network.state_dict())
+    return {name: parameter.detach().to(STORED) for name, parameter in _trained(network)}
+
+
+def round_as_stored(network: torch.nn.Module) -> None:
+    """Round updates and head to the precision in which they are stored, so that what is measured is what is loaded."""
+    if has_updates(network):
+        with torch.no_grad():
+            for _, parameter in _trained(network):
+                parameter.copy_(parameter.to(STORED))
+
+
+def add_stored(network: CrossEncoder, settings: LowRank, tensors: Mapping[str, torch.Tensor], where: Path) -> None:
+    """Add stored updates to the network that they were trained for, and give it their head."""
+    attach(network, settings, seed=0)
+    own = dict(_trained(network))
+    check_shapes(own, tensors, where)
+    with torch.no_grad():
+        for name, parameter in own.items():
+            parameter.copy_(tensors[name])
+    merge(network)
+
+
+def has_updates(network: torch.nn.Module) -> bool:
+    """Whether a network has low-rank updates that are not merged."""
+    return any(isinstance(module, Update) for module in network.modules())
+
+
+def _trained(network: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Parameter]]:
+    """Parameters that learn. The matrices of a layer's update are called `LAYER.weight.a` and `LAYER.weight.b`."""
+    for name, parameter in network.named_parameters():
+        if parameter.requires_grad:
+            yield name.replace(PART, ".weight."), parameter
+
+
+def _layers(network: CrossEncoder) -> Iterator[tuple[str, torch.nn.Module]]:
+    """The linear layers of the encoder; GPT-2's are Conv1D."""
+    for name, module in network.encoder.named_modules():
+        if isinstance(module, torch.nn.Linear | Conv1D):
+            yield name, module
+
+
+def _unfreeze_vectors(encoder: torch.nn.Module) -> None:
+    for parameter in encoder.parameters():
+        if parameter.dim() == 1:
+            parameter.requires_grad_(True)
+
+
+def _check_rank(rank: int, least: int) -> None:
+    if rank > least:
+        raise InputError(
+            f"updates of rank {rank} are larger than the encoder's smallest layer, which has {least} units",
+            hint=f"choose --low-rank {least} or less",
+        )

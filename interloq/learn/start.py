@@ -1,0 +1,195 @@
+"""Where the training of a cross-encoder starts: a pretrained encoder, or a scorer that was trained before.
+
+A scorer is a folder with `model.json`. One that was trained with low-rank updates holds these alone and names the
+encoder they belong to, its base: the very same encoder must be found. `ready` is the scorer that comes with this
+package; write `./ready` for a folder of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from interloq.data.durable import write_whole
+from interloq.data.files import read_json, reading_saved
+from interloq.errors import InputError, MissingDependencyError
+from interloq.learn.low_rank import add_stored
+from interloq.learn.settings import LowRank
+from interloq.learn.store import FACTS, load_model, restored
+from interloq.models.cross_encoder import CONFIG, CrossEncoder
+from interloq.models.pretrained import model_folder, weights_fingerprint
+from interloq.models.subwords import Subwords
+from interloq.registry import full_spec
+from interloq.signature import file_fingerprint, fingerprint
+
+READY = "ready"  # the scorer of this package, and the extra that installs its encoder
+READY_FOLDER = Path(str(files("interloq"))) / "scorers" / "relevance" / READY
+SCORERS = ("relevance", "valid", "bert_rater")
+Facts = Mapping[str, Any]
+
+
+def ready_folder() -> Path:
+    """The scorer that comes with this package."""
+    if not (READY_FOLDER / FACTS).is_file():
+        raise InputError(
+            "this copy of interloq comes without ready weights",
+            hint="install a released version, or train a scorer: interloq train relevance",
+            where=str(READY_FOLDER),
+        )
+    return READY_FOLDER
+
+
+def scorer_folder(name: str | Path) -> Path:
+    """The folder of a trained scorer; the name `ready` is never a folder of the user's."""
+    return ready_folder() if str(name) == READY else Path(name)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A network to begin with, as `name` names it: an encoder, or a trained scorer."""
+
+    name: str
+    folder: Path
+
+    @classmethod
+    def of(cls, name: str | Path) -> Start:
+        """The network behind the name of a folder, of a package that carries a model, or on the hub."""
+        return cls(str(name), ready_folder() if str(name) == READY else model_folder(name))
+
+    @cached_property
+    def scorer(self) -> Facts | None:
+        """The facts of a trained scorer; None for an encoder."""
+        if not (self.folder / FACTS).is_file():
+            return None
+        facts = read_json(self.folder / FACTS, hint="copy the folder again")
+        if facts.get("kind") not in SCORERS:
+            raise InputError(
+                f"the folder holds a {facts.get('kind')!r}", hint="name an encoder or a scorer", where=str(self.folder)
+            )
+        return facts
+
+    @cached_property
+    def files(self) -> Path:
+        """The folder with the configuration and the tokenizer."""
+        return files_of(self.folder, self.scorer or {})
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the weights, wherever they are."""
+        return weights_of(self.scorer) if self.scorer else weights_fingerprint(self.folder)
+
+    def network(self, outputs: int, *, seed: int) -> CrossEncoder:
+        """The network with a new head, unless it is a scorer whose head has as many outputs."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            if self.scorer is None:
+                return CrossEncoder.pretrained(self.folder, outputs)
+            facts, tensors = load_model(self.folder, kind=self.scorer["kind"])
+            with reading_saved(self.folder):
+                own = len(tensors["head.weight"])
+            network = trained_network(self.folder, facts, tensors, outputs=own)
+            return network if own == outputs else CrossEncoder(network.encoder, outputs)
+
+    def described(self) -> dict[str, str]:
+        """What low-rank updates say of the network they belong to."""
+        place = str(Path(self.name).resolve()) if self.name != READY and Path(self.name).is_dir() else self.name
+        config = file_fingerprint(self.files / CONFIG)
+        return {"name": place, "version": _version(place), "weights": self.fingerprint, "config": config}
+
+
+def low_rank_facts(settings: LowRank, start: Start) -> dict[str, Any]:
+    """What a scorer says of its updates; nothing if all its weights are stored."""
+    return {"low_rank": asdict(settings), "base": start.described()} if settings.low_rank else {}
+
+
+def keep_files(folder: Path, subwords: Subwords, settings: LowRank) -> None:
+    """Copy tokenizer and configuration to the folder of a scorer; with updates alone, those of the base serve."""
+    if not settings.low_rank:
+        subwords.save(folder)
+        write_whole(folder / CONFIG, (subwords.folder / CONFIG).read_bytes())
+
+
+def weights_of(facts: Facts) -> str:
+    """Names the weights of a scorer: its own, or those of its updates, their scale and their base."""
+    if "base" not in facts:
+        return str(facts["weights"])
+    return fingerprint(str(facts["weights"]), str(facts["base"]["weights"]), full_spec(_settings(facts)))
+
+
+def files_of(folder: Path, facts: Facts) -> Path:
+    """The folder with the configuration and the tokenizer of a scorer: its own, or that of its base."""
+    base = _base(folder, facts)
+    return base.files if base else folder
+
+
+def trained_network(folder: Path, facts: Facts, tensors: Mapping[str, torch.Tensor], *, outputs: int) -> CrossEncoder:
+    """The network of a trained scorer, from its own weights or from those of its base and the updates."""
+    base = _base(folder, facts)
+    if base is None:
+        return restored(lambda: CrossEncoder.empty(folder, outputs), tensors, folder)
+    network = base.network(outputs, seed=0)
+    with reading_saved(folder):
+        add_stored(network, _settings(facts), tensors, folder)
+    return network
+
+
+def _settings(facts: Facts) -> LowRank:
+    return LowRank(**facts["low_rank"])
+
+
+def _base(folder: Path, facts: Facts) -> Start | None:
+    """The network that updates belong to, with the very weights and configuration they were trained on."""
+    if "base" not in facts:
+        return None
+    with reading_saved(folder):
+        wanted = {name: str(facts["base"][name]) for name in ("name", "version", "weights", "config")}
+    base = _found(wanted["name"], folder)
+    seen = {"weights": base.fingerprint}  # compared first: an encoder of another kind may lack the rest
+    if seen["weights"] == wanted["weights"]:
+        seen["config"] = file_fingerprint(base.files / CONFIG)
+    for part, value in seen.items():
+        if value != wanted[part]:
+            raise _other_base(part, value, wanted, folder)
+    return base
+
+
+def _found(name: str, folder: Path) -> Start:
+    try:
+        return Start.of(name)
+    except InputError as error:
+        if folder == READY_FOLDER:
+            raise MissingDependencyError("the scorer 'ready'", name, READY) from error
+        raise InputError(
+            f"the encoder {name!r}, which the scorer's updates belong to, is not there: {error.what}",
+            hint="install it, or put it back where it was",
+            where=str(folder),
+        ) from error
+
+
+def _other_base(part: str, seen: str, wanted: Mapping[str, str], folder: Path) -> InputError:
+    name, known, installed = wanted["name"], wanted["version"], _version(wanted["name"])
+    hint = (
+        f"run: pip install '{name}=={known}'" if known else "put back the encoder it was trained on, or train it again"
+    )
+    called = f"{name} {installed}" if installed else name
+    meant = f"{name} {known}" if known else "those it was trained on"
+    return InputError(
+        f"the scorer's updates do not fit {called}: its {part} are {seen}, those of {meant} are {wanted[part]}",
+        hint=hint,
+        where=str(folder),
+    )
+
+
+def _version(name: str) -> str:
+    """The version of an installed package; empty for a folder or a name on the hub."""
+    with suppress(PackageNotFoundError, ValueError):
+        return version(name)
+    return ""
