@@ -67,7 +67,8 @@ class Logs:
 def training_logs(data: Path, names: Sequence[str], work: Path) -> Logs:
     """The files of some logs; those in another layout are rewritten in the work folder."""
     work.mkdir(parents=True, exist_ok=True)
-    files, written = [], []
+    files: list[str] = []
+    written: list[str] = []
     for name in names:
         made = _MADE.get(name)
         for path in made(data, work) if made else [data / "logs" / f"{name}.jsonl.xz"]:

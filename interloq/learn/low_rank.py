@@ -38,6 +38,7 @@ class Update(torch.nn.Module):  # type: ignore[misc]
         self.scale = settings.low_rank_scale
 
     def forward(self, weight: torch.Tensor) -> torch.Tensor:
+        """The weights with the update."""
         return weight + self.scale * (self.b @ self.a)
 
 

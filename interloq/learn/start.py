@@ -134,7 +134,8 @@ def trained_network(folder: Path, facts: Facts, tensors: Mapping[str, torch.Tens
     """The network of a trained scorer, from its own weights or from those of its base and the updates."""
     base = _base(folder, facts)
     if base is None:
-        return restored(lambda: CrossEncoder.empty(folder, outputs), tensors, folder)
+        whole: CrossEncoder = restored(lambda: CrossEncoder.empty(folder, outputs), tensors, folder)
+        return whole
     network = base.network(outputs, seed=0)
     with reading_saved(folder):
         add_stored(network, _settings(facts), tensors, folder)

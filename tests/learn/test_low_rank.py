@@ -26,7 +26,9 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def fresh(encoder: Path) -> CrossEncoder:
     torch.manual_seed(0)
-    return CrossEncoder.pretrained(encoder, 1).eval()
+    network = CrossEncoder.pretrained(encoder, 1)
+    network.eval()
+    return network
 
 
 def learned(encoder: Path, settings: LowRank = FOUR) -> CrossEncoder:

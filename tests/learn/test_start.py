@@ -82,7 +82,7 @@ def test_training_starts_from_a_scorer(name: str, place: Path, tmp_path: Path) -
     before, after = (RelevanceScorer.load(folder, device="cpu") for folder in (place / name, tmp_path / "further"))
     logits = [scorer.scores(CONTEXTS, REPLIES) for scorer in (before, after)]
     same = [np.log(p / (1 - p)) * s.facts["temperature"] for p, s in zip(logits, (before, after), strict=True)]
-    assert np.allclose(*same, atol=1e-4)  # the head is kept as well
+    assert np.allclose(same[0], same[1], atol=1e-4)  # the head is kept as well
 
 
 def test_updates_of_updates(place: Path, tmp_path: Path) -> None:
