@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from interloq.models.cross_encoder import CrossEncoder, Rows
 from interloq.models.subwords import Subwords
 from interloq.rate.bert_model import KIND, BertRaterModel
 from interloq.signature import file_fingerprint
-from tests.made_bert import bert_job, small_bert_rater, tiny_bert
+from tests.made_bert import QUICK, bert_job, small_bert_rater, tiny_bert
 from tests.made_rater import TOPICS, said
 from tests.rate.made_bert_rater import literal
 
@@ -192,9 +193,11 @@ def test_a_folder_that_is_not_whole_is_refused(copied_bert: Path) -> None:
     refused(copied_bert, "only model.bin, and pickles are not loaded")
 
 
-def test_a_rater_is_no_encoder_to_start_from(small_bert: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"the model holds no weights for .*; name an encoder in the layout"):
-        train(bert_job(tmp_path, 40, subwords=Subwords(small_bert, longest=16)), tmp_path / "new", device="cpu")
+def test_training_starts_from_a_rater(small_bert: Path, tmp_path: Path) -> None:
+    job = bert_job(tmp_path, 40, subwords=Subwords(small_bert, longest=16), training=replace(QUICK, epochs=1))
+    assert job.start.fingerprint == orjson.loads((small_bert / "model.json").read_text())["weights"]
+    facts = train(job, tmp_path / "new", device="cpu")
+    assert f"encoder:{job.start.fingerprint}-" in facts["signature"]
 
 
 def test_training_without_room_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
