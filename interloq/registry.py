@@ -72,6 +72,7 @@ KINDS: dict[str, dict[str, str]] = {
     "rater": {
         "bert": "interloq.rate.bert:Bert",
         "by": "interloq.pipelines.by:By",
+        "ensemble": "interloq.rate.ensemble:Ensemble",
         "gru": "interloq.rate.gru:Gru",
         "human": "interloq.rate.human:Human",
     },

@@ -96,6 +96,8 @@ def print_rated(output: str, facts: dict[str, Any]) -> None:
         say(f"replaced: the weights of {Signature.from_json(replaced['signature'])}")
     elif replaced["weights"]:
         say(f"replaced: {count(replaced['weights'], 'weight')} other than 1 in the input")
+    for warning in facts["warnings"]:
+        say(f"note: {warning}")
     say_signatures(facts["signature"])
 
 

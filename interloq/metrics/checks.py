@@ -9,6 +9,7 @@ scoring a million samples costs a few seconds more.
 - `language`: text written without spaces, which the tokenizer leaves in one piece.
 - `case`: references in both cases against lower-case replies, or the reverse, where the metric tells them apart.
 - `length`: replies of fewer tokens than the metric needs: 0 whatever they say.
+- `rater`: a rater whose own dev figures say that it is weak.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 
 from interloq.data.tokenize import Tokenizer
 from interloq.metrics.traits import Traits, traits
+from interloq.rate.warning import warnings_of
 from interloq.records import NO_SYSTEM, Note, Sample
 from interloq.registry import full_spec, title
 from interloq.retrieve.leaks import is_own, reads_like
@@ -87,6 +89,7 @@ class Checks:
     def __init__(self, metrics: Sequence[Any] = ()) -> None:
         self.facts = Facts()
         self._specs, self._traits = [title(metric) for metric in metrics], [traits(metric) for metric in metrics]
+        self._warnings = [warnings_of(metric) for metric in metrics]
         self._short: dict[tuple[str, int], Counter[str]] = {}
         self._tokenizers: dict[str, Tokenizer] = {}
         for part in (part for parts in self._traits for part in parts):
@@ -127,7 +130,12 @@ class Checks:
     def of_metric(self, i: int) -> tuple[Note, ...]:
         """Notes that concern one metric."""
         found = (note for part in self._traits[i] for note in self._of_part(part, self._specs[i]))
-        return tuple(dict.fromkeys(found))
+        samples = self.facts.samples
+        warned = (
+            Note("rater", text, samples.total(), samples.total(), _pairs(samples), self._specs[i])
+            for text in self._warnings[i]
+        )
+        return tuple(dict.fromkeys([*found, *warned]))
 
     def _of_data(self) -> Iterator[Note]:
         reads = not self._traits or any(part.reads_references for parts in self._traits for part in parts)

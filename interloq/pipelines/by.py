@@ -28,6 +28,7 @@ from interloq.metrics.ruber import foundation
 from interloq.metrics.traits import traits
 from interloq.pipelines.calibration import Calibration, calibrate, scores_of
 from interloq.rate.network_rater import Gold
+from interloq.rate.warning import folder_warning
 from interloq.records import Reference, Sample
 from interloq.registry import Component, name_of
 from interloq.retrieve.leaks import is_original
@@ -67,6 +68,10 @@ class By(Component):
     def signature(self) -> Signature:
         pairs = self._calibration.source if self._calibration else ""
         return signature(self, scorer=foundation(self.scorer), pairs=pairs)
+
+    def warning(self) -> str:
+        """What the metric's dev figures say against it, if it is a trained network."""
+        return folder_warning(str(getattr(self.scorer, "model", "")), scaled=True)
 
     def _is_rated(self, reference: Reference) -> bool:
         return self.gold == "rated" or not is_original(reference)

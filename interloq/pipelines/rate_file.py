@@ -16,6 +16,7 @@ from interloq.rate.rater import BATCH, Rater
 from interloq.rate.selection import check_best, select
 from interloq.rate.spool import Spool, rate_into, spooled
 from interloq.rate.summary import summary
+from interloq.rate.warning import warnings_of
 from interloq.records import Sample
 from interloq.registry import create
 from interloq.signature import LIBRARIES, Signature, file_fingerprint
@@ -61,7 +62,7 @@ def rate_file(
                 spool.copy_to(output, **header_after(before, "rated", facts))
             else:
                 facts = _write_selected(spool, output, before, facts, {"best": best, "weigh": weigh})
-    return {**facts, "resumed": spool.done, "replaced": replaced.facts(before)}
+    return {**facts, "resumed": spool.done, "replaced": replaced.facts(before), "warnings": warnings_of(made)}
 
 
 def _write_selected(

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.rate.warning import folder_warning
 from interloq.records import Reference, Sample
 from interloq.registry import Component
 from interloq.retrieve.leaks import is_original
@@ -54,6 +55,10 @@ class NetworkRater(Component):
 
     def signature(self) -> Signature:
         return signature(self, model=self.network().fingerprint)
+
+    def warning(self) -> str:
+        """What its dev figures say against it, if anything."""
+        return folder_warning(self.model, scaled=self.calibrated)
 
     def network(self) -> Any:
         """The loaded model, with `chances(triplets, calibrated=…)` and `fingerprint`."""

@@ -11,6 +11,7 @@ from interloq.errors import InputError
 from interloq.learn.settings import LowRank, Training, option
 from interloq.learn.trainable import Facts, Trainable
 from interloq.rate.examples import Examples
+from interloq.rate.warning import warning
 from interloq.registry import Component
 
 
@@ -74,7 +75,10 @@ class Tokenizer:
 def _result(facts: Facts, curve: list[Facts]) -> str:
     best = min(curve, key=lambda epoch: float(epoch["dev_loss"]))
     kept = f"best of {len(curve)} epochs: {best['epoch']}, dev loss {best['dev_loss']:.4f}"
-    return f"{kept}\ncalibration of the dev part: temperature {facts['temperature']:.2f}"
+    lines = [kept, f"calibration of the dev part: temperature {facts['temperature']:.2f}"]
+    if weak := warning(best["dev_loss"]):
+        lines.append(f"note: {weak}")
+    return "\n".join(lines)
 
 
 LOOP = ("weight_decay", "warmup", "schedule", "clip", "accumulate", "amp", "compile")

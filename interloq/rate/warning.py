@@ -1,0 +1,48 @@
+"""A warning about a weak rater, from the dev figures in its folder.
+
+Half of the dev examples are positive, so guessing has a loss of ln 2 = .693. A rater is called weak if its loss is less
+than a third below that, above .462. Measured raters (docs/rate.md): a Bi-GRU with .570 told valid replies from random
+ones with an AUC of .61, and the demo's rater with .51 gives high weights to replies that repeat the utterance; a rater
+from MiniLM with .268 had an AUC of .85.
+"""
+
+from __future__ import annotations
+
+from math import log
+from pathlib import Path
+from typing import Any
+
+from interloq.data.files import read_json, reading_saved
+from interloq.learn.calibrate import CALIBRATION
+from interloq.registry import parts_of
+
+GUESSING = log(2)
+WEAK = 2 / 3 * GUESSING
+
+
+def warning(loss: float) -> str:
+    """What to know about the weights of a rater with this dev loss; empty if it is good enough."""
+    if loss <= WEAK:
+        return ""
+    return (
+        f"the rater is weak: its dev loss is {loss:.3f}, that of guessing {GUESSING:.3f}. Its weights may reward "
+        "replies that only repeat the utterance: train it on more pairs, use another rater (bert(…), "
+        "by(relevance(…))), or exclude the utterance from the references (parrot=False, extend --no-parrot)"
+    )
+
+
+def folder_warning(folder: str, *, scaled: bool) -> str:
+    """The warning about a trained folder; `scaled` if its probabilities are used with the temperature."""
+    path = Path(folder) / CALIBRATION
+    if not folder or not path.is_file():
+        return ""
+    with reading_saved(folder):
+        facts = read_json(path)
+        return warning(float((facts["scaled"] if scaled else facts)["nll"]))
+
+
+def warnings_of(component: Any) -> list[str]:
+    """The warnings of a component, and of the components in its fields."""
+    own = component.warning() if hasattr(component, "warning") else ""
+    found = [own, *(text for part in parts_of(component) for text in warnings_of(part))]
+    return list(dict.fromkeys(text for text in found if text))
