@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import warnings
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from interloq import SpecError, create, registry, spec
-from interloq.errors import InterloqError
 from interloq.metrics.bleu import Bleu
-from interloq.metrics.chosen import choose
-from interloq.registry import Component, component, full_spec, title
-from interloq.spec_text import split_label, split_specs
+from interloq.registry import Component, component, full_spec
 
 
 @pytest.mark.parametrize(
@@ -40,18 +33,6 @@ def test_fields_at_their_defaults_are_left_out_but_signed() -> None:
     metric = create("delta_bleu(order=2,tokenizer='13a')")
     assert spec(metric) == "delta_bleu"
     assert full_spec(metric) == "delta_bleu(order=2,mode='sentence',tokenizer='13a(lowercase=False)')"
-
-
-def test_titles_and_signatures_do_not_depend_on_where_a_model_lies() -> None:
-    metric = create("ruber(referenced=bertscore(model='models/june/encoder/'),unreferenced=relevance(model='scorer'))")
-    assert title(metric) == "ruber(referenced=bertscore(model='encoder'),unreferenced=relevance(model='scorer'))"
-    assert full_spec(metric, places="blank").startswith("ruber(referenced=bertscore(model='',layer=None,")
-    for kept in ("hub:org/name@1", "postgresql://host/logs", "."):
-        assert title(create(f"bertscore(model={kept!r})")) == f"bertscore(model={kept!r})"
-    with pytest.raises(SpecError, match=r"are both called bertscore\(model='enc'\); give each a label of its own"):
-        choose(["bertscore(model='a/enc')", "bertscore(model='b/enc')"])
-    named, _ = choose(["A=bertscore(model='a/enc')", "B=bertscore(model='b/enc')"])
-    assert [one.name for one in named] == ["A=bertscore(model='enc')", "B=bertscore(model='enc')"]
 
 
 def test_spellings_of_the_same_component_are_equal() -> None:
@@ -128,43 +109,6 @@ def test_a_curly_quote_inside_a_text_stays() -> None:
 def test_no_two_names_fold_into_one() -> None:
     folded = [registry._folded(name) for kind in registry.KINDS for name in registry.names(kind)]
     assert len(folded) == len(set(folded))
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("bleu", ["bleu"]),
-        ("bleu, chrf", ["bleu", "chrf"]),
-        ("bleu(order=2,k=3),u=vbleu(index='a,b',k=3)", ["bleu(order=2,k=3)", "u=vbleu(index='a,b',k=3)"]),
-        ("meteor(stages=('exact','stem')),length", ["meteor(stages=('exact','stem'))", "length"]),
-        ("f(a='x)',b=2),g", ["f(a='x)',b=2)", "g"]),
-        ("f(a='it\\'s, so'),g", ["f(a='it\\'s, so')", "g"]),
-    ],
-)
-def test_lists_are_split_outside_brackets(text: str, parts: list[str]) -> None:
-    assert split_specs(text) == parts
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("bleu(order=2)", ("", "bleu(order=2)")),
-        ("uBLEU = vbleu(k=3)", ("uBLEU", "vbleu(k=3)")),
-        ("BLEU 2=bleu(order=2)", ("BLEU 2", "bleu(order=2)")),
-        ("=bleu", ("", "=bleu")),
-    ],
-)
-def test_labels_stand_before_the_spec(text: str, label: tuple[str, str]) -> None:
-    assert split_label(text) == label
-
-
-@given(st.text("abc()=,'\"[]{}-1._ \n\\“’\0é", max_size=60), st.sampled_from(["", "bleu(", "ruber(referenced="]))
-def test_any_text_is_a_spec_or_an_error(text: str, before: str) -> None:
-    split_specs(before + text)
-    split_label(before + text)
-    with contextlib.suppress(InterloqError), warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)
-        create(before + text)
 
 
 @dataclass(frozen=True)

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from interloq.arena.play_settled import facts, play_until_settled
-from interloq.arena.running import Running, score_dialogues
 from interloq.arena.settle import Look, Rule, Settled, plan_looks, rounds_of, settle, t_interval, watch
-from interloq.cli import play_settle
-from interloq.data.jsonl import header, load
 from interloq.errors import InputError
-from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, means
-from interloq.meta.rank import rank
-from interloq.models.replies import Reply
+from interloq.meta.dialogue_scores import DialogueScore
 from interloq.play.openings import Opening
-from interloq.play.run import plan, play
 from interloq.play.schedule import bipartite
-from interloq.play.talk import Tally
 from interloq.records import Dialogue, Score, Turn
-from interloq.registry import create
 
 
 def simulated(
@@ -178,81 +165,6 @@ def test_rounds_are_balanced() -> None:
     assert len(rounds_of(matches[:-1])) == 5
 
 
-@dataclass(frozen=True)
-class Wordy:
-    """Says about so many words."""
-
-    words: int
-
-    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
-        assert len(dialogues) == len(seeds)
-        return [Reply(" ".join(["word"] * (self.words + seed % 3)) + f" {seed}") for seed in seeds]
-
-    def signature(self) -> str:
-        return f"wordy({self.words})"
-
-
-class Silent(Wordy):
-    """Gives no answer at all."""
-
-    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
-        assert len(dialogues) == len(seeds)
-        return [Reply("", "no answer") for _ in dialogues]
-
-
-@pytest.fixture
-def _wordy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interloq.play.run.spec", lambda bot: f"wordy(words={bot.words})")
-    monkeypatch.setattr("interloq.play.partners.spec", lambda bot: f"wordy(words={bot.words})")
-
-
-@pytest.mark.usefixtures("_wordy")
-def test_bots_play_only_as_long_as_needed(folder: Path) -> None:
-    openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(200)]
-    targets, partners = {"short": Wordy(2), "long": Wordy(9)}, {"p": Wordy(1)}
-    planned = plan("bipartite", targets, openings, exchanges=2, partners=partners)
-    metric = create("length", kind="metric")
-    found = play_until_settled(planned, folder / "d.jsonl", metric, Rule(lower_is_better=False))
-    assert found.settled.settled
-    assert found.settled.order == ("long", "short")
-    kept = load(folder / "d.jsonl", kind="dialogues")
-    assert len(kept) == found.settled.dialogues < 100
-    assert len(found.scores) == 2 * len(kept)
-    assert facts(found.settled)["order"] == ("long", "short")
-    again = play_until_settled(planned, folder / "d.jsonl", metric, Rule(lower_is_better=False))
-    assert again == found
-
-
-@pytest.mark.usefixtures("_wordy")
-def test_what_was_said_is_heard_and_not_read_from_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(60)]
-    planned = plan("bipartite", {"a": Wordy(4), "b": Wordy(4)}, openings, exchanges=2, partners={"p": Wordy(1)})
-    monkeypatch.setattr("interloq.play.run.read", lambda *_, **__: pytest.fail("the file was read"))
-    looks: list[Look] = []
-    metric = create("length", kind="metric")
-    rule = Rule(lower_is_better=False)
-    found = play_until_settled(planned, folder / "d.jsonl", metric, rule, on_look=looks.append)
-    assert len(looks) > 2
-    assert found.settled.dialogues == len(load(folder / "d.jsonl", kind="dialogues")) == 120
-    assert not (folder / "d.jsonl.journal").exists()
-
-
-@pytest.mark.usefixtures("_wordy")
-def test_the_dialogues_are_kept_where_no_target_says_anything(folder: Path) -> None:
-    openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(60)]
-    planned = plan("bipartite", {"a": Silent(0), "b": Silent(1)}, openings, exchanges=2, partners={"p": Wordy(1)})
-    with pytest.raises(InputError, match="no target said anything in the dialogues after round 0"):
-        play_until_settled(planned, folder / "d.jsonl", create("length", kind="metric"), Rule(lower_is_better=False))
-    assert {dialogue.failure for dialogue in load(folder / "d.jsonl", kind="dialogues")} != {""}
-
-
-@pytest.mark.usefixtures("_wordy")
-def test_metrics_of_the_whole_set_are_refused(folder: Path) -> None:
-    planned = plan("self-play", {"a": Wordy(1), "b": Wordy(2)}, [Opening("o", ("hi",))], exchanges=1)
-    with pytest.raises(InputError, match="from the whole set"):
-        play_until_settled(planned, folder / "d.jsonl", create("nist", kind="metric"))
-
-
 @pytest.mark.parametrize(
     "options",
     [{"alpha": 0.0}, {"alpha": 1.0}, {"first": 1}, {"growth": 1.0}, {"margin": -1.0}, {"margin": math.nan}],
@@ -266,61 +178,3 @@ def test_a_rule_that_makes_no_sense_is_refused(options: dict[str, float]) -> Non
 def test_too_few_rounds_or_systems_are_refused(budget: int, systems: int) -> None:
     with pytest.raises(InputError):
         watch([], budget=budget, systems=systems)
-
-
-@pytest.mark.usefixtures("_wordy")
-def test_the_command_says_how_many_dialogues_it_took(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(60)]
-    targets = {"short": Wordy(2), "long": Wordy(9), "also long": Wordy(9)}
-    planned = plan("bipartite", targets, openings, exchanges=2, partners={"p": Wordy(1)})
-    parser = argparse.ArgumentParser()
-    play_settle.add_arguments(parser)
-    args = parser.parse_args(["--until-settled", "length", "--higher-is-better", "--scores", "s.jsonl"])
-    vars(args).update(output="d.jsonl", batch=None, patience=0.0, again=False, quiet=False, json=False)
-    tally, settling = Tally(), play_settle.Settling(args, create("length", kind="metric"))
-    played = settling.play(planned, tally, lambda _: None)
-    play_settle.show(args, played, planned, tally)
-    captured = capsys.readouterr()
-    assert "not settled: the schedule ended after 180 dialogues in 60 of 60 rounds" in captured.out
-    assert [line.split()[-1] for line in captured.out.splitlines() if "> short" in line] == ["apart"]
-    assert "long > short; 1 of 2 adjacent pairs not yet separated" in captured.err
-    assert settling.ranking() in ("also long ? long > short", "long ? also long > short")
-    assert (tally.dialogues, tally.resumed) == (180, 0)
-    assert header("s.jsonl")["partners"] == header("d.jsonl")["partners"]
-    rows = dialogue_scores(load("s.jsonl", kind="scores"), load("d.jsonl", kind="dialogues"))
-    found = rank(rows, lower_is_better=False)
-    assert [s.rank_range for s in found.standings] == [(1, 2), (1, 2), (3, 3)]
-    args.json = True
-    play_settle.show(args, played, planned, tally)
-    told = json.loads(capsys.readouterr().out)
-    assert (told["dialogues"], told["unranked"], told["play"]["short"]) == (180, [], 0)
-
-
-@pytest.mark.usefixtures("_wordy")
-def test_the_ranking_so_far_is_that_of_all_dialogues_heard(folder: Path) -> None:
-    openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(7)]
-    targets = {"short": Wordy(2), "long": Wordy(9)}
-    planned = plan("bipartite", targets, openings, exchanges=2, partners={"p": Wordy(1)})
-    metric = create("length", kind="metric")
-    running, lower = (Running(metric, lower_is_better=lower) for lower in (False, True))
-    seen: list[list[tuple[str, float]]] = []
-
-    def hear(dialogue: Dialogue) -> None:
-        running.hear(dialogue)
-        lower.hear(dialogue)
-        seen.append(running.standings() if len(seen) % 3 else [])
-
-    play(planned, folder / "d.jsonl", batch=2, hear=hear)
-    dialogues = load(folder / "d.jsonl", kind="dialogues")
-    expected = means(dialogue_scores(score_dialogues(metric, dialogues), dialogues))
-    assert [name for name, _ in running.standings()] == ["long", "short"]
-    assert dict(running.standings()) == pytest.approx(expected)
-    assert [name for name, _ in lower.standings()] == ["short", "long"]
-    assert running.dialogues == len(seen) == 14
-    assert running.line().startswith("length over 14 dialogues: long ")
-    resumed = Running(metric, lower_is_better=False)
-    play(planned, folder / "d.jsonl", hear=resumed.hear)  # dialogues from before count as well
-    assert dict(resumed.standings()) == pytest.approx(expected)
-    assert Running(metric, lower_is_better=False).line() == ""
-    with pytest.raises(InputError, match="nothing can be ranked by length"):
-        Running(metric)

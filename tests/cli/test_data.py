@@ -176,3 +176,15 @@ def test_convert_keeps_the_header(data: Path, capsys: Captured) -> None:
     assert main(["data", "convert", "scores.jsonl.zst", "-o", "scores.jsonl"]) == 0
     assert header("scores.jsonl") == header("scores.jsonl.zst")
     assert load("scores.jsonl", kind="scores") == load("scores.jsonl.zst", kind="scores")
+
+
+@pytest.mark.filterwarnings("default::interloq.errors.ReadWarning")
+def test_a_chat_export_goes_to_samples(folder: Path, capsys: Captured) -> None:
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    Path("chat.json").write_text(json.dumps([{"model": "gpt", "messages": messages}], indent=1))
+    assert main(["data", "check", "chat.json"]) == 0
+    assert "1 dialogue in chat.json" in capsys.readouterr().out
+    assert main(["data", "convert", "chat.json", "-o", "dialogues.jsonl"]) == 0
+    assert main(["play", "samples", "dialogues.jsonl", "-o", "samples.jsonl"]) == 0
+    (sample,) = load("samples.jsonl")
+    assert (sample.response, sample.system) == ("hello", "gpt")

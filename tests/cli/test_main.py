@@ -108,12 +108,6 @@ def test_bad_lines_are_named_and_counted_and_strict_stops(folder: Path, capsys: 
     assert "interloq: mixed.jsonl:2: not valid JSON" in capsys.readouterr().err
 
 
-def test_train_tokenizer(path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", "tokenizer", path, "-o", "tiny.model", "--vocabulary", "40"]) == 0
-    assert "tiny.model: sentencepiece(" in capsys.readouterr().out
-    assert main(["score", path, "-m", "bleu(tokenizer=sentencepiece(model='tiny.model'))"]) == 0
-
-
 def test_a_closed_pipe_is_no_error(path: str) -> None:
     command = f"{sys.executable} -m interloq.cli score {path} -m bleu -m length | head -c 10"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)  # noqa: S607

@@ -18,46 +18,10 @@ import pytest
 
 from interloq import evaluate
 from interloq.cli.main import main
-from interloq.cli.play_view import _View, watching
 from interloq.data.jsonl import header, load
 from interloq.play.journal import journal_path
-from interloq.play.talk import Tally
-from interloq.records import Dialogue
 from interloq.signature import Signature
-
-PAGE = Path(__file__).parent.parent.parent / "docs" / "play.md"
-BOT = """
-import os, time
-from pathlib import Path
-
-def slow(turns, seed):
-    print("a bot that prints")
-    with Path("calls.txt").open("a") as file:
-        file.write(f"{len(turns)}\\n")
-    time.sleep(float(os.environ.get("SLOW", "0")))
-    return f"{turns[-1].text[:20]} {seed % 1000}"
-
-def mute(turns, seed):
-    return ""
-
-def bad(turns, seed):
-    if Path("well").exists():
-        return f"well again {seed}"
-    if len(turns) > 4:
-        raise RuntimeError("no [bold]more[/]")
-    return "fine"
-"""
-
-
-def shown(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
-    assert main(["play", *arguments, "--json"]) == code
-    value: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return value
-
-
-def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["play", *arguments]) == 2
-    return capsys.readouterr().err
+from tests.cli.made_play import BOT, failure, shown
 
 
 @pytest.fixture
@@ -66,6 +30,9 @@ def talking(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "made_for_play.py").write_text(BOT)
     monkeypatch.delitem(sys.modules, "made_for_play", raising=False)
     return folder
+
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "play.md"
 
 
 def test_from_bots_to_samples(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -309,72 +276,12 @@ def test_what_cannot_be_played_is_said(
     assert not journal_path("d.jsonl").exists()
 
 
-def test_a_run_ends_as_soon_as_the_ranking_is_settled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bots = ["--target", "talker=eliza", "--target", "parrot=echo", "--partner", "doctor=eliza", "--exchanges", "3"]
-    bots += ["--higher-is-better"]
-    options = [*bots, "--until-settled", "length", "--scores", "scores.jsonl", "-o", "talks.jsonl", "--quiet"]
-    found = shown(capsys, "run", *options, "--json")
-    played = load("talks.jsonl", kind="dialogues")
-    assert found["settled"] is True
-    assert found["dialogues"] == len(played) < 80  # all of the schedule: two targets, forty openings
-    scores = load("scores.jsonl", kind="scores")
-    assert {score.id.rsplit("#", 1)[0] for score in scores} == {dialogue.id for dialogue in played}
-    means = {
-        name: sum(score.value or 0 for score in scores if score.system == name)
-        / sum(score.system == name for score in scores)
-        for name in ("talker", "parrot")
-    }
-    assert found["order"] == sorted(means, key=means.__getitem__, reverse=True)
-    assert main(["rank", "scores.jsonl", "--dialogues", "talks.jsonl", "--higher-is-better"]) == 0
-
-
-@pytest.mark.parametrize(
-    ("metric", "why"),
-    [("distinct", "is about sets of replies"), ("ruber(referenced=chrf,unreferenced=length)", "takes constants")],
-)
-def test_a_ranking_is_settled_only_by_scores_that_stay(
-    folder: Path, capsys: pytest.CaptureFixture[str], metric: str, why: str
-) -> None:
-    bots = ["--target", "talker=eliza", "--target", "parrot=echo", "--partner", "doctor=eliza"]
-    assert why in failure(capsys, "run", *bots, "--until-settled", metric, "-o", "talks.jsonl", "--quiet")
-
-
 def test_a_run_that_is_refused_does_not_stand_in_the_way(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = ["run", "--scheme", "self-play", "--target", "a=eliza", "--limit", "2", "-o", "d.jsonl"]
     shown(capsys, *run)
     assert "another run: seed was 0, is 1" in failure(capsys, *run, "--seed", "1")
     assert not journal_path("d.jsonl").exists()
     assert shown(capsys, *run, "--repeats", "2")["resumed"] == 2
-
-
-def test_a_run_until_settled_shows_what_goes_wrong_and_keeps_its_output_clean(
-    talking: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    targets = [f"{name}=function(path='made_for_play:{name}')" for name in ("slow", "bad")]
-    bots = ["--target", targets[0], "--target", targets[1], "--partner", "parrot=echo", "--exchanges", "3"]
-    run = ["run", *bots, "--until-settled", "length", "--higher-is-better", "-o", "d.jsonl"]
-    found = shown(capsys, *run, code=1)  # one of the bots prints
-    assert found["play"]["bots"]["bad"]["failures"] == {"crashed": found["dialogues"] // 2}
-    ended = [dialogue for dialogue in load("d.jsonl", kind="dialogues") if dialogue.failure]
-    assert len(ended) == found["play"]["short"] == found["dialogues"] // 2
-    Path("well").touch()
-    again = shown(capsys, *run, "--again")
-    assert again["play"]["short"] == 0
-    assert not any(dialogue.failure for dialogue in load("d.jsonl", kind="dialogues"))
-    assert main(["play", *run]) == 0
-    said = capsys.readouterr()
-    assert " adjacent pairs not yet separated" in said.err
-    assert " of at most 80 dialogues (" in said.err
-
-
-def test_a_system_that_never_speaks_is_said_to_have_no_rank(talking: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("mute.py").write_text("def speak(turns, seed):\n    return ''\n")
-    bots = ["talker=eliza", "parrot=echo", "mute=function(path='mute:speak')"]
-    options = [word for bot in bots for word in ("--target", bot)]
-    run = ["run", *options, "--partner", "doctor=eliza", "--exchanges", "3", "--until-settled", "length"]
-    run += ["--higher-is-better"]
-    assert main(["play", *run, "-o", "d.jsonl", "--quiet"]) == 1
-    assert "note: not ranked, because no dialogue has a score: mute" in capsys.readouterr().out
 
 
 def test_the_ranking_so_far_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -388,17 +295,6 @@ def test_the_ranking_so_far_is_shown(folder: Path, capsys: pytest.CaptureFixture
     assert line.startswith(f"8 of 8 dialogues, 10.0 utterances each; length over 8 dialogues: {ranked}")
 
 
-@pytest.mark.parametrize("option", ["--watch", "--until-settled"])
-def test_a_metric_that_cannot_be_had_is_told_before_anybody_talks(
-    talking: Path, capsys: pytest.CaptureFixture[str], option: str
-) -> None:
-    pytest.importorskip("torch")
-    targets = ["--target", "a=function(path='made_for_play:slow')", "--target", "b=echo"]
-    run = ["run", "--scheme", "self-play", *targets, option, "fed(model='none')", "-o", "d.jsonl"]
-    assert "no model folder or installed model package 'none'" in failure(capsys, *run)
-    assert not Path("calls.txt").exists()
-
-
 def test_a_set_is_used_as_it_was_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown(capsys, "partners", "--partner", "echo=echo", "-o", "p.json")
     run = ["run", "--target", "a=eliza", "--partners", "p.json", "-o", "d.jsonl"]
@@ -408,26 +304,6 @@ def test_a_set_is_used_as_it_was_made(folder: Path, capsys: pytest.CaptureFixtur
     Path("d.jsonl").write_text('{"id":"1","turns":["a"]}\n')
     assert "there is a file that no run wrote" in failure(capsys, *run)
     assert Path("d.jsonl").read_text() == '{"id":"1","turns":["a"]}\n'
-
-
-def test_the_view_counts_what_is_done_and_what_will_not_come(capsys: pytest.CaptureFixture[str]) -> None:
-    tally = Tally()
-    with watching(tally, 4, 10) as progress:
-        tally.add(Dialogue("1", ["u"] * 12, given=2), 5, resumed=True)
-        tally.add(Dialogue("2", ["u"] * 4, {"a": "a"}, given=2, failure="a: crashed: [b]x[/b] at turn 5"), 5)
-        progress(2)
-        view = _View(tally, 4, 10)
-        view.hear(2)
-        assert view.share() == pytest.approx(10 / 30)  # 2 utterances, and 8 that one dialogue lacks, of 3 dialogues'
-        assert view.left() > 0
-    said = capsys.readouterr().err
-    assert said.startswith("2 of 4 dialogues (1 from before), 6.0 utterances each")
-    assert said.endswith("; a: crashed 1\n")
-    tally.failures.update({("a", f"lost {i}"): 1 for i in range(9)})
-    assert view.failures() == ["a: crashed 1, lost 0 1, lost 1 1, lost 2 1, lost 3 1, others 5"]
-    with watching(tally, 4, 10, quiet=True) as progress:
-        progress(2)
-    assert capsys.readouterr().err == ""
 
 
 def test_the_commands_of_the_page_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,13 +12,11 @@ import pytest
 from scipy import stats
 
 from interloq import Dialogue, Sample, write
-from interloq.cli import play_audit
 from interloq.cli.main import main
 from interloq.meta.dialogue_scores import dialogue_scores, means
 from interloq.signature import Signature
+from tests.cli.made_rank import LEVELS, audit
 from tests.made_dialogues import made_dialogues, write_dialogues
-
-LEVELS = {"low": 0.0, "middle": 1.5, "high": 3.0}
 
 
 def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -194,37 +191,6 @@ def test_missing_dialogues_pipes_and_repeated_files_are_refused(
         assert message in capsys.readouterr().err
 
 
-def _audit(*arguments: str) -> int:
-    parser = argparse.ArgumentParser()
-    play_audit.add_arguments(parser)
-    return play_audit.run(parser.parse_args(arguments))
-
-
-def test_partners_can_be_audited(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    paths = write_dialogues(folder, *made_dialogues(LEVELS, partners=("p", "q", "r")))
-    assert _audit(paths[0], "--dialogues", paths[1], "--pool", "r") == 0
-    shown = capsys.readouterr().out
-    assert "ranks with 2 partners, and their ranges" in shown
-    assert "of 5 changes do not move any rank" in shown
-    assert _audit(paths[0], "--dialogues", paths[1], "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["partners"] == ["p", "q", "r"]
-    assert [change["kind"] for change in found["changes"]] == ["drop"] * 3
-
-
-def test_cheating_can_be_audited(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = ("a", "b", "x", "y", "z")
-    parts = [made_dialogues({name: i}, [n for n in names if n != name], 2) for i, name in enumerate(names)]
-    dialogues, scores = ([record for part in parts for record in part[k]] for k in (0, 1))
-    paths = write_dialogues(folder, dialogues, scores)  # type: ignore[arg-type]
-    assert _audit(paths[0], "--dialogues", paths[1], "--unfavoured", "x", "--alike", "y", "--alike", "z") == 0
-    shown = capsys.readouterr().out
-    assert "overturned 0 of 2 rankings" in shown
-    assert ["favoured", "loses", "0", "2"] in [line.split() for line in shown.splitlines()]
-    assert _audit(paths[0], "--dialogues", paths[1], "--unfavoured", "x", "--alike", "y", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["table"] == [[1, 0], [0, 2]]
-
-
 def test_names_steer_no_terminal_and_are_no_markup(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files come from others: a name may hold what moves a cursor, or looks like markup."""
     names = ("[/b]", "[bold]b", "red\x1b[31m", "\u202eturned")
@@ -232,7 +198,7 @@ def test_names_steer_no_terminal_and_are_no_markup(folder: Path, capsys: pytest.
     dialogues = [replace(d, failure="[/b]: odd \x1b[2J at turn 3") for part in parts for d in part[0]]
     paths = write_dialogues(folder, dialogues, [score for part in parts for score in part[1]])
     assert main(["rank", paths[0], "--dialogues", paths[1], "--bootstrap", "10"]) == 0
-    assert _audit(paths[0], "--dialogues", paths[1], "--unfavoured", "[/b]", "--alike", "red\x1b[31m") == 0
+    assert audit(paths[0], "--dialogues", paths[1], "--unfavoured", "[/b]", "--alike", "red\x1b[31m") == 0
     shown = capsys.readouterr().out
     assert "favoured minus [/b], with red\\x1b[31m" in shown
     assert "\\u202eturned" in shown

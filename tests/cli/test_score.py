@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from interloq import Rating, Sample, write
+from interloq import Rating, Sample, load, write
 from interloq.cli.main import main
 from interloq.data.jsonl import header
 
@@ -106,3 +106,50 @@ def test_data_check_notes_without_scoring(samples: Path, capsys: Captured) -> No
     assert [note["name"] for note in facts["notes"]] == ["own references", "length"]
     assert facts["notes"][1]["metric"] == "bleu(order=5)"
     assert main(["data", "check", "samples.jsonl", "-m", "blue"]) == 2
+
+
+TEXTS = ["the cat sat on the mat", "i like green tea a lot", "see you on monday then", "no idea", "we had a good day"]
+
+
+@pytest.fixture
+def rated(folder: Path) -> str:
+    samples = [
+        Sample(str(i), ["hello"], text, [text[: 9 + 3 * i]], "bot", [Rating(float(5 - i), "a"), Rating(5.0 - i, "b")])
+        for i, text in enumerate(TEXTS)
+    ]
+    write("samples.jsonl", samples, kind="samples")
+    return "samples.jsonl"
+
+
+def test_the_same_metric_twice_is_scored_once(rated: str, capsys: Captured) -> None:
+    assert main(["score", rated, "-m", "bleu,chrF", "-m", "bleu(order=4)", "-o", "scores.jsonl"]) == 0
+    assert "bleu(order=4) is the same metric as one before it: scored once" in capsys.readouterr().err
+    scores = load("scores.jsonl", kind="scores")
+    assert len(scores) == len({(score.id, score.metric) for score in scores}) == 2 * len(TEXTS)
+
+
+def test_a_label_goes_from_score_to_meta_and_report(rated: str, capsys: Captured) -> None:
+    main(["score", rated, "-m", "B2=bleu(order=2),B1 = bleu(order=1)", "-o", "one.jsonl", "--bootstrap", "9"])
+    table = capsys.readouterr().out
+    assert "B2" in table
+    assert "bleu(" not in table
+    assert header("one.jsonl")["results"][0]["metric"] == "B2=bleu(order=2)"
+    main(["score", rated, "-m", "again=bleu(order=2)", "-o", "two.jsonl"])
+    capsys.readouterr()
+    assert main(["meta", "one.jsonl", "two.jsonl", "--samples", rated, "--bootstrap", "0"]) == 0
+    shown = capsys.readouterr().out
+    assert all(label in shown for label in ("B2", "B1", "again"))
+    assert "bleu(" not in shown
+    assert main(["report", "one.jsonl", "two.jsonl", "--samples", rated, "-o", "report.html", "--bootstrap", "0"]) == 0
+    assert "again" in Path("report.html").read_text()
+
+
+def test_the_list_says_what_each_metric_needs(capsys: Captured) -> None:
+    assert main(["score", "--list"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    assert lines["bleu"].split() == ["bleu", "references"]
+    assert "a trained scorer; interloq[encoder]" in lines["relevance"]
+    assert lines["length"].split() == ["length", "nothing"]
+    assert main(["score", "--list", "--json"]) == 0
+    listed = {fact["name"]: fact["needs"] for fact in json.loads(capsys.readouterr().out)["metrics"]}
+    assert "interloq train relevance" in listed["relevance"]["fields"]["model"]

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
-import lzma
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
-import zstandard
-from hypothesis import given
-from hypothesis import strategies as st
 
-from interloq import InputError, Rating, Reference, RejectedWarning, Sample, Score, Turn, load, write
+from interloq import InputError, RejectedWarning, Sample, Score, Turn, load, write
 from interloq.data import files
-from interloq.data.jsonl import header, rejected_path, to_json
-from interloq.data.parsers import PARSERS
-from interloq.errors import ReadWarning
+from interloq.data.jsonl import header, rejected_path
 
 GOOD = b'{"id": "good", "context": ["hi"], "response": "hey", "references": ["hello"]}'
 
@@ -32,50 +24,6 @@ def test_what_is_written_is_read_again(tmp_path: Path, samples: list[Sample]) ->
     assert write(path, samples, kind="samples", source="made here") == len(samples)
     assert load(path) == samples
     assert header(path) == {"kind": "samples", "schema": 1, "source": "made here"}
-
-
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-sample_records = st.builds(
-    Sample,
-    id=texts,
-    context=st.lists(st.builds(Turn, texts, texts, texts), max_size=3),
-    response=texts,
-    references=st.lists(st.builds(Reference, texts, st.floats(-1, 1), texts), max_size=3),
-    system=texts,
-    ratings=st.lists(st.builds(Rating, st.none() | st.floats(-9, 9), texts, texts, texts, texts), max_size=3),
-)
-
-
-@given(sample_records)
-def test_every_sample_survives_json(sample: Sample) -> None:
-    assert PARSERS["samples"](orjson.loads(orjson.dumps(to_json(sample))), "1") == sample
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".zst"])
-def test_compression_by_suffix(tmp_path: Path, samples: list[Sample], suffix: str) -> None:
-    path = tmp_path / f"samples.jsonl{suffix}"
-    write(path, samples, kind="samples")
-    first = path.read_bytes()
-    assert load(path) == samples
-    write(path, samples, kind="samples")
-    assert path.read_bytes() == first, "the same records must give the same bytes"
-
-
-def test_files_of_other_programs_are_decompressed(tmp_path: Path) -> None:
-    for suffix, compress in ((".gz", gzip.compress), (".xz", lzma.compress), (".zst", zstandard.compress)):
-        path = tmp_path / f"a.jsonl{suffix}"
-        path.write_bytes(compress(GOOD + b"\n"))
-        assert [sample.id for sample in load(path)] == ["good"]
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
-def test_a_cut_off_compressed_file_is_named(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"a.jsonl{suffix}"
-    write(path, [Sample(str(i), "c", f"reply {i * 7919}") for i in range(2000)], kind="samples")
-    path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(InputError, match=r"damaged or cut off|no usable") as caught:
-        load(path)
-    assert str(path) in str(caught.value)
 
 
 def test_headerless_files_crlf_bom_and_blank_lines(tmp_path: Path) -> None:
@@ -161,16 +109,6 @@ def test_header_of_another_kind_or_schema_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b'{"kind": "samples", "schema": 99}\n' + GOOD)
     with pytest.raises(InputError, match="schema 99 is not 1"):
         load(path)
-
-
-def test_unscored_is_null_with_a_reason(tmp_path: Path) -> None:
-    path = tmp_path / "scores.jsonl"
-    score = Score("1", "bleu", None, "no references", "bot")
-    write(path, [score], kind="scores")
-    assert json.loads(path.read_text().splitlines()[1]) == {
-        "id": "1", "metric": "bleu", "value": None, "reason": "no references", "system": "bot",
-    }  # fmt: skip
-    assert load(path, kind="scores") == [score]
 
 
 def test_a_megabyte_on_one_line_is_read(tmp_path: Path) -> None:
@@ -272,37 +210,3 @@ def test_an_array_that_is_broken_or_too_large_is_an_error(tmp_path: Path, monkey
     path.write_text(json.dumps(ARRAY, indent=2))
     with pytest.raises(InputError, match="one JSON array larger than"):
         load(path)
-
-
-@pytest.mark.parametrize("name", ["reply", "answer", "output", "hypothesis"])
-def test_a_field_under_another_name_is_read_and_said(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps({name: "fine", "reference": "good", "model": "bot"}) + "\n")
-    with pytest.warns(ReadWarning, match=f"'{name}' is read as 'response'; 'reference' is read as 'references'"):
-        assert load(path) == [Sample("1", (), "fine", ["good"], "bot")]
-
-
-def test_between_two_names_nobody_guesses(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"reply": "a", "answer": "b"}\n')
-    said = "'reply' and 'answer' could both be the response; say which: --map response=reply"
-    with pytest.raises(InputError, match=said):
-        load(path)
-    assert load(path, columns={"response": "answer"}) == [Sample("1", (), "b")]
-
-
-def test_a_mapping_is_taken_at_its_word(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"response": "a", "reference": "b"}\n')
-    assert load(path, columns={"response": "reference", "references": "response"}) == [Sample("1", (), "b", ["a"])]
-    with pytest.raises(InputError, match=r"cannot map 'respons' of samples; did you mean 'response'\?"):
-        load(path, columns={"respons": "reference"})
-    with pytest.raises(InputError, match="no record has 'bott', named by --map"):
-        load(path, columns={"system": "bott"})
-
-
-def test_the_annotator_of_a_rating(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"response": "a", "ratings": [{"annotator": "ann", "score": 4, "dimension": "fluent"}]}\n')
-    with pytest.warns(ReadWarning):
-        assert load(path)[0].ratings == (Rating(4.0, "ann", "fluent"),)

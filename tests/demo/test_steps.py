@@ -16,13 +16,11 @@ import pytest
 from interloq import Sample, load
 from interloq.cli.main import main
 from interloq.demo import learning, steps
-from interloq.demo.folder import MADE
 from tests.conftest import missing
 
 Captured = pytest.CaptureFixture[str]
 VERBS = ["index", "train", "extend", "rate", "score", "score", "meta", "explain", "report"]
 ODD = 'it\'s "a" demo'  # a folder whose name the shell and specs must quote
-
 HIDDEN = f"""
 import sys
 from importlib.machinery import PathFinder
@@ -145,27 +143,6 @@ def test_again_into_the_same_folder_in_another_language(monkeypatch: pytest.Monk
         assert [command[1] for command in commands(out)] == VERBS
         assert f"gru(model={json.dumps(f'{ODD}/rater')})" in commands(out)[3]
         assert {sample.id[:2] for sample in load(Path(ODD, "rated.jsonl"))} == {language}
-
-
-@pytest.mark.parametrize("name", ["index", "rater"])
-def test_a_folder_of_the_user_stays(folder: Path, name: str, capsys: Captured) -> None:
-    precious = folder / "out" / name / "precious.txt"
-    precious.parent.mkdir(parents=True)
-    precious.write_text("mine")
-    assert main(["demo", "-o", "out"]) == 2
-    assert f"out/{name} was not made by the demo; choose another folder with -o" in capsys.readouterr().err
-    assert precious.read_text() == "mine"
-
-
-def test_a_link_is_not_followed(folder: Path, capsys: Captured) -> None:
-    (folder / "mine").mkdir()
-    (folder / "mine" / "precious.txt").write_text("mine")
-    (folder / "out").mkdir()
-    (folder / "out" / MADE[0]).write_text("")
-    (folder / "out" / "rater").symlink_to(folder / "mine")
-    assert main(["demo", "-o", "out"]) == 2
-    assert "was not made by the demo" in capsys.readouterr().err
-    assert (folder / "mine" / "precious.txt").exists()
 
 
 def test_without_the_extras_the_rest_runs(folder: Path) -> None:

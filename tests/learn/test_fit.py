@@ -19,45 +19,10 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
-from interloq.learn import checkpoint
 from interloq.learn import fit as train
-from interloq.learn.fit import Part, fit
+from interloq.learn.fit import fit
 from interloq.learn.settings import Training
-
-
-class Line:
-    """y = 3x₀ − 2x₁ + noise, with dropout so that random numbers matter."""
-
-    def __init__(self, n: int = 200, *, dropout: float = 0.2, noise: float = 0.0) -> None:
-        torch.manual_seed(5)
-        self.network = torch.nn.Sequential(
-            torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Dropout(dropout), torch.nn.Linear(16, 1)
-        )
-        rng = np.random.default_rng(0)
-        self.x = {part: rng.normal(size=(n, 2)).astype(np.float32) for part in ("train", "dev")}
-        self.y = {part: x @ [3.0, -2.0] + noise * rng.normal(size=n) for part, x in self.x.items()}
-
-    def batches(self, part: Part, epoch: int) -> list[NDArray[np.int64]]:
-        n = len(self.x[part])
-        order = np.random.default_rng(epoch).permutation(n) if part == "train" else np.arange(n)
-        return [order[i : i + 20] for i in range(0, n, 20)]
-
-    def prepare(self, part: Part, examples: NDArray[np.int64]) -> Any:
-        return torch.from_numpy(self.x[part][examples]), torch.from_numpy(self.y[part][examples]).float()
-
-    def loss(self, prepared: Any) -> torch.Tensor:
-        x, y = prepared
-        return ((self.network(x)[:, 0] - y) ** 2).sum()
-
-
-FEW = Training(epochs=6, learning_rate=0.02, patience=6)
-
-
-def curve_of(task: Any, training: Training, folder: Path, **options: Any) -> list[dict[str, Any]]:
-    return [
-        {name: epoch[name] for name in ("epoch", "train_loss", "dev_loss")}
-        for epoch in fit(task, training, folder, job="a", device="cpu", **options)
-    ]
+from tests.learn.made_line import FEW, Line, curve_of
 
 
 def weights(task: Any) -> NDArray[np.float32]:
@@ -134,9 +99,6 @@ def test_the_learning_rate_warms_up_and_falls(tmp_path: Path, schedule: Any, mon
     assert rates[5:] == pytest.approx(after)
 
 
-# ---- going on --------------------------------------------------------------------------------------------------------
-
-
 def stopping(after: int) -> Callable[..., Any]:
     """`_step` that fails after so many steps, as a kill would."""
     step, done = train._Fit._step, 0
@@ -168,28 +130,6 @@ def test_a_killed_job_goes_on_with_the_losses_it_would_have_had(
     assert curve_of(resumed, training, tmp_path / "cut", say=said.append) == expected
     assert said[0].startswith("going on after ")
     assert weights(resumed).tolist() == weights(whole).tolist()
-
-
-def test_another_jobs_checkpoint_is_refused(tmp_path: Path) -> None:
-    curve_of(Line(), replace(FEW, epochs=1), tmp_path)
-    with pytest.raises(InputError, match="other data or other settings; repeat the command as it was"):
-        fit(Line(), FEW, tmp_path, job="b", device="cpu")
-
-
-def test_the_old_checkpoint_survives_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    curve_of(Line(), replace(FEW, epochs=1), tmp_path)
-    before = checkpoint.Checkpoint(tmp_path, "a").found()
-
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("interloq.learn.store.save_file", full)
-        with pytest.raises(InputError, match=r"No space left on device; free some space and run the command again"):
-            curve_of(Line(), FEW, tmp_path)
-    assert checkpoint.Checkpoint(tmp_path, "a").found() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-000000"]
-    assert curve_of(Line(), FEW, tmp_path) == curve_of(Line(), FEW, tmp_path / "whole")
 
 
 SCRIPT = """
@@ -260,9 +200,6 @@ def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
         assert curve[0]["device"] == "2 × cpu"
 
 
-# ---- what goes wrong -------------------------------------------------------------------------------------------------
-
-
 def test_a_loss_that_is_no_number_says_so(tmp_path: Path) -> None:
     task = Line()
     task.y["train"][:] = np.nan
@@ -276,14 +213,6 @@ def test_nothing_to_learn_from_says_so(tmp_path: Path, part: str, said: str) -> 
     task.x[part] = task.x[part][:0]
     with pytest.raises(InputError, match=said):
         curve_of(task, FEW, tmp_path)
-
-
-@pytest.mark.parametrize(
-    "options", [{"epochs": 0}, {"learning_rate": -1.0}, {"clip": -1.0}, {"warmup": 1.5}, {"patience": 0}]
-)
-def test_settings_are_checked(options: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=next(iter(options))):
-        Training(**options)
 
 
 def test_an_unknown_device_says_so(tmp_path: Path) -> None:

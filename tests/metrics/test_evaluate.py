@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 
 import numpy as np
@@ -11,9 +11,9 @@ import pytest
 from interloq import InputError, Reference, Sample, create, evaluate, evaluate_all, from_columns
 from interloq.metrics import evaluate as module
 from interloq.metrics.metric import Array, mean_value, score_rows
-from interloq.metrics.sample_fingerprint import SampleFingerprint
 from interloq.registry import Component
 from tests.conftest import by_id
+from tests.metrics.made_given import OWN, REPLIES
 
 
 @dataclass(frozen=True)
@@ -98,18 +98,6 @@ def test_by_system_each_system_stands_alone(samples: list[Sample]) -> None:
         assert dict(results[system].by_sample) == dict(alone.by_sample)
 
 
-def test_the_signature_knows_the_samples(samples: list[Sample]) -> None:
-    prints = set()
-    changed = [replace(samples[0], references=(Reference("the food was delicious .", 0.9),)), *samples[1:]]
-    for variant in (samples, samples[1:], changed, [replace(samples[0], response="x"), *samples[1:]]):
-        fingerprint = SampleFingerprint()
-        fingerprint.add(variant)
-        prints.add(str(fingerprint))
-    assert len(prints) == 4
-    assert evaluate("bleu", samples).signature.parts["references"] == "2"
-    assert evaluate("bleu", changed).signature.parts["references"] == "1-2"
-
-
 def test_duplicate_ids_and_bad_arguments_are_refused(samples: list[Sample]) -> None:
     with pytest.raises(InputError, match=r"duplicate sample '1' of 'good'"):
         evaluate("bleu", [*samples, samples[0]])
@@ -122,50 +110,8 @@ def test_a_metric_may_not_lose_a_sample_silently() -> None:
         evaluate(Given(), given([1, float("nan")]))
 
 
-REPLIES = ["the cat sat on the mat", "i like green tea a lot", "see you on monday then"]
-OWN = [
-    ["the cat sat on a mat", "a cat was on the mat"],
-    ["i like tea a lot", "green tea for me"],
-    ["until monday then", "see you monday"],
-]
-
-
 def test_columns_make_samples() -> None:
     samples = from_columns(REPLIES, OWN, contexts=["a", "b", "c"], systems=["x"] * 3)
     assert [s.references for s in samples] == [tuple(map(Reference, refs)) for refs in OWN]
     assert [s.id for s in samples] == ["1", "2", "3"]
     assert evaluate("bleu(order=1)", samples).n == 3
-
-
-def test_transposed_columns_are_refused() -> None:
-    streams = [list(column) for column in zip(*OWN, strict=True)]
-    with pytest.raises(InputError, match="references look transposed: 2 lists of 3 texts for 3 responses"):
-        from_columns(REPLIES, streams)
-    with pytest.raises(InputError, match="2 references for 3 responses"):
-        from_columns(REPLIES, OWN[:2])
-    with pytest.raises(InputError, match="1 contexts for 3 responses"):
-        from_columns(REPLIES, OWN, contexts=["a"])
-
-
-def test_every_sample_holding_all_references_is_refused() -> None:
-    """The silent perfect score: each reply finds itself among the references of all replies."""
-    samples = [Sample(str(i), f"context {i}", reply, REPLIES) for i, reply in enumerate(REPLIES)]
-    with pytest.raises(InputError, match="references look transposed: 3 samples with 3 references each"):
-        evaluate("bleu", samples)
-
-
-@pytest.mark.parametrize("n_streams", [2, 3])
-def test_transposed_records_are_refused(n_streams: int) -> None:
-    full = [[*refs, refs[0] + " indeed"] for refs in OWN]
-    streams = [[refs[k] for refs in full] for k in range(n_streams)]
-    samples = [Sample(str(i), "", REPLIES[i], stream) for i, stream in enumerate(streams)]
-    with pytest.raises(InputError, match="references look transposed"):
-        evaluate("delta_bleu", samples)
-
-
-def test_a_square_that_is_right_is_scored() -> None:
-    full = [[*refs, refs[0] + " indeed"] for refs in OWN]
-    samples = [Sample(str(i), "", reply, refs) for i, (reply, refs) in enumerate(zip(REPLIES, full, strict=True))]
-    assert evaluate("bleu", samples).n == 3
-    same = [Sample(str(i), "one context", reply, OWN[0]) for i, reply in enumerate(REPLIES[:2])]
-    assert evaluate("bleu", same).n == 2, "two systems that answer one context share its references"

@@ -17,12 +17,9 @@ from interloq import InputError, Sample
 from interloq.metrics import bertscore, matching
 from interloq.metrics.bertscore import BertScore
 from interloq.metrics.matching import f_measure, match, match_layers, spans
-from interloq.metrics.token_weights import Idf
 from interloq.models.encoder import Encoder
 from tests.made_encoder import small_bert
-
-TEXTS = ["did you sleep well ?", "yes", "", "a longer text about trains and coffee", "日本語", "yes yes yes", "🙂 ok"]
-PAIRS = np.array([(i, j) for i in range(len(TEXTS)) for j in range(len(TEXTS))])
+from tests.metrics.made_matching import looped
 
 
 @pytest.fixture(scope="module")
@@ -30,23 +27,8 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
     return Encoder(str(small_bert(tmp_path_factory.mktemp("bert"))), device="cpu", longest=512)
 
 
-def looped(encoder: Encoder, reply: str, reference: str, idf: Any = None) -> list[float]:
-    """P, R and both with min for max, token by token."""
-    if not reply.strip() or not reference.strip():
-        return [0.0] * 4
-    sides = []
-    for text in (reply, reference):
-        (batch,) = encoder.encode([text])
-        states = batch.states[0].double()
-        weights = [0.0 if int(i) in encoder.special else idf(int(i)) if idf else 1.0 for i in batch.ids[0]]
-        sides.append(([row / row.norm() for row in states], weights))
-    (own, own_weights), (other, other_weights) = sides
-    found = []
-    for best in (max, min):
-        for rows, weights, others in ((own, own_weights, other), (other, other_weights, own)):
-            total = sum(w * best(float(a @ b) for b in others) for a, w in zip(rows, weights, strict=True))
-            found.append(total / sum(weights) if sum(weights) else 0.0)
-    return found
+TEXTS = ["did you sleep well ?", "yes", "", "a longer text about trains and coffee", "日本語", "yes yes yes", "🙂 ok"]
+PAIRS = np.array([(i, j) for i in range(len(TEXTS)) for j in range(len(TEXTS))])
 
 
 def test_matching_is_the_formula(encoder: Encoder) -> None:
@@ -56,21 +38,6 @@ def test_matching_is_the_formula(encoder: Encoder) -> None:
     assert (match(encoder, TEXTS, PAIRS) == own[:, :2]).all()
     swapped = match(encoder, TEXTS, PAIRS[:, ::-1])
     assert swapped == pytest.approx(own[:, 1::-1], abs=1e-6), "what is P from one side is R from the other"
-
-
-def test_idf_counts_references_that_hold_a_token(encoder: Encoder) -> None:
-    references = ["yes no", "yes", "yes", "no no maybe"]
-    idf = Idf.of(references, encoder)
-    ids = [set(encoder.numbered([text]).tokens.tolist()) for text in references]
-
-    def weight(id: int) -> float:
-        return float(np.log(5 / (1 + sum(id in held for held in ids))))
-
-    texts = ["yes", "no maybe", "tea yes no"]
-    pairs = np.array([(i, j) for i in range(3) for j in range(3)])
-    for row, (i, j) in zip(match(encoder, texts, pairs, idf=idf, lowest=True), pairs, strict=True):
-        assert row == pytest.approx(looped(encoder, texts[i], texts[j], weight), abs=1e-5)
-    assert idf.source == Idf.of(references[::-1], encoder).source != Idf.of(references[1:], encoder).source
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from interloq.errors import InputError
+from interloq import InputError
 from interloq.metrics import metric_names
+from interloq.metrics.metric_names import direction, find, labels
 from interloq.registry import names
 
 TABLE = Path(__file__).parents[2] / "docs" / "metrics" / "README.md"
@@ -25,3 +26,12 @@ def test_what_is_said_wins() -> None:
     assert [metric_names.downwards("length", lower) for lower in (True, False)] == [True, False]
     with pytest.raises(InputError, match=r"neither a high nor a low score is better; .* --higher-is-better"):
         metric_names.downwards("length(tokenizer='char')")
+
+
+def test_what_a_labelled_name_says() -> None:
+    metrics = ["ppl=perplexity(model='a')", "x=bleu", "x=chrf", "length"]
+    assert labels(metrics) == {metrics[0]: "ppl", "x=bleu": "x=bleu", "x=chrf": "x=chrf", "length": "length"}
+    assert [find(asked, metrics) for asked in ("ppl", "perplexity(model='a')", "bleu", "x", "none")] == [
+        metrics[0], metrics[0], "x=bleu", "x", "none",
+    ]  # fmt: skip
+    assert direction(metrics[0]) == "lower", "a label hides no direction"

@@ -13,21 +13,18 @@ import pytest
 
 from interloq import InputError, Sample, create, evaluate, spec
 from interloq.errors import SpecError
-from interloq.metrics.metric import Array, Metric, mean_value, score_rows
+from interloq.metrics.metric import Array, mean_value, score_rows
 from interloq.metrics.mlm import Mlm
 from interloq.metrics.relevance import Relevance
 from interloq.metrics.usl_h import UslH
 from interloq.metrics.valid import Valid
-from interloq.models.mlm import BOUNDS, MaskedLikelihood
+from interloq.models.mlm import BOUNDS
 from interloq.registry import Component
-from interloq.scorers.relevance.model import ValidScorer
 from interloq.scorers.relevance.settings import VALID
 from tests.conftest import by_id
 from tests.made_lm import tiny_bert
 from tests.made_relevance import small_scorer
-
-REPLIES = ["it was a very good day .", "no", "we saw the film there again .", "how was it ?", "no", "a a a day"]
-USUAL = {"likelihood": [-8.0, -4.0], "surprise": [10.0, 40.0]}
+from tests.metrics.made_usl_h import REPLIES, USUAL, chat, scores
 
 
 @pytest.fixture(scope="module")
@@ -45,62 +42,6 @@ def form(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def follows(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(small_scorer(tmp_path_factory.mktemp("follows")))
-
-
-def chat(replies: list[str] = REPLIES) -> list[Sample]:
-    return [Sample(f"{i:02}", ["how was it ?"], reply) for i, reply in enumerate(replies)]
-
-
-def scores(metric: Metric, samples: list[Sample]) -> list[float]:
-    return list(evaluate(metric, samples).by_sample.values())
-
-
-# ---- valid -----------------------------------------------------------------------------------------------------------
-
-
-def test_valid_reads_the_reply_alone(form: str) -> None:
-    alone = [Sample(sample.id, (), sample.response) for sample in chat()]
-    found = scores(Valid(form), chat())
-    assert found == pytest.approx(ValidScorer.load(form, device="cpu").of(REPLIES), abs=1e-6)
-    assert found == scores(Valid(form), alone)
-    assert all(0 < score < 1 for score in found)
-    assert found[1] == found[4]
-    assert evaluate(Valid(form), chat()).signature.parts["built-with"].startswith("valid-")
-
-
-def test_an_empty_reply_is_not_valid(form: str) -> None:
-    result = evaluate(Valid(form), chat(["", " \u3000", "ξψ", "day " * 500]))
-    assert list(result.by_sample.values())[:2] == [0, 0]
-    assert all(0 < score < 1 for score in list(result.by_sample.values())[2:])
-    assert not any(result.reasons.values())
-
-
-def test_valid_needs_its_own_kind_of_folder(follows: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds a 'relevance', not a 'valid'"):
-        evaluate(Valid(follows), chat())
-    with pytest.raises(InputError, match="no model in the folder"):
-        evaluate(Valid(str(tmp_path)), chat())
-
-
-# ---- mlm -------------------------------------------------------------------------------------------------------------
-
-
-def test_both_modes_come_from_the_same_sums(bert: str) -> None:
-    sums, counts = MaskedLikelihood.load(bert, device="cpu").scores(REPLIES)
-    assert scores(Mlm(bert), chat()) == pytest.approx([s / n for s, n in zip(sums, counts, strict=True)], rel=1e-5)
-    assert scores(Mlm(bert, mode="surprise"), chat()) == pytest.approx([-s for s in sums], rel=1e-5)
-    assert (Mlm(bert).usual(), Mlm(bert, mode="surprise").usual()) == ((-8, -4), (10, 40))
-    assert create(spec(Mlm("x", mode="surprise"))) == Mlm("x", mode="surprise")
-
-
-def test_replies_that_cannot_be_guessed_have_a_reason(bert: str) -> None:
-    for metric in (Mlm(bert), Mlm(bert, mode="surprise")):
-        result = evaluate(metric, chat(["", " ", "ξψ", "day"]))
-        assert list(result.reasons.values())[:3] == ["empty reply", "empty reply", "no known tokens"]
-        assert [math.isnan(value) for value in result.by_sample.values()] == [True, True, True, False]
-
-
-# ---- the hierarchy ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0), (3.0, 2.0, 0.5), (0.0, 0.0, 1.0)])

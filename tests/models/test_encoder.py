@@ -13,7 +13,6 @@ import transformers
 
 from interloq import InputError
 from interloq.models.encoder import Encoder
-from interloq.models.fake import FakeEncoder
 from interloq.models.pretrained import model_folder
 from tests.conftest import missing
 from tests.made_network import random_network, save, sizes
@@ -59,9 +58,6 @@ def states(encoder: Encoder, texts: list[str]) -> list[np.ndarray[Any, Any]]:
         for place, state, mask in zip(batch.places.tolist(), batch.states, batch.mask, strict=True):
             rows[place] = state[: int(mask.sum())].float().numpy()
     return [rows[i] for i in range(len(texts))]
-
-
-# ---- vectors ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("layer", [0, 1, 3, 6])
@@ -175,9 +171,6 @@ def test_half_precision_stays_near(encoder: Encoder) -> None:
     assert half.signature() == encoder.signature() + "-bfloat16"
 
 
-# ---- what goes wrong -------------------------------------------------------------------------------------------------
-
-
 def test_a_batch_without_room_is_cut_in_two(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     small, most = Encoder(NAME, device="cpu"), 1
     forward = small._model.forward
@@ -268,9 +261,3 @@ def test_the_hub_is_asked_for_a_revision_only(monkeypatch: pytest.MonkeyPatch, t
         InputError, match=r"cannot be loaded: .*; check the name and the network, or use a local folder"
     ):
         model_folder("hub:org/name@0123456789abcdef0123456789abcdef01234567")
-
-
-def test_the_fake_encoder_is_deterministic_and_shares_words() -> None:
-    rows = FakeEncoder(64).sentences(["red apple", "red apple", "red pear", "blue sky"])
-    assert (rows[0] == rows[1]).all()
-    assert rows[0] @ rows[2] > rows[0] @ rows[3]

@@ -2,57 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from interloq import Rating, Reference, Sample, create, evaluate, load, spec, write
+from interloq import create, evaluate, load, spec
 from interloq.cli.main import main
 from interloq.errors import InputError, SpecError
-from interloq.pipelines import rated as stages
 from interloq.pipelines.vbleu import Vbleu
 from interloq.rate.gru import Gru
-from interloq.rate.human import Human
-from interloq.records import Pair
 from interloq.registry import full_spec
-from tests.made_rater import TOPICS, said, small_rater, write_log
-
-GRU, HUMAN = "gru(model='rater')", "human(ratings='ratings.jsonl')"
-
-
-def made_samples() -> list[Sample]:
-    drawn = random.Random(3)
-    samples = []
-    for i in range(24):
-        topic = drawn.choice(TOPICS)
-        context = [said(topic, drawn), f"{said(topic, drawn)} ?"]
-        golds = [said(topic, drawn) for _ in range(1 + (i % 5 == 0))]
-        samples += [Sample(f"c{i}/{bot}", context, said(topic, drawn), golds, bot) for bot in "ab"]
-    samples.append(Sample("no context", (), "i like tea", ["i like tea so"], "a"))
-    samples.append(Sample("no gold", ["tea ?"], "i like tea", (), "a"))
-    samples.append(Sample("nothing", (), "tea", (), "b"))
-    return samples
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("vbleu")
-    write_log(folder / "pairs.jsonl", 60)
-    small_rater(folder, epochs=6, utterances=60)
-    write(folder / "samples.jsonl", made_samples(), kind="samples")
-    ratings = [
-        Rating(1 + (7 * i + place) % 5, "x", item=f"c{i}/{bot}/{place}")
-        for i in range(24)
-        for bot in "ab"
-        for place in range(1, 18)
-    ]
-    write(folder / "ratings.jsonl", ratings, kind="ratings")
-    index = ["index", "build", str(folder / "pairs.jsonl"), "-o", str(folder / "index"), "--retriever", "bm25"]
-    assert main([*index, "--quiet"]) == 0
-    return folder
+from tests.pipelines.made_pipeline import GRU, HUMAN
 
 
 @pytest.fixture
@@ -73,9 +34,6 @@ def step_by_step(rater: str, *options: str) -> dict[str, tuple[float | None, str
     assert main(["extend", "samples.jsonl", "--index", "index", "-o", "extended.jsonl", *options, "--quiet"]) == 0
     assert main(["rate", "extended.jsonl", "--rater", rater, "-o", "rated.jsonl", "--quiet"]) < 2  # 1: unused ratings
     return scored("rated.jsonl", "-m", "delta_bleu(order=2)")
-
-
-# ---- one call is three -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rater", [GRU, "gru(model='rater',mode='signed_max',gold='rated')", HUMAN])
@@ -121,64 +79,6 @@ def test_it_may_be_half_of_ruber(here: Path) -> None:
     assert blended["nothing"] == (None, "no references")
 
 
-# ---- what it keeps ---------------------------------------------------------------------------------------------------
-
-
-class Counted:
-    """Stands before a stage and counts."""
-
-    def __init__(self, patch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
-        self.calls, stage = 0, getattr(owner, name)
-
-        def counted(*arguments: Any, **options: Any) -> Any:
-            self.calls += 1
-            return stage(*arguments, **options)
-
-        patch.setattr(owner, name, counted)
-
-
-def test_no_stage_runs_twice(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    samples = load("samples.jsonl")
-    searches, ratings = Counted(monkeypatch, stages, "extend"), Counted(monkeypatch, Human, "rate")
-    first = evaluate(f"vbleu(index='index',rater={HUMAN})", samples)
-    assert (searches.calls, ratings.calls) == (1, 1)
-    again = evaluate(f"vbleu(index='index',rater={HUMAN})", samples)
-    assert (again.value, again.signature) == (first.value, first.signature)
-    assert list(again.by_sample.values()) == pytest.approx(list(first.by_sample.values()), abs=0, nan_ok=True)
-    evaluate(f"vbleu(index='index',rater={HUMAN},order=1,mode='paper',tokenizer='char')", samples)
-    assert (searches.calls, ratings.calls) == (1, 1)
-    evaluate("vbleu(index='index',rater=human(ratings='ratings.jsonl',gold=False))", samples)
-    assert (searches.calls, ratings.calls) == (1, 2)
-    evaluate(f"vbleu(index='index',rater={HUMAN},k=3)", samples)
-    assert (searches.calls, ratings.calls) == (2, 3)
-
-
-def test_nothing_old_is_taken_once_the_index_or_the_ratings_changed(here: Path) -> None:
-    metric, samples = f"vbleu(index='index',rater={HUMAN})", load("samples.jsonl")
-    results = [evaluate(metric, samples)]
-    write("ratings.jsonl", [Rating(5, "x", item="c1/a/1")], kind="ratings")
-    results.append(evaluate(metric, samples))
-    new = Pair("new", "really about tea today the music rain ?", "a reply that nobody gave before")
-    write("more.jsonl", [new], kind="pairs")
-    assert main(["index", "add", "index", "more.jsonl", "--quiet"]) == 0
-    results.append(evaluate(metric, samples))
-    assert len({result.signature for result in results}) == 3
-    assert len({result.value for result in results[:2]}) == 2
-    fresh = [s.references for s in create(metric).rated(samples)]
-    assert any(r.source == "retrieved:new" for references in fresh for r in references)
-
-
-def test_samples_met_after_the_fit_are_rated_too(here: Path) -> None:
-    samples = load("samples.jsonl")
-    fitted = create(f"vbleu(index='index',rater={HUMAN})").fit(samples[:10])
-    whole = create(f"vbleu(index='index',rater={HUMAN})").fit(samples)
-    assert fitted.rated(samples) == whole.rated(samples)
-    assert fitted.rated([]) == []
-
-
-# ---- the component ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("rater", [GRU, HUMAN, "gru(model='rater',mode='signed_max',gold='rated',calibrated=True)"])
 def test_specs_round_trip(rater: str) -> None:
     metric = create(f"vbleu(index='index',rater={rater},k=3,parrot=False,turns=2,order=4,mode='corpus')")
@@ -219,11 +119,3 @@ def test_mistakes_are_said(here: Path, capsys: pytest.CaptureFixture[str]) -> No
             evaluate(text, load("samples.jsonl"))
         assert main(["score", "samples.jsonl", "-m", text]) == 2
         assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_references_that_were_added_before_are_kept(here: Path) -> None:
-    """Samples that went through `extend` already: what is there is not searched for once more."""
-    sample = Sample("1", ["i like tea ?"], "tea", ["the tea", Reference("so much tea", source="retrieved:x")])
-    (rated,) = create(f"vbleu(index='index',rater={GRU},k=2)").rated([sample])
-    assert [r.source for r in rated.references][:2] == ["gold", "retrieved:x"]
-    assert len(rated.references) == 2 + 1 + 2

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from random import Random
 
 import numpy as np
 import pytest
 
 from interloq import InputError
-from interloq.records import Pair
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.manifest import MANIFEST
-from interloq.retrieve.retriever import Query
 from tests.limits import no_larger_than
-
-KINDS = {
-    "words": ("bm25", 10_000),
-    "exact": ("dense(encoder='fake32')", 10_000),
-    "lists": ("dense(encoder='fake32')", 50),
-}
-
-
-def pairs(n: int, seed: int = 0) -> list[Pair]:
-    rng = Random(seed)
-    texts = [" ".join(f"w{rng.randint(0, 40)}" for _ in range(5)) for _ in range(2 * n)]
-    return [Pair(f"p{seed}-{i}", texts[2 * i], texts[2 * i + 1]) for i in range(n)]
+from tests.retrieve.made_index import KINDS, pairs, use
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -44,65 +29,6 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture
 def folder(whole: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole, tmp_path / "index"))
-
-
-def use(folder: Path) -> None:
-    """All that anybody does with an index."""
-    index = open_index(folder)
-    index.search([Query(pair.utterance) for pair in pairs(30, seed=3)], 150)
-    index.store.pairs(range(len(index.store)))
-    index.add(pairs(20, seed=4), source="b")
-
-
-def changed(folder: Path, **values: object) -> None:
-    path = folder / MANIFEST
-    kept = {**json.loads(path.read_text()), **values}
-    path.write_text(json.dumps({name: value for name, value in kept.items() if value != "absent"}))
-
-
-SEGMENT = {"name": "000000", "pairs": 120}
-WRONG: list[tuple[str, object]] = [
-    ("schema", "absent"),
-    ("kind", "corpus"),
-    ("retriever", "absent"),
-    ("retriever", 7),
-    ("built_with", None),
-    ("segments", "absent"),
-    ("segments", {"name": "000000"}),
-    ("segments", ["000000"]),
-    ("segments", [{"name": "000000"}]),
-    ("segments", [{**SEGMENT, "pairs": -1}]),
-    ("segments", [{**SEGMENT, "pairs": 2**60}]),
-    ("segments", [{**SEGMENT, "pairs": "many"}]),
-    ("segments", [{**SEGMENT, "name": "../../000000"}]),
-    ("segments", [{**SEGMENT, "name": "/etc"}]),
-    ("segments", [{**SEGMENT, "name": 7}]),
-    ("segments", [SEGMENT, SEGMENT]),
-    ("segments", [{**SEGMENT, "pairs": 119}]),
-    ("segments", [{**SEGMENT, "name": "000077"}]),
-    ("sources", ["a"]),
-    ("sources", {"a": -3}),
-    ("n_probe", 0),
-    ("n_probe", 1.5),
-    ("exact_up_to", -1),
-    ("recall", "high"),
-    ("wanted_recall", 3),
-    ("extra", 1),
-]
-
-
-@pytest.mark.parametrize(("name", "value"), WRONG, ids=[f"{name}-{i}" for i, (name, _) in enumerate(WRONG)])
-def test_a_wrong_manifest_is_named(folder: Path, name: str, value: object) -> None:
-    changed(folder, **{name: value})
-    with pytest.raises(InputError, match=str(folder)):
-        use(folder)
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b'"index"', b"\xff\xfe", b"{}"])
-def test_a_manifest_that_is_none(folder: Path, content: bytes) -> None:
-    (folder / MANIFEST).write_bytes(content)
-    with pytest.raises(InputError, match=r"is damaged.*interloq index build"):
-        use(folder)
 
 
 def test_every_file_that_is_cut_off_or_absent_or_of_another_kind_is_named(whole: Path, tmp_path: Path) -> None:

@@ -15,14 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interloq import SpecError, create
-from interloq.retrieve.bm25 import term
+from interloq import create
 from interloq.retrieve.postings import Postings, Segment, rank, score, search, store_impacts
 from interloq.retrieve.retriever import NOTHING, best
 from tests.conftest import missing
 
-WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f"]), max_size=12).map(" ".join)
 RETRIEVER = create("bm25(tokenizer='whitespace')")
+
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f"]), max_size=12).map(" ".join)
 
 
 def literal(texts: list[str], query: str, k1: float, b: float) -> list[float]:
@@ -100,23 +101,6 @@ def test_stored_impacts_change_nothing_and_old_ones_go(tmp_path: Path) -> None:
     stored = search([Segment(folder, both) for folder in folders], words, both, 3)
     assert (computed[0] == stored[0]).all()
     assert (computed[1] == stored[1]).all()
-
-
-def test_words_are_hashed_alike_everywhere() -> None:
-    assert term("hello") == int.from_bytes(bytes.fromhex("a7b6eda801e5347d"), "little")
-    assert term("日本") != term("日木")
-
-
-def test_encoding_counts_words() -> None:
-    words = RETRIEVER.encode(["b a b", "", "a"])
-    assert words.ends.tolist() == [0, 2, 2, 3]
-    assert words.lengths.tolist() == [3, 0, 1]
-    assert dict(zip(words.terms[:2].tolist(), words.counts[:2].tolist(), strict=True)) == {term("a"): 1, term("b"): 2}
-
-
-def test_constants_are_checked() -> None:
-    with pytest.raises(SpecError, match="k1 must be at least 0"):
-        create("bm25(b=2)")
 
 
 SEARCHED = """

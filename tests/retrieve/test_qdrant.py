@@ -2,65 +2,36 @@
 
 from __future__ import annotations
 
-import dataclasses
-import gzip
-import math
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
-
-from tests.qdrant_double import QdrantDouble
-from tests.server_fixtures import QdrantNode, free_port, qdrant_node
-
-pytest.importorskip("httpx")
-
-import httpx
 
 from interloq import InputError, create, write
 from interloq.records import Pair
-from interloq.retrieve import qdrant, qdrant_nodes
+from interloq.retrieve import qdrant
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.qdrant import Qdrant
-from interloq.retrieve.qdrant_collection import ClientOptions, Collection, CollectionOptions
-from interloq.retrieve.qdrant_nodes import KEY, Address, Nodes
-from interloq.retrieve.qdrant_points import Ranking, as_queries, as_stored, fold
-from interloq.retrieve.retriever import Query, Words
+from interloq.retrieve.qdrant_nodes import KEY
+from interloq.retrieve.retriever import Query
+from tests.qdrant_double import QdrantDouble
+from tests.retrieve.made_qdrant import PAIRS, made, on_server
+from tests.server_fixtures import QdrantNode, qdrant_node
 
-Node = QdrantNode | QdrantDouble
+pytest.importorskip("httpx")
+
+
 DENSE = "dense(encoder='fake32')"
-WORDS = [f"w{i}" for i in range(300)]
-
-
-def made(n: int, *, seed: int = 0) -> list[Pair]:
-    rng = Random(seed)
-    texts = iter([" ".join(rng.choices(WORDS, k=rng.randint(3, 10))) for _ in range(2 * n)])
-    return [Pair(f"p{i}", next(texts), next(texts)) for i in range(n)]
-
-
-PAIRS = made(2_000)
+Node = QdrantNode | QdrantDouble
 QUERIES = [Query(pair.utterance) for pair in made(20, seed=1)]
-
-
-def on_server(address: str, method: str, path: str, body: Any = None) -> Any:
-    """What the server says without Interloq between."""
-    host, name = address.partition("?")[0].removeprefix("qdrant://").split("/")
-    answer = httpx.request(method, f"http://{host}/collections/{name}{path}", json=body, trust_env=False, timeout=60)
-    answer.raise_for_status()
-    return answer.json()["result"]
 
 
 def n_points(address: str) -> int:
@@ -76,8 +47,6 @@ def assert_whole(address: str, pairs: list[Pair]) -> None:
     found = index.search([Query(pair.utterance) for pair in asked], 5)
     assert all(pair in [hit.pair for hit in hits] for pair, hits in zip(asked, found, strict=True))
 
-
-# ---- a load that is cut off ------------------------------------------------------------------------------------------
 
 PROGRAM = """
 import sys, time
@@ -170,9 +139,6 @@ def test_one_client_adds_at_a_time(qdrant_address: str, monkeypatch: pytest.Monk
     assert open_index(qdrant_address).store.sources() == {"a": 10, "b": 20}
 
 
-# ---- a server that goes away -----------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[Node]:
     """A server of this test's own, which it may kill."""
@@ -252,149 +218,6 @@ def test_a_key_is_needed_and_never_shown(tmp_path: Path, monkeypatch: pytest.Mon
         node.kill()
 
 
-# ---- nodes that push back --------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def scripted(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str, list[float]]]:
-    """A server that gives these answers in turn, then a good one; with the times at which it was asked."""
-    script, asked = list(answers), list[float]()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(time.monotonic())
-            status, headers, body = script.pop(0) if script else (200, {}, b'{"result": {"exists": true}}')
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"127.0.0.1:{server.server_port}", asked
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def collection(hosts: str, *, patience: int = 20) -> Collection:
-    return Collection("log", Nodes(Address.read(f"qdrant://{hosts}/log"), patience), ClientOptions())
-
-
-def test_a_busy_server_is_asked_again() -> None:
-    busy = (429, {"retry-after": "1"}, b"")
-    with scripted(busy, (503, {}, b""), (500, {}, b'{"status": {"error": "timeout"}}')) as (host, asked):
-        assert collection(host).exists()
-    assert len(asked) == 4
-    assert asked[1] - asked[0] >= 1, "as long as it asked for"
-    assert asked[3] - asked[2] > asked[2] - asked[1] > 0.1, "longer each time"
-
-
-def test_patience_ends() -> None:
-    with scripted(*[(503, {}, b'{"status": {"error": "out of disk"}}')] * 50) as (host, _):
-        start = time.monotonic()
-        with pytest.raises(InputError, match=r"no answer for 1 s \(503: out of disk\)"):
-            collection(host, patience=1).exists()
-        assert time.monotonic() - start < 5
-
-
-def test_refusals_are_not_repeated() -> None:
-    with scripted((400, {}, b'{"status": {"error": "Wrong input: no"}}')) as (host, asked):
-        with pytest.raises(InputError, match=r"the server reported \(400\): Wrong input: no"):
-            collection(host).exists()
-        assert len(asked) == 1
-    with scripted((200, {}, b"<html>")) as (host, _), pytest.raises(InputError, match="not a Qdrant server"):
-        collection(host).exists()
-
-
-def test_an_answer_is_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qdrant_nodes, "LARGEST", 1 << 20)
-    good, zeros = b'{"result": {"exists": true}}', gzip.compress(bytes(50_000_000))
-    with scripted((200, {"content-encoding": "gzip"}, gzip.compress(good))) as (host, _):
-        assert collection(host).exists()
-    for encoding, body, message in (
-        ("gzip", zeros, "the answer is larger than 1 MiB"),
-        ("identity", bytes(2_000_000), "the answer is larger than 1 MiB"),
-        ("gzip, gzip", gzip.compress(zeros), "the answer is packed as 'gzip, gzip'"),
-    ):
-        with (
-            scripted((200, {"content-encoding": encoding}, body)) as (host, _),
-            pytest.raises(InputError, match=message),
-        ):
-            collection(host).exists()
-
-
-def test_an_answer_that_takes_too_long_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    with scripted() as (host, _):
-        asking = collection(host, patience=0)
-        monkeypatch.setattr(qdrant_nodes, "TIMEOUT", 0.0)
-        with pytest.raises(InputError, match=r"no answer for 0 s \(the answer took more than 0 s\)"):
-            asking.exists()
-
-
-def test_redirects_are_not_followed() -> None:
-    with (
-        scripted() as (elsewhere, asked),
-        scripted((302, {"location": f"http://{elsewhere}/"}, b"")) as (host, _),
-        pytest.raises(InputError, match=r"the server reported \(302\)"),
-    ):
-        collection(host).exists()
-    assert not asked
-
-
-def test_a_dead_node_is_passed_over() -> None:
-    with scripted() as (host, asked):
-        nodes = collection(f"127.0.0.1:{free_port()},{host}")
-        start = time.monotonic()
-        assert all(nodes.exists() for _ in range(20))
-    assert len(asked) == 20
-    assert time.monotonic() - start < 2, "the dead one is not tried each time"
-
-
-def test_few_requests_are_on_their_way_at_once() -> None:
-    class Slow:
-        def __init__(self) -> None:
-            self.now, self.most, self.lock = 0, 0, threading.Lock()
-
-        def ask(self, *_: Any) -> None:
-            with self.lock:
-                self.now += 1
-                self.most = max(self.most, self.now)
-            time.sleep(0.01)
-            with self.lock:
-                self.now -= 1
-
-    slow = Slow()
-    stored = Collection("log", slow, ClientOptions(batch=10, outstanding=3))  # type: ignore[arg-type]
-    vectors = np.zeros((305, 4), dtype=np.float32)
-    arrived = list(stored.store(0, PAIRS[:305], {"utterance": vectors}, None))
-    assert arrived == [*range(10, 310, 10), 305]
-    assert slow.most == 3
-
-
-# ---- what lives on the server ----------------------------------------------------------------------------------------
-
-
-def test_the_manifest_is_on_the_server(qdrant_address: str) -> None:
-    create_index(f"{qdrant_address}?utterance_length=7.5", "bm25").add(PAIRS[:30], source="a")
-    (note,) = on_server(f"{qdrant_address}_interloq", "POST", "/points", {"ids": [0], "with_payload": True})
-    assert note["payload"]["retriever"] == "bm25"
-    assert note["payload"]["words"] == {"utterance": 7.5}
-    assert note["payload"]["sources"] == {"a": 30}
-    note["payload"]["schema"] = 99
-    points = {"points": [{"id": 0, "vector": {}, "payload": note["payload"]}]}
-    on_server(f"{qdrant_address}_interloq", "PUT", "/points?wait=true", points)
-    with pytest.raises(InputError, match="the index has schema 99; this version reads schema 1; build it again"):
-        open_index(qdrant_address)
-
-
 def test_the_mean_length_is_that_of_the_first_batch(qdrant_address: str) -> None:
     index = create_index(qdrant_address, "bm25")
     index.add(PAIRS[:100], source="a", segment=20)
@@ -409,29 +232,6 @@ def test_a_collection_that_is_no_index_is_left_alone(qdrant_address: str) -> Non
         create_index(qdrant_address, "bm25")
     with pytest.raises(InputError, match="no index at this address"):
         open_index(qdrant_address)
-
-
-def test_options_are_kept_and_checked(qdrant_address: str) -> None:
-    create_index(f"{qdrant_address}?shards=2&m=8&int8=true&patience=30", DENSE)
-    config = on_server(qdrant_address, "GET", "")["config"]["params"]
-    assert config["shard_number"] == 2
-    assert config["vectors"]["utterance"]["hnsw_config"]["m"] == 8
-    assert config["vectors"]["utterance"]["quantization_config"]["scalar"]["type"] == "int8"
-    create_index(f"{qdrant_address}?shards=2", DENSE)
-    with pytest.raises(InputError, match="another option shards: 2, not 3"):
-        open_index(f"{qdrant_address}?shards=3")
-    with pytest.raises(InputError, match="unknown option 'shard'; did you mean 'shards'"):
-        open_index(f"{qdrant_address}?shard=3")
-    with pytest.raises(InputError, match="option int8 must be true or false, got 'yes'"):
-        open_index(f"{qdrant_address}?int8=yes")
-
-
-def test_every_option_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "servers.md").read_text()
-    for option in (*dataclasses.fields(CollectionOptions), *dataclasses.fields(ClientOptions)):
-        (row,) = [line for line in page.splitlines() if line.startswith("| `") and f"`{option.name}`" in line]
-        if option.default not in (0, False):
-            assert str(option.default) in row or option.name == "replicas"
 
 
 @pytest.mark.parametrize("options", ["", "?int8=true&on_disk=true", "?shards=3"])
@@ -483,61 +283,3 @@ def test_bm25_of_shards_ranks_nearly_as_a_folder(qdrant_address: str, tmp_path: 
 
 def _shared(one: Any, two: Any) -> float:
     return len({hit.pair.id for hit in one} & {hit.pair.id for hit in two}) / len(one)
-
-
-# ---- words as points -------------------------------------------------------------------------------------------------
-
-TERMS = arrays.arrays(np.uint64, st.integers(1, 20), elements=st.integers(0, 2**64 - 1), unique=True)
-
-
-@given(TERMS, st.data())
-def test_weights_are_bm25s(terms: Any, data: st.DataObject) -> None:
-    """One text between two others; words that share a number are added up."""
-    counts = np.array(data.draw(st.lists(st.integers(1, 50), min_size=len(terms), max_size=len(terms))), dtype=np.int32)
-    words = Words(np.tile(terms, 3), np.tile(counts, 3), np.arange(4) * len(terms))
-    (stored,) = as_stored("utterance", words, slice(1, 2), Ranking(1.5, 0.6, {"utterance": 9.0}))
-    length, expected = int(counts.sum()), dict[int, float]()
-    for term, n in zip(terms.tolist(), counts.tolist(), strict=True):
-        number = (term & 0xFFFFFFFF) ^ (term >> 32)
-        expected[number] = expected.get(number, 0) + n * (1.5 + 1) / (n + 1.5 * (1 - 0.6 + 0.6 * length / 9.0))
-    assert dict(zip(stored["indices"].tolist(), stored["values"].tolist(), strict=True)) == pytest.approx(
-        expected, rel=1e-5
-    )
-    query = as_queries(words)[0]
-    assert len(set(query["indices"].tolist())) == len(query["indices"])
-    assert math.isclose(query["values"].sum(), length, rel_tol=1e-6)
-
-
-def test_two_words_with_one_number_are_one() -> None:
-    words = Words(np.array([5, 5 << 32, 7], dtype=np.uint64), np.array([1, 2, 4], dtype=np.int32), np.array([0, 3, 3]))
-    assert fold(words.terms).tolist() == [5, 5, 7]
-    first, second = as_queries(words)
-    assert first["indices"].tolist() == [5, 7]
-    assert first["values"].tolist() == [3, 4]
-    assert second["indices"].tolist() == []
-
-
-# ---- addresses -------------------------------------------------------------------------------------------------------
-
-
-def test_addresses() -> None:
-    one = Address.read("qdrant://localhost/log?shards=3")
-    assert one == Address(("http://localhost:6333",), "log", "shards=3")
-    assert str(one) == "qdrant://localhost:6333/log"
-    many = Address.read("qdrants://a.example,b.example:7000,[::1]:7001/log_2")
-    assert many.urls == ("https://a.example:6333", "https://b.example:7000", "https://[::1]:7001")
-    assert str(many) == "qdrants://a.example:6333,b.example:7000,[::1]:7001/log_2"
-    for bad in ("qdrant://localhost", "qdrant://localhost/a/b", "qdrant:///log", "qdrant://a b/log", "qdrant://h/l%2F"):
-        with pytest.raises(InputError, match="write qdrant://host:6333/collection"):
-            Address.read(bad)
-    with pytest.raises(InputError) as caught:
-        Address.read("qdrant://me:hunter2@localhost/log")
-    assert "hunter2" not in str(caught.value)
-
-
-def test_a_key_in_plain_text_to_elsewhere_is_worth_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY, "secret")
-    with pytest.warns(UserWarning, match="the API key is sent unencrypted; write qdrants:// for TLS"):
-        Nodes(Address.read("qdrant://qdrant.example/log"), 1)
-    Nodes(Address.read("qdrant://localhost/log"), 1)
-    Nodes(Address.read("qdrants://qdrant.example/log"), 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -17,12 +16,11 @@ import numpy as np
 import pytest
 
 from interloq import InputError, SpecError, create
-from interloq.errors import MissingDependencyError
 from interloq.records import Pair
 from interloq.retrieve import store_address
 from interloq.retrieve.index import Index, create_index, open_index
 from interloq.retrieve.retriever import NOTHING, Query, Store
-from interloq.retrieve.store_address import create_store, open_store
+from interloq.retrieve.store_address import open_store
 
 DENSE, BM25 = "dense(encoder='fake64')", "bm25"
 RETRIEVERS = [DENSE, BM25, "dense(encoder='fake64',target='both')", "bm25(target='both')"]
@@ -240,24 +238,6 @@ def test_no_index_there(address: str) -> None:
         open_index(address)
 
 
-# ---- addresses -------------------------------------------------------------------------------------------------------
-
-
-def test_unknown_schemes_are_named_with_the_known() -> None:
-    with pytest.raises(
-        InputError, match=r"unknown scheme redis://; name a folder, .*postgresql://, qdrant://, qdrants://"
-    ):
-        create_store("redis://127.0.0.1/x", create("bm25"))
-    with pytest.raises(InputError, match="unknown scheme file://"):
-        open_store("file:///srv/index")
-
-
-def test_a_path_is_a_folder(tmp_path: Path) -> None:
-    for address in (tmp_path / "a", str(tmp_path / "b")):
-        create_store(address, create("bm25"))
-        assert Path(address).is_dir()
-
-
 def test_an_unknown_retriever_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     with pytest.raises(SpecError):
         create_index(tmp_path / "index", "bm26")
@@ -285,16 +265,6 @@ def test_another_package_adds_a_scheme(tmp_path: Path, monkeypatch: pytest.Monke
         assert len(opened.store) == 5
     finally:
         store_address._schemes.cache_clear()
-
-
-def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, scheme, extra in (("psycopg", "postgresql", "postgres"), ("httpx", "qdrant", "qdrant")):
-        for name in [name for name in sys.modules if name.startswith(f"interloq.retrieve.{extra}")]:
-            monkeypatch.delitem(sys.modules, name)
-        monkeypatch.setitem(sys.modules, module, None)
-        with pytest.raises(MissingDependencyError, match=rf"{scheme}:// needs .* pip install 'interloq\[{extra}\]'"):
-            open_store(f"{scheme}://127.0.0.1/x#y")
-        monkeypatch.undo()
 
 
 def test_the_documented_skeleton_is_a_store() -> None:

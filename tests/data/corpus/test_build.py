@@ -24,11 +24,12 @@ from interloq.data.corpus.shards import Logs
 from interloq.data.corpus.split import Split
 from interloq.data.corpus.threads import Joining
 from interloq.data.jsonl import header, load, write
-from interloq.errors import InputError, InterloqError
+from interloq.errors import InputError
 from tests.made_posts import made_posts, write_posts
 
-pytest.importorskip("duckdb")
 LOOSE = Settings(joining=Joining(orphans=True), shape=Shape(pairs="all"))
+
+pytest.importorskip("duckdb")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -36,24 +37,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """About 3 MB of posts, with bad lines among them."""
-    path = write_posts(tmp_path_factory.mktemp("log") / "posts.jsonl", made_posts(20_000, users=2000))
-    lines = path.read_bytes().splitlines(keepends=True)
-    for place in (17, 9_000, 19_990):
-        lines.insert(place, b'{"id": "bad\n')
-    path.write_bytes(b"".join(lines))
-    return path
-
-
-@pytest.fixture(scope="module")
 def expected(log: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     output = tmp_path_factory.mktemp("expected") / "corpus"
     build([log], output, LOOSE, workers=1)
     return contents(output)
-
-
-# ---- what comes out --------------------------------------------------------------------------------------------------
 
 
 def test_outputs_are_records_with_headers(expected: dict[str, bytes], tmp_path: Path) -> None:
@@ -109,9 +96,6 @@ def test_examples_of_what_each_filter_drops(tmp_path: Path) -> None:
     assert dropped["short"]["examples"][0] == {"id": "s1", "user": "ann", "text": "hm"}
 
 
-# ---- determinism -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("workers", "block"), [(3, 2**18), (2, 2**16), (1, 2**19)])
 def test_workers_and_cuts_change_no_byte(
     log: Path, expected: dict[str, bytes], tmp_path: Path, workers: int, block: int
@@ -141,9 +125,6 @@ def test_other_compressions_hold_the_same(
     build([log], tmp_path / "corpus", Settings(joining=LOOSE.joining, shape=LOOSE.shape, compression=compression))
     (tmp_path / "pairs.jsonl.zst").write_bytes(expected["dev/pairs.jsonl.zst"])
     assert _unpacked(tmp_path / f"corpus/dev/pairs{suffix}") == _unpacked(tmp_path / "pairs.jsonl.zst")
-
-
-# ---- going on --------------------------------------------------------------------------------------------------------
 
 
 def start(log: Path, output: Path, *, workers: int = 2) -> subprocess.Popen[bytes]:
@@ -318,9 +299,6 @@ def test_two_builds_in_one_folder(log: Path, tmp_path: Path) -> None:
             build([log], tmp_path / "corpus", LOOSE, workers=1)
 
 
-# ---- what cannot be built --------------------------------------------------------------------------------------------
-
-
 def test_nothing_left_says_why(tmp_path: Path) -> None:
     log = write_posts(tmp_path / "posts.jsonl", [{"id": "1", "user": "ann", "text": "hm", "time": 5}])
     with pytest.raises(InputError, match="no post is left after cleaning; dropped: 1 short"):
@@ -349,23 +327,10 @@ def test_strict_stops_at_the_first_bad_line(log: Path, tmp_path: Path) -> None:
         build([log], tmp_path / "corpus", LOOSE, workers=1, strict=True)
 
 
-def test_a_killed_worker_is_named(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "clean_shard", _die)
-    with pytest.raises(InterloqError, match="a worker process was killed; run it again"):
-        build([log], tmp_path / "corpus", LOOSE, workers=2, block=2**18)
-
-
-def _die(*_: object) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 @pytest.mark.parametrize("memory", ["much", "-3"])
 def test_a_limit_that_is_none(log: Path, tmp_path: Path, memory: str) -> None:
     with pytest.raises(InputError, match="as a limit of memory"):
         build([log], tmp_path / "corpus", LOOSE, workers=1, memory=memory)
-
-
-# ---- memory ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="peak memory of a process cannot be read here")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import tracemalloc
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,6 @@ from hypothesis import strategies as st
 from interloq.data import files
 from interloq.data.corpus.formats import read_piece
 from interloq.data.corpus.shards import Logs, _end_of_rows
-from interloq.data.corpus.sources import opened
 
 
 def posts(n: int, *, length: int = 40) -> bytes:
@@ -106,20 +103,6 @@ def test_a_huge_line_is_cut_and_set_aside(tmp_path: Path, monkeypatch: pytest.Mo
     assert [post.id for post in read] == ["0", "1", "2", "3", "4", "0", "1", "2"]
     assert bad == [(6, "the line is longer than 50,000 bytes")]
     assert found[-1].first_line == 7
-
-
-def test_what_a_few_packed_bytes_stand_for_is_never_held_whole(tmp_path: Path) -> None:
-    zstandard = pytest.importorskip("zstandard")
-    path = tmp_path / "a.jsonl.zst"
-    with path.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as writer:
-        for _ in range(400):
-            writer.write(b"x" * 2**20)
-    tracemalloc.start()
-    read = sum(len(data) for source in opened([path]) for data in iter(partial(source.stream.read, 2**20), b""))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert read == 400 * 2**20
-    assert peak < 150 * 2**20
 
 
 def test_rows_after_a_quote_that_is_never_closed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Folders that earlier versions trained are known again by the command that trains them."""
+"""Jobs: folders of earlier versions resume."""
 
 from __future__ import annotations
 

@@ -1,20 +1,14 @@
-"""Options from settings, and jobs that other packages register."""
+"""Options made from fields of settings."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
 from typing import Any, Literal
 
-import pytest
-
-from interloq.cli.main import main
 from interloq.cli.options import add_options, chosen
-from interloq.learn import trainable
 from interloq.learn.settings import Training, option
-from interloq.learn.trainable import Trainable, job_names
+from interloq.learn.trainable import Trainable
 
 
 @dataclass(frozen=True)
@@ -31,15 +25,6 @@ class Own:
 
 
 PLUGIN = Trainable("something else", (Own(), Training(epochs=4)), job="nowhere:job", result=lambda *_: "", extra="x")
-
-
-@pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    entry = EntryPoint("job.mine", f"{__name__}:PLUGIN", "interloq.components")
-    monkeypatch.setattr(trainable, "entry_points", lambda **_: [entry])
-    job_names.cache_clear()
-    yield
-    job_names.cache_clear()
 
 
 def parsed(*arguments: str) -> Any:
@@ -63,19 +48,3 @@ def test_what_is_given_reaches_all_settings_that_have_it() -> None:
     assert own == Own(9, "b", 0.5, ("x", "y"), seed=3)
     assert training == Training(epochs=4, seed=3)
     assert parsed("--loud")[0].loud is True
-
-
-def test_a_registered_job_is_a_part_of_train(registered: None, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["train", "mine", "--help"])
-    text = " ".join(capsys.readouterr().out.split())
-    assert "Train something else." in text
-    for shown in ("100 % is all (default 7)", "--how {a,b}", "(default: slowly)", "say more", "(default 4)"):
-        assert shown in text
-    assert "--inner" not in text
-
-
-def test_a_package_that_is_missing_is_named(registered: None, folder: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "pairs.jsonl").write_text('{"utterance": "tea ?", "response": "tea"}\n')
-    assert main(["train", "mine", "pairs.jsonl", "-o", "out"]) == 2
-    assert "'nowhere'" in capsys.readouterr().err
