@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from interloq.data.progress import Progress, format_duration, silent
 from interloq.errors import InputError
 from interloq.learn.checkpoint import Checkpoint, State
+from interloq.learn.cuda_graphs import Learner, mapped
 from interloq.learn.settings import Training
 from interloq.models.processes import Processes
 
@@ -66,7 +67,38 @@ def fit(
     model (the first process does, where there are several), then removes the folder.
     """
     with Processes.joined(device) as processes, _threads_for(task.network, processes):
-        return _Fit(task, training, Path(folder), job, processes, progress, say).run()
+        task.network.to(processes.device)
+        with _packed(task.network, training, processes.device) as packed, _own_stream(processes.device):
+            return _Fit(task, training, Path(folder), job, processes, progress, say, graphs=packed).run()
+
+
+@contextmanager
+def _packed(network: Any, training: Training, device: torch.device) -> Iterator[bool]:
+    """On a GPU, rows without padding for the networks that read these; their kernels calculate in bf16 alone."""
+    if device.type != "cuda" or not _mixed(training, device) or not hasattr(network, "packing"):
+        yield False
+        return
+    with network.packing.tried(device) as works:
+        yield works
+
+
+@contextmanager
+def _own_stream(device: torch.device) -> Iterator[None]:
+    """CUDA graphs cannot be recorded in the default stream; what is recorded must have run in the same one before."""
+    if device.type != "cuda":
+        yield
+        return
+    outer, own = torch.cuda.current_stream(device), torch.cuda.Stream(device)
+    own.wait_stream(outer)
+    try:
+        with torch.cuda.stream(own):
+            yield
+    finally:
+        outer.wait_stream(own)
+
+
+def _mixed(training: Training, device: torch.device) -> bool:
+    return training.amp == "bf16" or (training.amp == "auto" and device.type == "cuda")
 
 
 @contextmanager
@@ -95,14 +127,17 @@ class _Fit:
         processes: Processes,
         progress: Progress,
         say: Callable[[str], None],
+        *,
+        graphs: bool,
     ) -> None:
         self.task, self.training, self.folder, self.job, self.processes = task, training, folder, job, processes
         self.progress = progress if processes.first else silent
         self.say = say if processes.first else lambda _: None
-        self.network = task.network.to(processes.device)
+        self.network = task.network
         if training.compile:
             self.network.compile()
-        self.optimizer = _optimizer(self.network, training)
+        self.optimizer = _optimizer(self.network, training, processes.device)
+        self.learner = Learner(self._loss, processes.device, graphs=graphs)
         torch.manual_seed(training.seed)
         self.state = State()
         self.loss = torch.zeros(
@@ -188,13 +223,11 @@ class _Fit:
     def _step(self, group: list[tuple[int, Any]]) -> torch.Tensor:
         """A step of the optimizer with the gradient of the mean loss of some batches; their summed loss comes back."""
         examples = sum(n for n, _ in group)
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=not self.learner.graphs)
         loss = torch.zeros((), device=self.processes.device)
         for _, prepared in group:
             if prepared is not None:
-                part = self._loss(prepared)
-                (part / examples).backward()
-                loss += part.detach().float()
+                loss += self.learner.learn(prepared, examples).float()
         loss = self.processes.add_gradients(self.network, loss)
         if self.training.clip:
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.training.clip)
@@ -205,8 +238,7 @@ class _Fit:
 
     def _loss(self, prepared: Any) -> torch.Tensor:
         device = self.processes.device
-        amp = self.training.amp == "bf16" or (self.training.amp == "auto" and device.type == "cuda")
-        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=amp):
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=_mixed(self.training, device)):
             return self.task.loss(prepared)
 
     def _rate(self) -> float:
@@ -235,12 +267,17 @@ class _Fit:
         with ThreadPoolExecutor(max_workers=1) as pool:
             for batch in batches:
                 own = self.processes.share(batch)
-                waiting.append((len(batch), pool.submit(self.task.prepare, part, own) if len(own) else None))
+                waiting.append((len(batch), pool.submit(self._ready, part, own) if len(own) else None))
                 if len(waiting) > AHEAD:
                     n, ready = waiting.pop(0)
                     yield n, ready.result() if ready else None
             for n, ready in waiting:
                 yield n, ready.result() if ready else None
+
+    def _ready(self, part: Part, examples: Examples) -> Any:
+        """A batch on the CPU; if it goes to a GPU, in memory that the GPU reads while it computes."""
+        prepared = self.task.prepare(part, examples)
+        return mapped(prepared, torch.Tensor.pin_memory) if self.processes.device.type == "cuda" else prepared
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
@@ -259,11 +296,10 @@ class _Fit:
         self.say(f"going on after {self.state.batches} batches of epoch {self.state.epoch + 1}")
 
 
-def _optimizer(network: torch.nn.Module, training: Training) -> torch.optim.Optimizer:
-    kinds = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
-    return kinds[training.optimizer](
-        network.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay
-    )
+def _optimizer(network: torch.nn.Module, training: Training, device: torch.device) -> torch.optim.Optimizer:
+    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[training.optimizer]
+    fused = True if device.type == "cuda" else None  # one kernel for all weights
+    return kind(network.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay, fused=fused)
 
 
 def _groups(batches: Iterator[tuple[int, Any]], size: int) -> Iterator[list[tuple[int, Any]]]:

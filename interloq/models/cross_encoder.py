@@ -8,7 +8,6 @@ long for the network, its texts are truncated to the greatest common length at w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,10 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, 
 
 from interloq.data.token_texts import Texts
 from interloq.errors import InputError
+from interloq.models.packing import Packing, first_position
 from interloq.models.pretrained import empty_network, load_network
 from interloq.models.subwords import Subwords
+from interloq.models.token_rows import Packed, Rows
 
 Ints = NDArray[np.int64]
 DEVIATION = 0.02  # standard deviation of the head's initial weights, as in BERT
@@ -42,6 +43,7 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
         self.vocabulary: int = encoder.config.vocab_size
         self.positions = _positions(encoder)
         self.causal = _is_causal(encoder.config)
+        self.packing = Packing(encoder)
 
     @classmethod
     def pretrained(cls, folder: Path, outputs: int) -> CrossEncoder:
@@ -53,34 +55,21 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
         """A network of the shape given in `folder/config.json`, with weights still to be loaded."""
         return cls(empty_network(folder), outputs)
 
-    def forward(self, rows: Rows) -> torch.Tensor:
+    def forward(self, rows: Rows | Packed) -> torch.Tensor:
         """Logits of each row."""
-        device = self.head.weight.device
-        ids, mask, kinds = (part.to(device, non_blocking=True) for part in (rows.ids, rows.mask, rows.kinds))
-        options: dict[str, Any] = {"token_type_ids": kinds} if self.kinds > 1 else {}
-        if self.causal:
-            options["use_cache"] = False  # nothing is generated after the row
-        states = self.encoder(input_ids=ids, attention_mask=mask, **options).last_hidden_state
-        place = mask.sum(dim=1) - 1
-        state = states[torch.arange(len(ids), device=device), place] if self.causal else states[:, 0]
-        logits: torch.Tensor = self.head(state)
+        rows = rows.on(self.head.weight.device)
+        options: dict[str, Any] = {"use_cache": False} if self.causal else {}  # nothing is generated after the row
+        states = self.encoder(**self.packing.options(rows), **options).last_hidden_state
+        logits: torch.Tensor = self.head(self._read_state(states, rows))
         return logits
 
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Padded rows of token ids: ids, mask and token types [rows, tokens], on the CPU."""
-
-    ids: torch.Tensor
-    mask: torch.Tensor
-    kinds: torch.Tensor
-
-    def pinned(self) -> Rows:
-        """A copy in pinned memory, which a GPU can read while it computes."""
-        return Rows(self.ids.pin_memory(), self.mask.pin_memory(), self.kinds.pin_memory())
-
-    def __getitem__(self, which: slice) -> Rows:
-        return Rows(self.ids[which], self.mask[which], self.kinds[which])
+    def _read_state(self, states: torch.Tensor, rows: Rows | Packed) -> torch.Tensor:
+        """State of each row that the head reads."""
+        if isinstance(rows, Packed):
+            return states[0].index_select(0, rows.last if self.causal else rows.first)
+        if self.causal:
+            return states[torch.arange(len(states), device=states.device), rows.mask.sum(dim=1) - 1]
+        return states[:, 0]
 
 
 def rows(tokens: Sequence[Sequence[NDArray[Any]]], subwords: Subwords, *, limit: int | None = None) -> Rows:
@@ -141,13 +130,9 @@ def cut_lengths(lengths: Ints, limit: int | None) -> Ints:
 
 
 def _positions(encoder: Any) -> int | None:
-    """Longest row that the encoder can read; RoBERTa-like models count positions from the padding index + 1."""
+    """Longest row that the encoder can read."""
     longest = getattr(encoder.config, "max_position_embeddings", None)
-    table = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
-    if longest is None or longest < 1:
-        return None
-    padding = getattr(table, "padding_idx", None)
-    return int(longest) if padding is None else int(longest) - padding - 1
+    return None if longest is None or longest < 1 else int(longest) - first_position(encoder)
 
 
 def _is_causal(config: Any) -> bool:

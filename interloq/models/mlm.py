@@ -21,12 +21,13 @@ from interloq.data.files import read_json, reading_saved
 from interloq.data.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
-from interloq.models.cross_encoder import Rows, joined_rows
+from interloq.models.cross_encoder import joined_rows
 from interloq.models.memory import cut_to_fit
 from interloq.models.pretrained import load_network, load_tokenizer, model_folder, weights_fingerprint
 from interloq.models.processes import pick_device
 from interloq.models.subwords import LONGEST, Subwords
 from interloq.models.token_predictor import SPARE, SpecialTokens, TokenPredictor, special_tokens_of
+from interloq.models.token_rows import Rows
 
 Mode = Literal["likelihood", "surprise"]
 Floats = NDArray[np.float64]
@@ -115,8 +116,8 @@ class MaskedLikelihood:
         places[torch.arange(len(ids)), columns] = True
         targets = ids[places].to(self.device)
         ids = torch.where(places, self.special_tokens.mask, ids)
-        parts = (part.to(self.device) for part in (ids, rows.mask.long(), rows.kinds.long(), places))
-        logits = self.predictor(*parts).float()
+        hidden = Rows(ids, rows.mask.long(), rows.kinds.long()).on(self.device)
+        logits = self.predictor(hidden, places.to(self.device)).float()
         found: torch.Tensor = logits.log_softmax(dim=1).gather(1, targets[:, None])[:, 0]
         return found
 

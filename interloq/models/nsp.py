@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
-from interloq.models.cross_encoder import Rows, rows
+from interloq.models.cross_encoder import rows
 from interloq.models.memory import cut_to_fit
 from interloq.models.pretrained import check_fit, load_network, model_folder, pick_precision, weights_fingerprint
 from interloq.models.processes import pick_device
 from interloq.models.subwords import LONGEST, Subwords
+from interloq.models.token_rows import Rows
 
 TOKENS, PAIRS = 8192, 512  # per batch, padding included
 FOLLOWS = 0  # label in transformers and in Google's code; 1 is a random sentence

@@ -79,11 +79,13 @@ class Processes:
         if self.count == 1:
             return loss
         parameters = [p for p in network.parameters() if p.requires_grad]
-        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
-        flat = torch.cat([loss.view(1), *(gradient.flatten() for gradient in gradients)])
+        for parameter in parameters:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+        flat = torch.cat([loss.view(1), *(parameter.grad.flatten() for parameter in parameters)])
         torch.distributed.all_reduce(flat)
         for parameter, part in zip(parameters, flat[1:].split([p.numel() for p in parameters]), strict=True):
-            parameter.grad = part.view_as(parameter)
+            parameter.grad.copy_(part.view_as(parameter))  # in place: CUDA graphs write there
         return flat[0]
 
 

@@ -19,7 +19,9 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, 
 from interloq.data.files import reading_saved
 from interloq.data.folders import matching
 from interloq.errors import InputError
+from interloq.models.packing import Packing
 from interloq.models.pretrained import load_partly, read_config
+from interloq.models.token_rows import Packed, Rows
 
 Goal = Literal["mlm", "lm"]
 CARRIED = ("pooler.", "seq_relationship.")  # parts of BERT that predict no tokens: kept unchanged
@@ -50,23 +52,25 @@ class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, model: Any, new: list[str]) -> None:
         super().__init__()
         self.model, self.new = model, new
-        self.types = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
+        self.packing = Packing(model)
         self._places: torch.Tensor | None = None
         model.base_model.register_forward_hook(self._only_places)
 
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor, kinds: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-        """Logits of the tokens at these positions."""
-        options: dict[str, Any] = {"token_type_ids": kinds} if self.types else {}
+    def forward(self, rows: Rows | Packed, places: torch.Tensor) -> torch.Tensor:
+        """Logits of the tokens at these places: a mask [rows, tokens], or token numbers if packed."""
         self._places = places
         try:
-            logits: torch.Tensor = self.model(input_ids=ids, attention_mask=mask, **options).logits
+            logits: torch.Tensor = self.model(**self.packing.options(rows)).logits
         finally:
             self._places = None
         return logits[0]
 
     def _only_places(self, _: Any, __: Any, output: Any) -> Any:
         if self._places is not None:
-            output["last_hidden_state"] = output["last_hidden_state"][self._places][None]
+            states = output["last_hidden_state"]
+            padded = self._places.dtype == torch.bool
+            kept = states[self._places] if padded else states[0].index_select(0, self._places)
+            output["last_hidden_state"] = kept[None]
         return output
 
     def tied(self) -> dict[str, str]:

@@ -21,10 +21,11 @@ from interloq.learn.start import Start, files_of, keep_files, low_rank_facts, tr
 from interloq.learn.store import check_counts, check_temperature, load_model
 from interloq.learn.trainable import Log
 from interloq.models.batches import bucketed
-from interloq.models.cross_encoder import CONFIG, CrossEncoder, Rows, joined_rows, row_lengths
+from interloq.models.cross_encoder import CONFIG, CrossEncoder, joined_rows, row_lengths
 from interloq.models.memory import cut_to_fit
 from interloq.models.processes import pick_device
 from interloq.models.subwords import Subwords
+from interloq.models.token_rows import Rows
 from interloq.rate.bert_task import BertRaterTask
 from interloq.rate.examples import Examples
 from interloq.rate.learning import RaterJob

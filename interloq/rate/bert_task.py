@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from interloq.learn.fit import Part
 from interloq.models.batches import bucketed
-from interloq.models.cross_encoder import CrossEncoder, Rows, joined_rows, row_lengths
+from interloq.models.cross_encoder import CrossEncoder, joined_rows, row_lengths
 from interloq.models.subwords import Subwords
+from interloq.models.token_rows import Packed, Rows
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching
 
@@ -28,7 +29,7 @@ FIRST, SECOND = [0, 1, 3], [2, 3, 1]  # places of U1, R1, R2 and of U2, R2, R1 i
 class Batch:
     """Rows of tokens, and their labels."""
 
-    rows: Rows  # first triplets, then second ones
+    rows: Rows | Packed  # first triplets, then second ones
     labels: torch.Tensor
 
 
@@ -40,7 +41,6 @@ class BertRaterTask:
     ) -> None:
         self.network, self.pairs, self.subwords, self.batching, self.seed = network, pairs, subwords, batching, seed
         self._examples = {part: pairs.examples(part) for part in ("train", "dev")}
-        self._pinned = torch.cuda.is_available()
 
     def batches(self, part: Part, epoch: int) -> list[Ints]:
         """`tokens` counts both rows of an example."""
@@ -53,7 +53,7 @@ class BertRaterTask:
         texts, labels = (array[examples] for array in self._examples[part])
         named = np.concatenate([texts[:, FIRST], texts[:, SECOND]])
         rows = joined_rows(self.pairs.texts, named, self.subwords, limit=self.network.positions)
-        return Batch(rows.pinned() if self._pinned else rows, torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
+        return Batch(self.network.packing.laid_out(rows), torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
 
     def loss(self, prepared: Batch) -> torch.Tensor:
         """Of each example the mean over its two triplets."""

@@ -11,7 +11,7 @@ import torch
 from interloq import Sample
 from interloq.errors import InputError, SpecError
 from interloq.metrics.relevance import Relevance
-from interloq.models.cross_encoder import Rows
+from interloq.models.token_rows import Rows
 from interloq.scorers.relevance.model import RelevanceScorer
 from tests.made_relevance import TOPICS, said, small_scorer
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from interloq.data.token_texts import Texts
 from interloq.errors import InputError
-from interloq.models.cross_encoder import CrossEncoder, Rows, cut_lengths, joined_rows, rows
+from interloq.models.cross_encoder import CrossEncoder, cut_lengths, joined_rows, rows
 from interloq.models.subwords import Subwords
+from interloq.models.token_rows import Rows
 from tests.made_bert import tiny_bert
 from tests.made_lm import tiny_lm
 

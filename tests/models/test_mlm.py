@@ -21,6 +21,7 @@ from interloq.learn.adapt.job import AdaptJob
 from interloq.learn.adapt.settings import ADAPT, Adaptation
 from interloq.learn.job import train
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, read_bounds, reply_bounds, values
+from interloq.models.token_rows import Rows
 from tests.conftest import missing
 from tests.made_lm import tiny_bert, tiny_lm
 from tests.made_ruber import topic_pairs
@@ -75,9 +76,9 @@ def test_a_text_is_read_once(bert: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     model, rows = scorer(bert), []
     forward = model.predictor.forward
 
-    def watched(ids: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
-        rows.append(len(ids))
-        result: torch.Tensor = forward(ids, *others)
+    def watched(given: Rows, places: torch.Tensor) -> torch.Tensor:
+        rows.append(len(given.ids))
+        result: torch.Tensor = forward(given, places)
         return result
 
     monkeypatch.setattr(model.predictor, "forward", watched)
@@ -107,10 +108,10 @@ def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.Monk
     wanted, _ = model.scores(TEXTS)
     forward = model.predictor.forward
 
-    def limited(ids: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
-        if len(ids) > most:
+    def limited(given: Rows, places: torch.Tensor) -> torch.Tensor:
+        if len(given.ids) > most:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        result: torch.Tensor = forward(ids, *others)
+        result: torch.Tensor = forward(given, places)
         return result
 
     monkeypatch.setattr(model.predictor, "forward", limited)

@@ -20,8 +20,9 @@ from interloq.learn import store
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.job import train
 from interloq.learn.learning_curve import read_curve
-from interloq.models.cross_encoder import CrossEncoder, Rows
+from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.subwords import Subwords
+from interloq.models.token_rows import Rows
 from interloq.rate.bert_model import KIND, BertRaterModel
 from interloq.signature import file_fingerprint
 from tests.made_bert import QUICK, bert_job, small_bert_rater, tiny_bert

@@ -19,27 +19,47 @@ from interloq.learn.adapt.rows import Ints, known_tokens, laid_out, masked, want
 from interloq.learn.adapt.settings import Adaptation
 from interloq.learn.pair_tokens import Numbers, PairTokens, Part
 from interloq.models.batches import bucketed
+from interloq.models.packing import Packing
 from interloq.models.token_predictor import Goal, SpecialTokens, TokenPredictor
+from interloq.models.token_rows import Packed, Rows, rounded
+
+SKIPPED = -100  # target of a place where nothing is to be predicted
 
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """A batch on the CPU: rows, where they are to be guessed at, and the tokens that are right there."""
+    """A batch on the CPU: rows, where they are to be guessed at, and the tokens that are right there.
 
-    ids: torch.Tensor
-    mask: torch.Tensor
-    kinds: torch.Tensor
+    Places are true or false for padded rows [rows, tokens], and numbers for packed ones, of which some may be spare:
+    what is right there is `SKIPPED`.
+    """
+
+    rows: Rows | Packed
     places: torch.Tensor
     right: torch.Tensor
     scale: float = field(kw_only=True)  # examples a token that is to be guessed
 
     def cut(self, pieces: int) -> list[Guesses]:
-        """The same in about equal pieces."""
-        size = -(-len(self.ids) // pieces)
-        counts = [int(part.sum()) for part in self.places.split(size)]
-        tensors = [part.split(size) for part in (self.ids, self.mask, self.kinds, self.places)]
-        columns = zip(*tensors, self.right.split(counts), strict=True)
-        return [Guesses(a, b, c, d, e, scale=self.scale) for a, b, c, d, e in columns]
+        """The same in about equal pieces, for padded rows."""
+        assert isinstance(self.rows, Rows)  # noqa: S101
+        size = -(-len(self.places) // pieces)
+        rows = [self.rows[i : i + size] for i in range(0, len(self.places), size)]
+        places = self.places.split(size)
+        right = self.right.split([int(part.sum()) for part in places])
+        return [Guesses(a, b, c, scale=self.scale) for a, b, c in zip(rows, places, right, strict=True)]
+
+    def packed(self, packing: Packing) -> Guesses:
+        """The same without padding; the number of places is rounded up, so that few shapes occur."""
+        assert isinstance(self.rows, Rows)  # noqa: S101
+        places = self.places[self.rows.mask.bool()].nonzero()[:, 0]
+        spare = rounded(len(places)) - len(places)
+        pad = torch.nn.functional.pad
+        return Guesses(
+            self.rows.packed(packing.start),
+            pad(places, (0, spare)),
+            pad(self.right, (0, spare), value=SKIPPED),
+            scale=self.scale,
+        )
 
 
 class AdaptTask:
@@ -98,8 +118,9 @@ class AdaptTask:
             ids, places = rows.ids, np.zeros_like(inside)
             places[:, :-1] = inside[:, 1:]
             right = rows.ids[:, 1:][inside[:, 1:]]
-        arrays = (ids, inside.astype(np.int64), rows.kinds, places, right)
-        return Guesses(*map(torch.from_numpy, arrays), scale=self.scales[part])
+        read = Rows(*map(torch.from_numpy, (ids, inside.astype(np.int64), rows.kinds)))
+        guesses = Guesses(read, torch.from_numpy(places), torch.from_numpy(right), scale=self.scales[part])
+        return guesses.packed(self.network.packing) if self.network.packing.on and self.pieces == 1 else guesses
 
     def loss(self, prepared: Guesses) -> torch.Tensor:
         """In several `pieces`, each computed anew for its gradient, a batch needs that much less memory."""
@@ -110,10 +131,10 @@ class AdaptTask:
 
     def _loss(self, part: Guesses) -> torch.Tensor:
         device = next(self.network.parameters()).device
-        columns = (part.ids, part.mask, part.kinds, part.places, part.right)
-        ids, mask, kinds, places, right = (tensor.to(device, non_blocking=True) for tensor in columns)
-        logits = self.network(ids, mask, kinds, places)
-        return torch.nn.functional.cross_entropy(logits.float(), right, reduction="sum") * part.scale
+        places, right = (tensor.to(device, non_blocking=True) for tensor in (part.places, part.right))
+        logits = self.network(part.rows.on(device), places)
+        losses = torch.nn.functional.cross_entropy(logits.float(), right, reduction="sum", ignore_index=SKIPPED)
+        return losses * part.scale
 
 
 def dev_loss(task: AdaptTask, device: torch.device, *, amp: bool) -> float:

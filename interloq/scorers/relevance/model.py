@@ -18,10 +18,11 @@ from interloq.errors import InputError
 from interloq.learn.start import files_of, scorer_folder, trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, load_model
 from interloq.models.batches import bucketed
-from interloq.models.cross_encoder import CrossEncoder, Rows, rows
+from interloq.models.cross_encoder import CrossEncoder, rows
 from interloq.models.memory import cut_to_fit
 from interloq.models.processes import pick_device
 from interloq.models.subwords import Subwords
+from interloq.models.token_rows import Rows
 from interloq.signature import fingerprint
 
 BATCH, TOKENS = 256, 2**13  # rows, and tokens, in the network at a time

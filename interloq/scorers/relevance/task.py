@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from interloq.data.token_texts import Texts
 from interloq.models.batches import bucketed
-from interloq.models.cross_encoder import CrossEncoder, Rows, joined_rows
+from interloq.models.cross_encoder import CrossEncoder, joined_rows
 from interloq.models.subwords import Subwords
+from interloq.models.token_rows import Packed, Rows
 from interloq.scorers.relevance.examples import NONE, Exchanges, Ints, Part, spans
 from interloq.scorers.relevance.negatives import Drawn, draw, spoil, token_kinds
 from interloq.scorers.relevance.settings import EDITS, Relevance
@@ -35,7 +36,7 @@ TOKENS = 2**16  # of a batch, if all its rows were as long as its longest
 class Prepared:
     """Rows of exchanges, the true reply of each before its wrong ones."""
 
-    rows: Rows
+    rows: Rows | Packed
     exchanges: int
 
 
@@ -62,10 +63,10 @@ class RelevanceTask:
         epoch, places = np.divmod(examples, own.stop - own.start)
         drawn = self._drawn[part, int(epoch[0])]
         replies = self._replies(own.start + places, drawn.texts[places], drawn.spoiled[places], examples)
-        if not self.settings.context:
-            return Prepared(_rows(replies, self.subwords), len(examples))
-        contexts = _contexts(self.exchanges, own.start + places, self.subwords.end, self.settings.context)
-        return Prepared(_rows(replies, self.subwords, contexts), len(examples))
+        contexts = None
+        if self.settings.context:
+            contexts = _contexts(self.exchanges, own.start + places, self.subwords.end, self.settings.context)
+        return Prepared(self.network.packing.laid_out(_rows(replies, self.subwords, contexts)), len(examples))
 
     def logits(self, prepared: Prepared) -> torch.Tensor:
         """[exchanges, 1 + wrong replies]; the first is of the true reply."""
@@ -160,5 +161,4 @@ def _rows(replies: Stretches, subwords: Subwords, contexts: Stretches | None = N
     if contexts:
         owners = numbers * len(contexts.lengths) // len(numbers)
         named = np.column_stack([owners, len(contexts.lengths) + numbers])
-    made = joined_rows(Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])), named, subwords)
-    return made.pinned() if torch.cuda.is_available() else made
+    return joined_rows(Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])), named, subwords)

@@ -14,6 +14,7 @@ import transformers
 
 from interloq.errors import InputError
 from interloq.learn.adapt.task import dev_loss
+from interloq.models.token_rows import Rows
 from interloq.records import Pair
 from tests.made_adapt import CPU, QUICK, SMALL, adapted, pairs, task_of
 from tests.made_language_models import change_tokenizer, tiny_model
@@ -27,11 +28,13 @@ def test_the_loss_is_that_of_transformers(tmp_path: Path, kind: str) -> None:
     loss, count = 0.0, 0
     for examples in task.batches("dev", 0):
         g = task.prepare("dev", examples)
-        labels = torch.full_like(g.ids, -100)
+        rows = g.rows
+        assert isinstance(rows, Rows)
+        labels = torch.full_like(rows.ids, -100)
         labels[g.places] = g.right
-        kinds = {"token_type_ids": g.kinds} if kind in ("bert", "electra", "albert") else {}
+        kinds = {"token_type_ids": rows.kinds} if kind in ("bert", "electra", "albert") else {}
         with torch.inference_mode():
-            mean = own(input_ids=g.ids, attention_mask=g.mask, labels=labels, **kinds).loss
+            mean = own(input_ids=rows.ids, attention_mask=rows.mask, labels=labels, **kinds).loss
         loss += float(mean) * len(g.right)
         count += len(g.right)
     assert dev_loss(task, CPU, amp=False) == pytest.approx(loss / count, rel=1e-5)

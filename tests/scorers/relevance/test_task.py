@@ -10,6 +10,7 @@ import pytest
 
 from interloq.learn.start import Start
 from interloq.models.subwords import Subwords
+from interloq.models.token_rows import Rows
 from interloq.scorers.relevance.examples import NONE, Exchanges
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.scorers.relevance.negatives import draw
@@ -26,6 +27,7 @@ def test_rows_are_those_that_the_scorer_reads(made: tuple[Exchanges, Subwords]) 
     scorer = RelevanceScorer(task.network, subwords, {"config": {"context": 24, "reply": 12}}, "cpu")
     examples = task.batches("train", 2)[0]
     batch = task.prepare("train", examples)
+    assert isinstance(batch.rows, Rows)
     own, drawn = found.range("train"), draw(found, "train", 2, settings)
     n = len(found.talks[own])
     asked = []

@@ -1,0 +1,117 @@
+"""Loss and gradients of a batch as one CUDA graph, recorded once per shape and replayed.
+
+A small network's step is hundreds of short kernels, and starting them one by one takes the processor longer than the
+GPU needs to run them. A graph starts all of them at once. It computes what the same calls would have computed, with
+the same random numbers, so it makes no difference to the result which batches are replayed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import torch
+
+from interloq.models.token_rows import Packed
+
+MOST = 96  # graphs; batches of further shapes are computed without
+SEEN = 1  # batches of a shape that are computed without, which makes torch load all that it needs
+
+
+def mapped(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """The same batch with each of its tensors changed; batches are dataclasses of tensors, plain values and others."""
+    if isinstance(batch, torch.Tensor):
+        return change(batch)
+    if not is_dataclass(batch) or isinstance(batch, type):
+        return batch
+    return replace(batch, **{item.name: mapped(getattr(batch, item.name), change) for item in fields(batch)})
+
+
+def tensors(batch: Any) -> list[torch.Tensor]:
+    """All tensors of a batch, in order."""
+    found: list[torch.Tensor] = []
+    mapped(batch, lambda tensor: found.append(tensor) or tensor)  # type: ignore[func-returns-value]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A graph, the tensors that it reads, and the loss that it writes."""
+
+    graph: torch.cuda.CUDAGraph
+    batch: Any
+    examples: torch.Tensor
+    loss: torch.Tensor
+
+
+class Learner:
+    """Adds the gradient of a batch's mean loss to that of the network, and gives the summed loss.
+
+    Gradients must stay in place between steps (`zero_grad(set_to_none=False)`): graphs write to them.
+    """
+
+    def __init__(self, loss: Callable[[Any], torch.Tensor], device: torch.device, *, graphs: bool) -> None:
+        self._loss, self._device, self.graphs = loss, device, graphs
+        self._seen: Counter[Any] = Counter()
+        self._recorded: dict[Any, Recorded] = {}
+        self._pool = torch.cuda.graph_pool_handle() if graphs else None
+
+    def learn(self, batch: Any, examples: int) -> torch.Tensor:
+        """`examples` is what the mean is over; it may count those of other batches."""
+        if not self.graphs or not isinstance(getattr(batch, "rows", None), Packed):  # padded rows have many shapes
+            return self._backward(batch, examples)
+        shape = _shape(batch)
+        if shape not in self._recorded and not self._record(batch, shape):
+            return self._backward(mapped(batch, self._moved), examples)
+        return _replayed(self._recorded[shape], batch, examples)
+
+    def _backward(self, batch: Any, examples: int | torch.Tensor) -> torch.Tensor:
+        loss = self._loss(batch)
+        (loss / examples).backward()
+        return loss.detach()
+
+    def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(self._device, non_blocking=True)
+
+    def _record(self, batch: Any, shape: Any) -> bool:
+        """Record the graph of a shape that was seen often enough; a batch that has no room twice is not recorded."""
+        self._seen[shape] += 1
+        if self._seen[shape] <= SEEN or len(self._recorded) >= MOST:
+            return False
+        inputs = mapped(batch, lambda tensor: tensor.to(self._device, copy=True))
+        examples = torch.ones((), device=self._device)
+        torch.cuda.synchronize(self._device)
+        torch.cuda.empty_cache()
+        graph = torch.cuda.CUDAGraph()
+        try:
+            # other threads pin memory meanwhile, which is no part of the graph
+            graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
+            try:
+                loss = self._backward(inputs, examples)
+            finally:
+                graph.capture_end()
+        except torch.OutOfMemoryError:
+            self.graphs = False
+            torch.cuda.empty_cache()
+            return False
+        self._recorded[shape] = Recorded(graph, inputs, examples, loss)
+        return True
+
+
+def _replayed(recorded: Recorded, batch: Any, examples: int) -> torch.Tensor:
+    for target, source in zip(tensors(recorded.batch), tensors(batch), strict=True):
+        target.copy_(source, non_blocking=True)
+    recorded.examples.fill_(examples)
+    recorded.graph.replay()
+    return recorded.loss
+
+
+def _shape(batch: Any) -> Any:
+    """What two batches must share to have one graph: shapes and types of tensors, and all other values."""
+    if isinstance(batch, torch.Tensor):
+        return tuple(batch.shape), batch.dtype
+    if not is_dataclass(batch):
+        return batch
+    return tuple(_shape(getattr(batch, item.name)) for item in fields(batch))

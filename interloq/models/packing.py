@@ -1,0 +1,150 @@
+"""Networks of transformers that read rows packed end to end: attention stays within each row.
+
+Attention is computed by the variable-length kernel of FlashAttention, which torch contains (bf16 and fp16, on a GPU).
+Elsewhere a mask does the same; it is slow and meant for checks. A network is packed only if it gives a few rows the
+same states packed as padded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import transformers
+
+from interloq.models.token_rows import Packed, Rows
+
+ATTENTION = "interloq_packed"  # the name by which transformers knows the attention below
+HALF = (torch.bfloat16, torch.float16)
+PROBE = (7, 3, 12)  # lengths of the rows that packed and padded states are compared on
+EXACT, ROUNDED = 1e-4, 5e-2  # difference allowed in float32, and in bf16, relative to the states
+
+
+class Packing:
+    """How one of transformers' networks reads packed rows; `on` while it does."""
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.on = model, False
+        self.types = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
+        self.start = first_position(model)
+
+    def laid_out(self, rows: Rows) -> Rows | Packed:
+        """Rows on the CPU as the network reads them at present: packed or padded."""
+        return rows.packed(self.start) if self.on else rows
+
+    def options(self, rows: Rows | Packed) -> dict[str, Any]:
+        """The arguments with which the network reads these rows."""
+        types = {"token_type_ids": rows.kinds} if self.types else {}
+        if isinstance(rows, Rows):
+            return {"input_ids": rows.ids, "attention_mask": rows.mask, **types}
+        return {
+            "input_ids": rows.ids,
+            "position_ids": rows.positions,
+            "cu_seq_lens_q": rows.ends,
+            "max_length_q": rows.longest,
+            **types,
+        }
+
+    @contextmanager
+    def tried(self, device: torch.device) -> Iterator[bool]:
+        """Turn packing on if the network, which is on that device, reads packed rows as it reads padded ones."""
+        before = self.model.config._attn_implementation
+        self.on = self._agrees(device, before)
+        if self.on:
+            self._attend_by(ATTENTION)
+        try:
+            yield self.on
+        finally:
+            self.on = False
+            self._attend_by(before)
+
+    def _attend_by(self, name: str) -> None:
+        if self.model.config._attn_implementation != name:
+            self.model.set_attn_implementation(name)
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def _agrees(self, device: torch.device, before: str) -> bool:
+        trained = self.model.training
+        self.model.eval()
+        try:
+            exact = self._difference(device, amp=False) < EXACT
+            return exact and (device.type == "cpu" or self._difference(device, amp=True) < ROUNDED)
+        except (AttributeError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError):
+            return False  # a network that takes no positions, or attends in a way of its own
+        finally:
+            self._attend_by(before)
+            self.model.train(trained)
+
+    def _difference(self, device: torch.device, *, amp: bool) -> float:
+        """Between the states of padded and of packed rows, as a share of their size."""
+        inside = torch.arange(max(PROBE)) < torch.tensor(PROBE)[:, None]
+        pad, size = getattr(self.model.config, "pad_token_id", None) or 0, self.model.config.vocab_size
+        other = (pad + 1 + torch.arange(inside.numel()) % (size - 1)) % size  # any token but padding
+        ids = torch.where(inside, other.view_as(inside), pad)
+        rows = Rows(ids, inside.int(), torch.zeros_like(ids))
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=amp):
+            padded = self._states(rows.on(device))[inside.to(device)]
+            self._attend_by(ATTENTION)
+            packed = self._states(rows.packed(self.start).on(device))[0, : len(padded)]
+        return float((packed - padded).float().norm() / padded.float().norm())
+
+    def _states(self, rows: Rows | Packed) -> torch.Tensor:
+        states: torch.Tensor = self.model.base_model(**self.options(rows)).last_hidden_state
+        return states
+
+
+def first_position(model: Any) -> int:
+    """The number of a row's first position; RoBERTa and its relatives count from behind the padding's."""
+    table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
+    padding = getattr(table, "padding_idx", None)
+    return 0 if padding is None else int(padding) + 1
+
+
+def packed_attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,  # noqa: ARG001
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    *,
+    cu_seq_lens_q: torch.Tensor,
+    max_length_q: int,
+    is_causal: bool | None = None,
+    **others: Any,
+) -> tuple[torch.Tensor, None]:
+    """Attention within each row. Query, key and value are [1, heads, tokens, size], as transformers gives them."""
+    if odd := [name for name in ("sliding_window", "softcap", "s_aux") if others.get(name) is not None]:
+        raise NotImplementedError(f"packed rows know no {odd[0]}")
+    causal = bool(getattr(module, "is_causal", True) if is_causal is None else is_causal)
+    groups = query.shape[1] // key.shape[1]
+    if groups > 1:  # several heads share keys and values
+        key, value = (part.repeat_interleave(groups, dim=1) for part in (key, value))
+    if torch.is_autocast_enabled(query.device.type):
+        half = torch.get_autocast_dtype(query.device.type)
+        query, key, value = (part.to(half) for part in (query, key, value))
+    if query.is_cuda and query.dtype in HALF:
+        flat = [part[0].transpose(0, 1) for part in (query, key, value)]
+        ends, most = cu_seq_lens_q, max_length_q
+        found = torch.ops.aten._flash_attention_forward(
+            *flat, ends, ends, most, most, dropout, causal, False, scale=scaling
+        )
+        return found[0][None], None
+    allowed = _within_rows(cu_seq_lens_q, query.shape[2], causal=causal)
+    found = torch.nn.functional.scaled_dot_product_attention(
+        query, key, value, attn_mask=allowed, dropout_p=dropout, scale=scaling
+    )
+    return found.transpose(1, 2).contiguous(), None
+
+
+def _within_rows(ends: torch.Tensor, tokens: int, *, causal: bool) -> torch.Tensor:
+    """Which token may see which [tokens, tokens]."""
+    row = torch.searchsorted(ends, torch.arange(tokens, device=ends.device, dtype=ends.dtype), right=True)
+    same = row[:, None] == row
+    return same.tril() if causal else same
+
+
+transformers.AttentionInterface.register(ATTENTION, packed_attention)
