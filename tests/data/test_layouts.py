@@ -1,0 +1,55 @@
+"""Records from other layouts: what was changed is noted, and rows of one sample are put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interloq import InputError, Sample
+from interloq.data.layouts import Layout
+
+Rejects = list[tuple[int, InputError]]
+
+
+def read(layout: Layout, *values: dict[str, Any]) -> tuple[list[Any], Rejects]:
+    rejected: Rejects = []
+    objects = [(number, b"", value) for number, value in enumerate(values, start=1)]
+    found = list(layout.records(objects, lambda number, _, error: rejected.append((number, error))))
+    return [record for _, _, record in found], rejected
+
+
+def test_rows_with_one_rater_each_are_one_sample() -> None:
+    row = {"id": "1", "context": "hi", "response": "hello", "aspect": "overall"}
+    layout = Layout("samples", table=True)
+    (sample, other), rejected = read(
+        layout,
+        row | {"rater": "a", "rating": "4"},
+        row | {"rater": "b", "rating": "2"},
+        row | {"id": "2", "rater": "a", "rating": "1"},
+    )
+    assert not rejected
+    assert [(rating.rater, rating.value) for rating in sample.ratings] == [("a", 4.0), ("b", 2.0)]
+    assert [rating.value for rating in other.ratings] == [1.0]
+
+
+def test_bad_objects_go_to_the_caller_with_their_line() -> None:
+    (sample,), ((number, error),) = read(Layout("samples"), {"id": "1"}, {"id": "2", "response": "x"})
+    assert sample == Sample("2", (), "x")
+    assert number == 1
+    assert "response" in str(error)
+
+
+def test_notes_say_what_was_read_otherwise() -> None:
+    layout = Layout("dialogues")
+    assert layout.notes() == ""
+    messages = [{"role": role, "content": role} for role in ("system", "user", "assistant")]
+    (dialogue,), _ = read(layout, {"id": "1", "messages": messages})
+    assert [turn.text for turn in dialogue.turns] == ["user", "assistant"]
+    assert "'messages' is read as 'turns'" in layout.notes()
+    assert "1 system" in layout.notes()
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(InputError, match="'sample'; did you mean 'samples'"):
+        Layout("sample")
