@@ -42,6 +42,7 @@ from training_checks import (
     made_encoder,
     made_exchanges,
     relevance,
+    said,
 )
 
 from interloq.learn import fit as loop
@@ -72,6 +73,7 @@ class Watch:
         step, ready = loop._Fit._step, loop._Fit._ready
 
         def timed_step(own: Any, group: Any) -> Any:
+            self.learner = own.learner
             self.before(group)
             began = time.perf_counter()
             found = step(own, group)
@@ -142,7 +144,7 @@ def measured(name: str, make: Callable[[int], Any], args: argparse.Namespace, *,
         torch.cuda.reset_peak_memory_stats()
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, how(), watch.watching():
-        curve = loop.fit(make(args.steps + PROFILED + 10), training, folder, job="", device=args.device)
+        curve = loop.fit(make(args.steps + PROFILED + 10), training, folder, job="", device=args.device, say=said)
     rate, seconds = watch.examples / watch.seconds, watch.seconds / (args.steps - args.steps // 2)
     memory = f", {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB" if args.device == "cuda" else ""
     print(
@@ -151,7 +153,7 @@ def measured(name: str, make: Callable[[int], Any], args: argparse.Namespace, *,
     print(
         f"    {1 - watch.tokens / watch.places:.1%} padding; processor: {watch.each['prepare']:.2f} ms to prepare, "
         f"{watch.each['step']:.2f} ms in the step; loss {curve[0]['train_loss']:.4f}; "
-        f"all {time.perf_counter() - began:.0f} s{memory}",
+        f"{len(watch.learner._recorded)} graphs; all {time.perf_counter() - began:.0f} s{memory}",
         flush=True,
     )
     if watch.profiler:
@@ -326,8 +328,8 @@ def attempted(name: str, make: Callable[[int], Any], args: argparse.Namespace, *
     """The same as `measured`; NaN if it fails, which does not keep the others from being measured."""
     try:
         return measured(name, make, args, profile=profile)
-    except RuntimeError:
-        traceback.print_exc()
+    except Exception:
+        traceback.print_exc(file=sys.stdout)
         return math.nan
 
 
@@ -338,7 +340,7 @@ def peers(found: dict[str, float], args: argparse.Namespace) -> None:
         name, rate = "Trainer", math.nan
         try:
             rate = trainer(rows, args, grouped=grouped)
-        except (ImportError, RuntimeError, TypeError, ValueError) as error:
+        except Exception as error:
             print(f"  the Trainer does not run here ({str(error).strip()[:200]}): a plain loop stands in for it")
             name, rate = "plain loop", plain_loop(rows, args, grouped=grouped)
         found[f"{name}{label}"] = rate

@@ -9,11 +9,9 @@ one that was not.
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import json
 import sys
 import tempfile
-import types
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -24,11 +22,6 @@ from unittest.mock import patch
 import numpy as np
 import torch
 import transformers
-
-if importlib.util.find_spec("orjson") is None:  # a machine that only trains may lack it
-    stand_in: Any = types.ModuleType("orjson")
-    stand_in.loads, stand_in.dumps, stand_in.JSONDecodeError = json.loads, lambda x: json.dumps(x).encode(), ValueError
-    sys.modules["orjson"] = stand_in
 
 from interloq.learn import fit as loop
 from interloq.learn.adapt.settings import Adaptation
@@ -124,7 +117,7 @@ def adaptation(args: argparse.Namespace, steps: int, goal: Any) -> LimitedPairs:
         config = transformers.LlamaConfig(vocab_size=VOCABULARY, **shape)
         made = transformers.LlamaForCausalLM(config)
     marks = SpecialTokens(2 if goal == "mlm" else None, 3, 0, (0, 1, 2, 3, 4), mask=4, size=VOCABULARY)
-    task = LimitedPairs(TokenPredictor(made, []), tokens, Adaptation(batch=4 * args.batch, tokens=2**14), goal, marks)
+    task = LimitedPairs(TokenPredictor(made, []), tokens, Adaptation(batch=args.batch), goal, marks)
     task.steps = steps
     return task
 
@@ -146,7 +139,10 @@ def padded() -> Iterator[None]:
 
 @contextmanager
 def without_graphs() -> Iterator[None]:
-    with patch.object(loop, "Learner", lambda loss, device, graphs: Learner(loss, device, graphs=False)):  # noqa: ARG005
+    def eager(*given: Any, graphs: bool) -> Learner:  # noqa: ARG001
+        return Learner(*given, graphs=False)
+
+    with patch.object(loop, "Learner", eager):
         yield
 
 
@@ -203,9 +199,15 @@ def check_packed(args: argparse.Namespace) -> bool:
             and all(a < 2 * b + 1e-3 for a, b in zip(off["bf16"], off["padded bf16"], strict=True))
         )
         said = "; ".join(f"{kind}: logits {a:.1e}, gradients {b:.1e}" for kind, (a, b) in off.items())
-        print(f"  {name:<8}{'equal' if fine else 'DIFFERENT'} (packing works: {works}); from padded float32: {said}")
+        print(f"  {name:<8}{'equal' if fine else 'DIFFERENT'} {network.packing.reason}; from padded float32: {said}")
         good &= fine
     return good
+
+
+def said(line: str) -> None:
+    """What the loop reports, other than the end of an epoch."""
+    if not line.startswith("epoch"):
+        print(f"    {line}")
 
 
 def losses(args: argparse.Namespace, how: Callable[[], Any], folder: str, *, stop: int | None = None) -> list[float]:
@@ -223,12 +225,12 @@ def losses(args: argparse.Namespace, how: Callable[[], Any], folder: str, *, sto
     if stop:
         with how(), patch.object(loop._Fit, "_step", killed):
             try:
-                loop.fit(relevance(args, 12), training, folder, job="", device=args.device)
+                loop.fit(relevance(args, 12), training, folder, job="", device=args.device, say=said)
             except RuntimeError as error:
                 if str(error) != "killed":
                     raise
     with how():
-        curve = loop.fit(relevance(args, 12), training, folder, job="", device=args.device)
+        curve = loop.fit(relevance(args, 12), training, folder, job="", device=args.device, say=said)
     return [epoch[name] for epoch in curve for name in ("train_loss", "dev_loss")]
 
 
@@ -251,11 +253,20 @@ def check_resumed(args: argparse.Namespace) -> bool:
 
 
 def checked(args: argparse.Namespace) -> bool:
-    """All checks; prints what they find."""
-    print("\npacked rows against padded ones")
-    good = check_packed(args)
-    print("\nlosses of short jobs (train and dev, two epochs)")
-    return check_resumed(args) and good
+    """All checks; prints what they find. A check that fails with an error does not keep the others from running."""
+    good = True
+    titles = {
+        "packed rows against padded ones": check_packed,
+        "losses of short jobs (train and dev, two epochs)": check_resumed,
+    }
+    for title, check in titles.items():
+        print(f"\n{title}")
+        try:
+            good &= check(args)
+        except Exception:
+            traceback.print_exc(file=sys.stdout)
+            good = False
+    return good
 
 
 def main() -> None:

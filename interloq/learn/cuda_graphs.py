@@ -52,8 +52,10 @@ class Learner:
     Gradients must stay in place between steps (`zero_grad(set_to_none=False)`): graphs write to them.
     """
 
-    def __init__(self, loss: Callable[[Any], torch.Tensor], device: torch.device, *, graphs: bool) -> None:
-        self._loss, self._device, self.graphs = loss, device, graphs
+    def __init__(
+        self, loss: Callable[[Any], torch.Tensor], device: torch.device, say: Callable[[str], None], *, graphs: bool
+    ) -> None:
+        self._loss, self._device, self._say, self.graphs = loss, device, say, graphs
         self._seen: Counter[Any] = Counter()
         self._recorded: dict[Any, Recorded] = {}
         self._pool = torch.cuda.graph_pool_handle() if graphs else None
@@ -76,7 +78,7 @@ class Learner:
         return tensor.to(self._device, non_blocking=True)
 
     def _record(self, batch: Any, shape: Any) -> bool:
-        """Record the graph of a shape that was seen often enough; a batch that has no room twice is not recorded."""
+        """Record the graph of a shape that was seen often enough; after a failure none is recorded any more."""
         self._seen[shape] += 1
         if self._seen[shape] <= SEEN or len(self._recorded) >= MOST:
             return False
@@ -92,9 +94,9 @@ class Learner:
                 loss = self._backward(inputs, examples)
             finally:
                 graph.capture_end()
-        except torch.OutOfMemoryError:
+        except RuntimeError as error:  # a kernel that cannot be recorded, or no memory for a batch and its graph
+            self._say(f"continuing without CUDA graphs: {str(error).strip().splitlines()[0]}")
             self.graphs = False
-            torch.cuda.empty_cache()
             return False
         self._recorded[shape] = Recorded(graph, inputs, examples, loss)
         return True

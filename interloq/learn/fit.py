@@ -68,17 +68,19 @@ def fit(
     """
     with Processes.joined(device) as processes, _threads_for(task.network, processes):
         task.network.to(processes.device)
-        with _packed(task.network, training, processes.device) as packed, _own_stream(processes.device):
+        with _packed(task.network, training, processes.device, say) as packed, _own_stream(processes.device):
             return _Fit(task, training, Path(folder), job, processes, progress, say, graphs=packed).run()
 
 
 @contextmanager
-def _packed(network: Any, training: Training, device: torch.device) -> Iterator[bool]:
+def _packed(network: Any, training: Training, device: torch.device, say: Callable[[str], None]) -> Iterator[bool]:
     """On a GPU, rows without padding for the networks that read these; their kernels calculate in bf16 alone."""
     if device.type != "cuda" or not _mixed(training, device) or not hasattr(network, "packing"):
         yield False
         return
     with network.packing.tried(device) as works:
+        if not works:
+            say(f"rows are padded: {network.packing.reason}")
         yield works
 
 
@@ -137,7 +139,7 @@ class _Fit:
         if training.compile:
             self.network.compile()
         self.optimizer = _optimizer(self.network, training, processes.device)
-        self.learner = Learner(self._loss, processes.device, graphs=graphs)
+        self.learner = Learner(self._loss, processes.device, self.say, graphs=graphs)
         torch.manual_seed(training.seed)
         self.state = State()
         self.loss = torch.zeros(

@@ -26,7 +26,7 @@ class Packing:
     """How one of transformers' networks reads packed rows; `on` while it does."""
 
     def __init__(self, model: Any) -> None:
-        self.model, self.on = model, False
+        self.model, self.on, self.reason = model, False, ""
         self.types = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
         self.start = first_position(model)
 
@@ -49,9 +49,13 @@ class Packing:
 
     @contextmanager
     def tried(self, device: torch.device) -> Iterator[bool]:
-        """Turn packing on if the network, which is on that device, reads packed rows as it reads padded ones."""
+        """Turn packing on if the network, which is on that device, reads packed rows as it reads padded ones.
+
+        `reason` says why it does not.
+        """
         before = self.model.config._attn_implementation
-        self.on = self._agrees(device, before)
+        self.reason = self._checked(device, before)
+        self.on = not self.reason
         if self.on:
             self._attend_by(ATTENTION)
         try:
@@ -65,19 +69,23 @@ class Packing:
             self.model.set_attn_implementation(name)
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
-    def _agrees(self, device: torch.device, before: str) -> bool:
+    def _checked(self, device: torch.device, before: str) -> str:
+        """Why the network cannot read packed rows; empty if it can."""
         trained = self.model.training
         self.model.eval()
         try:
-            exact = self._difference(device, amp=False) < EXACT
-            return exact and (device.type == "cpu" or self._difference(device, amp=True) < ROUNDED)
-        except (AttributeError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError):
-            return False  # a network that takes no positions, or attends in a way of its own
+            for amp, most in ((False, EXACT), (True, ROUNDED)):
+                off = self._difference(device, before, amp=amp)
+                if not off < most:
+                    return f"states of packed rows differ by {off:.1e} in {'bf16' if amp else 'float32'}"
+        except (AttributeError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+            return f"{type(error).__name__}: {error}"  # it takes no positions, or attends in a way of its own
         finally:
             self._attend_by(before)
             self.model.train(trained)
+        return ""
 
-    def _difference(self, device: torch.device, *, amp: bool) -> float:
+    def _difference(self, device: torch.device, before: str, *, amp: bool) -> float:
         """Between the states of padded and of packed rows, as a share of their size."""
         inside = torch.arange(max(PROBE)) < torch.tensor(PROBE)[:, None]
         pad, size = getattr(self.model.config, "pad_token_id", None) or 0, self.model.config.vocab_size
@@ -85,6 +93,7 @@ class Packing:
         ids = torch.where(inside, other.view_as(inside), pad)
         rows = Rows(ids, inside.int(), torch.zeros_like(ids))
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=amp):
+            self._attend_by(before)
             padded = self._states(rows.on(device))[inside.to(device)]
             self._attend_by(ATTENTION)
             packed = self._states(rows.packed(self.start).on(device))[0, : len(padded)]

@@ -6,6 +6,7 @@ predicted, so that the head, the most expensive part of a small network, runs on
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,8 @@ class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
         super().__init__()
         self.model, self.new = model, new
         self.packing = Packing(model)
+        cached = "use_cache" in inspect.signature(model.forward).parameters
+        self._options = {"use_cache": False} if cached else {}  # nothing is generated after the row
         self._places: torch.Tensor | None = None
         model.base_model.register_forward_hook(self._only_places)
 
@@ -60,7 +63,7 @@ class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
         """Logits of the tokens at these places: a mask [rows, tokens], or token numbers if packed."""
         self._places = places
         try:
-            logits: torch.Tensor = self.model(**self.packing.options(rows)).logits
+            logits: torch.Tensor = self.model(**self.packing.options(rows), **self._options).logits
         finally:
             self._places = None
         return logits[0]
