@@ -2,12 +2,12 @@
 
 w = 2 · P − 1,  P the metric's score of the reference after the sample's context
 
-Any metric that scores a reply without references will do. If its scores are probabilities (`relevance`, `valid`, `nsp`,
-`bert_ruber`), P is the score itself. Otherwise `pairs` names a log on which scores become probabilities, without
-labels: P(the true reply rather than one from elsewhere in the log), see calibration.py. Of a metric that counts
-downwards (`perplexity`), minus the score is used.
+Any metric that scores a reply without references can be used. If its scores are probabilities (`relevance`, `valid`,
+`nsp`, `bert_ruber`), P is the score itself. Otherwise `pairs` names a log on which scores are made probabilities,
+without labels: P(the true reply rather than one from elsewhere in the log), see calibration.py. If lower scores are
+better (`perplexity`), they are negated first.
 
-The gold reply is not read, so a sample without one is rated as well. `gold='one'` (default): gold replies weigh 1;
+The gold reply is not read, so samples without one are rated too. `gold='one'` (default): gold replies weigh 1;
 `gold='rated'`: they are rated like the rest. A reference that the metric cannot score weighs 0. If it can score none of
 a sample's references, because there is no context, all of them weigh 0, and weighted metrics leave the sample unscored.
 """
@@ -99,7 +99,7 @@ class By(Component):
 
 
 def _reply(sample: Sample, reference: Reference) -> Sample:
-    """The question to the metric: equal for equal contexts and references, whatever sample they belong to."""
+    """What the metric is asked: a sample without an id, so that equal contexts and references are asked about once."""
     return Sample("", sample.context, reference.text)
 
 

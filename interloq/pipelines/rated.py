@@ -29,7 +29,7 @@ class RatedReferences(Component):
     places: ClassVar[tuple[str, ...]] = ("index",)
     index: Annotated[str, "where references are searched: a folder or a server's address (`interloq index build`)"]
     rater: Annotated[
-        Rater, "who weighs the references, such as `gru(model='rater')` or `human(ratings='ratings.jsonl')`"
+        Rater, "who weighs the references, such as `gru(model='rater')` or `by(relevance(model='relevance'))`"
     ] = field(metadata={"kind": "rater"})
     k: Annotated[int, "replies to retrieve"] = 15
     parrot: Annotated[bool, "whether the utterance itself is a reference too"] = True
