@@ -155,43 +155,6 @@ def test_no_score_depends_on_its_neighbours(name: str, folder: str) -> None:
     assert (whole == alone).all()
 
 
-# ---- by hand ----
-
-HAND = ["a", "b", "c", "minus"]
-HAND_MATRIX = [[3, 4], [4, 3], [-5, 0], [0, -2]]
-
-
-@pytest.fixture(scope="module")
-def by_hand(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """cos(a, b) = 24/25, cos(a, c) = −3/5, cos(b, c) = −4/5, cos(a, minus) = −4/5, cos(b, minus) = −3/5."""
-    path = tmp_path_factory.mktemp("by_hand")
-    WordVectors.of(HAND, np.array(HAND_MATRIX, dtype=np.float32), tokenizer="whitespace").save(path)
-    return str(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "reply", "references", "expected"),
-    [
-        ("embedding_average", "a", ["b"], 24 / 25),
-        ("embedding_average", "a b", ["a"], 7 * (3 + 4) / (7 * math.sqrt(2) * 5)),  # (7, 7) with (3, 4)
-        ("embedding_average", "a a c", ["b"], (1 * 4 + 8 * 3) / (math.sqrt(65) * 5)),  # (1, 8)
-        ("embedding_average", "a", ["c", "b", "minus"], 24 / 25),  # the nearest of three
-        ("vector_extrema", "a c", ["b"], (-5 * 4 + 4 * 3) / (math.sqrt(41) * 5)),  # (−5, 4)
-        ("vector_extrema", "a b minus", ["a b minus"], 1),  # (4, 4)
-        ("vector_extrema", "c minus", ["a"], (-5 * 3 - 2 * 4) / (math.sqrt(29) * 5)),  # (−5, −2): a reply turned away
-        ("greedy_matching", "a c", ["b"], ((24 / 25 - 4 / 5) / 2 + 24 / 25) / 2),
-        ("greedy_matching", "a a c", ["b"], ((2 * 24 / 25 - 4 / 5) / 3 + 24 / 25) / 2),  # every occurrence counts
-        ("greedy_matching", "a c", ["b", "c a"], 1),
-        ("greedy_matching", "a", ["c minus"], (-3 / 5 + (-3 / 5 - 4 / 5) / 2) / 2),  # nothing is floored at 0
-        ("ruber_referenced", "a b", ["a"], (4 * 3 + 4 * 4 + 3 * 3 + 3 * 4) / (math.sqrt(50) * math.sqrt(50))),
-        ("ruber_referenced", "a c", ["b"], (3 * 4 + 4 * 3 - 5 * 4 + 0) / (math.sqrt(50) * math.sqrt(50))),
-    ],
-)
-def test_scores_worked_out_by_hand(name: str, reply: str, references: list[str], expected: float, by_hand: str) -> None:
-    result = evaluate(metric(name, by_hand), [Sample("x", (), reply, references)])
-    assert result.value == pytest.approx(expected, abs=1e-12)
-
-
 def test_an_unknown_word_is_skipped_or_takes_the_mean_of_all_vectors(by_hand: str) -> None:
     """The mean is (.5, 1.25); it is an average of plain vectors, not of unit ones."""
     sample = Sample("x", (), "a who", ["b"])

@@ -18,7 +18,7 @@ from interloq.pipelines.rate_file import rate_file
 from interloq.pipelines.score_file import score_file
 from interloq.play.samples_file import samples_file
 from interloq.report.report_file import report_file
-from interloq.retrieve.index_files import add_files, index_files
+from interloq.retrieve.index_files import index_files
 
 RATER = "human(ratings='ratings.jsonl')"
 
@@ -42,15 +42,6 @@ def test_functions_and_verbs_write_the_same_files(files: Path) -> None:
         assert (files / name).read_bytes() == (files / "verbs" / name).read_bytes(), name
     assert [row.metric for row in table.rows] == sorted(by[""].metric for by in scored.results)
     assert header("rated.jsonl")["source"] == "made"
-
-
-def test_an_index_holds_a_file_once(files: Path) -> None:
-    index, (first,) = index_files(["pairs.jsonl"], "index", retriever="bm25", without=["samples.jsonl"])
-    assert (first.before, first.added, first.left_out) == (0, 4, {"utterance": 4})
-    (again,) = add_files(index, ["pairs.jsonl"], without=["samples.jsonl"])
-    assert (again.before, again.added) == (4, 0)
-    with pytest.raises(InputError, match="with other samples left out"):
-        add_files(index, ["pairs.jsonl"])
 
 
 def test_one_sample_is_explained(files: Path) -> None:

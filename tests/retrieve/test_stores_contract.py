@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from interloq import InputError, SpecError, create
+from interloq import InputError, create
 from interloq.records import Pair
 from interloq.retrieve import store_address
 from interloq.retrieve.index import Index, create_index, open_index
@@ -236,12 +236,6 @@ class _Exact:
 def test_no_index_there(address: str) -> None:
     with pytest.raises(InputError, match=r"no index .*; make one: interloq index build"):
         open_index(address)
-
-
-def test_an_unknown_retriever_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    with pytest.raises(SpecError):
-        create_index(tmp_path / "index", "bm26")
-    assert not (tmp_path / "index").exists()
 
 
 def test_another_package_adds_a_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,60 @@
+"""Logs to train on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from interloq import Dialogue, InputError, Sample, Turn, write
+from interloq.data.jsonl import Rejected
+from interloq.records import Pair
+from interloq.retrieve.training_log import TrainingLog
+
+
+@pytest.fixture
+def logs(folder: Path) -> Path:
+    write("pairs.jsonl", [Pair("1", "how are you", "fine"), Pair("2", "any news", "none")], kind="pairs")
+    turns = [Turn("hello", "a"), Turn("hi", "b"), Turn("bye", "a")]
+    write("talks.jsonl", [Dialogue("d", turns)], kind="dialogues")
+    write("test.jsonl", [Sample("x", ["How are you?"], "good", ["well"])], kind="samples")
+    return folder
+
+
+def texts(log: TrainingLog) -> set[tuple[str, str]]:
+    return {(pair.utterance, pair.response) for pair in log.pairs()}
+
+
+def test_dialogues_become_pairs_and_files_have_no_order(logs: Path) -> None:
+    one, other = (TrainingLog(names) for names in (["pairs.jsonl", "talks.jsonl"], ["talks.jsonl", "pairs.jsonl"]))
+    assert texts(one) == {("how are you", "fine"), ("any news", "none"), ("hello", "hi"), ("hi", "bye")}
+    assert [list(log) for log in one.logs()] == [list(log) for log in other.logs()]
+    assert one.fingerprint == other.fingerprint != TrainingLog(["pairs.jsonl"]).fingerprint
+
+
+def test_what_test_samples_share_is_excluded_and_counted_in_every_pass(logs: Path) -> None:
+    log = TrainingLog(["pairs.jsonl"], ["test.jsonl"])
+    for _ in range(2):
+        assert texts(log) == {("any news", "none")}
+        assert log.left_out == 1
+    assert log.fingerprint != TrainingLog(["pairs.jsonl"]).fingerprint
+
+
+def test_a_bad_line_is_reported_once(logs: Path) -> None:
+    with (logs / "pairs.jsonl").open("a") as file:
+        file.write("{broken\n")
+    seen: list[Rejected] = []
+    log = TrainingLog(["pairs.jsonl"], on_reject=seen.append)
+    assert texts(log) == texts(log)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("name", ["-", "absent.jsonl"])
+def test_only_files_can_be_read_again(folder: Path, name: str) -> None:
+    with pytest.raises(InputError):
+        TrainingLog([name])
+
+
+def test_other_records_are_refused(logs: Path) -> None:
+    with pytest.raises(InputError, match="samples"):
+        list(TrainingLog(["test.jsonl"]).pairs())
