@@ -27,12 +27,12 @@ from interloq.data.progress import Progress, format_duration, silent
 from interloq.errors import InputError
 from interloq.learn.checkpoint import Checkpoint, State
 from interloq.learn.cuda_graphs import Learner, mapped
+from interloq.learn.devices import mixed_precision, own_stream, packed_rows, threads_for
 from interloq.learn.settings import Training
 from interloq.models.processes import Processes
 
 Part = Literal["train", "dev"]
 Examples = NDArray[np.int64]
-SMALL = 1_000_000  # parameters of a network that one thread trains as fast as two
 AHEAD = 4  # batches that are prepared while one is learned from
 
 
@@ -66,57 +66,12 @@ def fit(
     `folder` keeps the checkpoints and `job` names what they belong to: another job's are refused. The caller saves the
     model (the first process does, where there are several), then removes the folder.
     """
-    with Processes.joined(device) as processes, _threads_for(task.network, processes):
+    with Processes.joined(device) as processes, threads_for(task.network, processes.device):
+        if not processes.first:
+            progress, say = silent, lambda _: None
         task.network.to(processes.device)
-        with _packed(task.network, training, processes.device, say) as packed, _own_stream(processes.device):
+        with packed_rows(task.network, training, processes.device, say) as packed, own_stream(processes.device):
             return _Fit(task, training, Path(folder), job, processes, progress, say, graphs=packed).run()
-
-
-@contextmanager
-def _packed(network: Any, training: Training, device: torch.device, say: Callable[[str], None]) -> Iterator[bool]:
-    """On a GPU, rows without padding for the networks that read these; their kernels calculate in bf16 alone."""
-    if device.type != "cuda" or not _mixed(training, device) or not hasattr(network, "packing"):
-        yield False
-        return
-    with network.packing.tried(device) as works:
-        if not works:
-            say(f"rows are padded: {network.packing.reason}")
-        yield works
-
-
-@contextmanager
-def _own_stream(device: torch.device) -> Iterator[None]:
-    """CUDA graphs cannot be recorded in the default stream; what is recorded must have run in the same one before."""
-    if device.type != "cuda":
-        yield
-        return
-    outer, own = torch.cuda.current_stream(device), torch.cuda.Stream(device)
-    own.wait_stream(outer)
-    try:
-        with torch.cuda.stream(own):
-            yield
-    finally:
-        outer.wait_stream(own)
-
-
-def _mixed(training: Training, device: torch.device) -> bool:
-    return training.amp == "bf16" or (training.amp == "auto" and device.type == "cuda")
-
-
-@contextmanager
-def _threads_for(network: torch.nn.Module, processes: Processes) -> Iterator[None]:
-    """One thread for a small network on a processor: more wait for each other longer than they work.
-
-    Measured on two idle cores with 300,000 parameters: 18 s of processor time instead of 30, in the same time.
-    """
-    before = torch.get_num_threads()
-    small = sum(parameter.numel() for parameter in network.parameters()) < SMALL
-    if small and processes.device.type == "cpu":
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 class _Fit:
@@ -133,8 +88,7 @@ class _Fit:
         graphs: bool,
     ) -> None:
         self.task, self.training, self.folder, self.job, self.processes = task, training, folder, job, processes
-        self.progress = progress if processes.first else silent
-        self.say = say if processes.first else lambda _: None
+        self.progress, self.say = progress, say
         self.network = task.network
         if training.compile:
             self.network.compile()
@@ -240,7 +194,7 @@ class _Fit:
 
     def _loss(self, prepared: Any) -> torch.Tensor:
         device = self.processes.device
-        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=_mixed(self.training, device)):
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=mixed_precision(self.training, device)):
             return self.task.loss(prepared)
 
     def _rate(self) -> float:

@@ -11,6 +11,7 @@ import torch
 
 from interloq.models.cross_encoder import CrossEncoder, rows
 from interloq.models.subwords import Subwords
+from interloq.models.token_rows import Packed
 from interloq.rate.bert_task import BertRaterTask
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching
@@ -59,3 +60,12 @@ def test_a_batch_has_no_more_tokens_than_asked_for(made: tuple[RaterPairs, Subwo
     sizes = [task.prepare("train", batch).rows.ids.numel() for batch in batches]
     assert max(sizes) <= 600
     assert max(map(len, batches)) > 5
+
+
+def test_packed_rows_have_the_same_loss(made: tuple[RaterPairs, Subwords]) -> None:
+    task, examples = task_of(made), np.array([0, 3, 1, 7])
+    expected = float(task.loss(task.prepare("dev", examples)).detach())
+    with task.network.packing.tried(torch.device("cpu")):
+        batch = task.prepare("dev", examples)
+        assert isinstance(batch.rows, Packed)
+        assert float(task.loss(batch).detach()) == pytest.approx(expected, rel=1e-5)

@@ -25,6 +25,7 @@ from interloq.data.write_errors import writing
 from interloq.errors import InputError
 from interloq.learn.adapt.settings import Adaptation
 from interloq.learn.adapt.task import AdaptTask, dev_loss
+from interloq.learn.devices import mixed_precision
 from interloq.learn.job import Curve, Job, Run
 from interloq.learn.learning_curve import write_curve
 from interloq.learn.pair_tokens import PairTokens, write_pair_tokens
@@ -232,8 +233,7 @@ def _write_before(task: AdaptTask, training: Training, run: Run) -> None:
     if (run.work / BEFORE).exists():
         return
     device = run.processes.device
-    amp = training.amp == "bf16" or (training.amp == "auto" and device.type == "cuda")
-    loss = dev_loss(task, device, amp=amp)
+    loss = dev_loss(task, device, amp=mixed_precision(training, device))
     if not math.isfinite(loss):
         raise InputError(f"the network's loss is {loss} before any training", hint="use another model")
     if run.processes.first:

@@ -7,6 +7,7 @@ model, which starts with <bos> where that is a token of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,10 +66,16 @@ def masked(
     rank = np.argsort(np.argsort(np.where(known, mixed(places, seed, 0) >> np.uint64(1), 2**63), axis=1), axis=1)
     chosen = known & (rank < wanted(known.sum(axis=1), share)[:, None])
     fate = mixed(places, seed, 1) / 2.0**64
-    drawable = np.setdiff1d(np.arange(special_tokens.size), special_tokens.special)
+    drawable = _drawable(special_tokens)
     drawn = drawable[(mixed(places, seed, 2) % np.uint64(len(drawable))).astype(np.int64)]
     seen = np.where(fate < REPLACED, special_tokens.mask, np.where(fate < RANDOM, drawn, rows.ids))
     return np.where(chosen, seen, rows.ids), chosen
+
+
+@lru_cache(maxsize=8)
+def _drawable(special_tokens: SpecialTokens) -> Ints:
+    """All tokens but special ones; the same for every batch."""
+    return np.setdiff1d(np.arange(special_tokens.size), special_tokens.special)
 
 
 def wanted(known: Ints, share: float) -> Ints:

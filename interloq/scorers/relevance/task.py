@@ -46,6 +46,7 @@ class RelevanceTask:
     def __init__(self, network: CrossEncoder, exchanges: Exchanges, settings: Relevance, subwords: Subwords) -> None:
         self.network, self.exchanges, self.settings, self.subwords = network, exchanges, settings, subwords
         self.kinds = token_kinds(subwords)
+        self.choices = 1 + len(settings.slots)  # replies per exchange
         self._drawn: dict[tuple[Part, int], Drawn] = {}
 
     def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
@@ -54,7 +55,7 @@ class RelevanceTask:
         drawn = self._drawn[part, epoch] = draw(self.exchanges, part, epoch, self.settings)
         rng = np.random.default_rng([self.settings.seed, epoch]) if part == "train" else None
         longest = self._lengths(part, drawn)
-        most = TOKENS // (1 + len(self.settings.slots))
+        most = TOKENS // self.choices
         batches = bucketed(longest, size=self.settings.batch, tokens=most, rng=rng)
         return [batch + epoch * len(longest) for batch in batches]
 
@@ -100,8 +101,7 @@ class RelevanceTask:
         return plain.replaced({i: self._spoiled(plain, i, int(how[i]), examples) for i in np.flatnonzero(how).tolist()})
 
     def _spoiled(self, replies: Stretches, i: int, how: int, examples: Ints) -> NDArray[Any]:
-        slots = 1 + len(self.settings.slots)
-        rng = np.random.default_rng([self.settings.seed, int(examples[i // slots]), int(i % slots)])
+        rng = np.random.default_rng([self.settings.seed, int(examples[i // self.choices]), i % self.choices])
         made = spoil(replies[i], how, self.kinds, rng)[: self.settings.reply]
         if not self.settings.context and np.array_equal(made, replies[i]):  # a single word, or "no no no" shuffled
             made = spoil(replies[i], REPEATED, self.kinds, rng)[: self.settings.reply]

@@ -14,7 +14,7 @@ import transformers
 
 from interloq.errors import InputError
 from interloq.learn.adapt.task import dev_loss
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import Packed, Rows
 from interloq.records import Pair
 from tests.made_adapt import CPU, QUICK, SMALL, adapted, pairs, task_of
 from tests.made_language_models import change_tokenizer, tiny_model
@@ -57,6 +57,18 @@ def test_the_loss_of_a_language_model_is_that_of_every_next_token(tmp_path: Path
             loss += float(own(input_ids=ids, labels=ids).loss) * (ids.shape[1] - 1)
         count += ids.shape[1] - 1
     assert dev_loss(task, CPU, amp=False) == pytest.approx(loss / count, rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "gpt2", "llama"])
+def test_packed_rows_have_the_same_loss(tmp_path: Path, kind: str) -> None:
+    task = task_of(tiny_model(tmp_path / kind, kind), tmp_path)
+    expected = dev_loss(task, CPU, amp=False)
+    with task.network.packing.tried(CPU) as works:
+        assert works
+        assert isinstance(task.prepare("dev", task.batches("dev", 0)[0]).rows, Packed)
+        assert dev_loss(task, CPU, amp=False) == pytest.approx(expected, rel=1e-5)
+        task.pieces = 2  # cut by rows
+        assert isinstance(task.prepare("dev", task.batches("dev", 0)[0]).rows, Rows)
 
 
 def test_the_loss_does_not_depend_on_batches(tmp_path: Path) -> None:

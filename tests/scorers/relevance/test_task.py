@@ -7,10 +7,11 @@ from typing import Literal
 
 import numpy as np
 import pytest
+import torch
 
 from interloq.learn.start import Start
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import Packed, Rows
 from interloq.scorers.relevance.examples import NONE, Exchanges
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.scorers.relevance.negatives import draw
@@ -57,3 +58,15 @@ def test_loss_is_the_formula(made: tuple[Exchanges, Subwords], loss: Literal["bi
             others = [np.log1p(np.exp(z)) for z in wrong]
             total += (np.log1p(np.exp(-true)) + sum(others) / len(others)) / 2
     assert float(task.loss(batch).detach()) == pytest.approx(total, rel=1e-4)
+
+
+def test_packed_rows_have_the_same_loss(made: tuple[Exchanges, Subwords]) -> None:
+    found, subwords = made
+    task = RelevanceTask(Start.of(subwords.folder).network(1, seed=0), found, SMALL, subwords)
+    task.network.eval()
+    examples = task.batches("dev", 0)[0]
+    expected = float(task.loss(task.prepare("dev", examples)).detach())
+    with task.network.packing.tried(torch.device("cpu")):
+        batch = task.prepare("dev", examples)
+        assert isinstance(batch.rows, Packed)
+        assert float(task.loss(batch).detach()) == pytest.approx(expected, rel=1e-5)
