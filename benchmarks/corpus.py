@@ -1,10 +1,10 @@
-"""Cleaning posts: `interloq corpus build` against a plain loop with the same filters, on the same posts, in one run.
+"""Clean posts with `interloq corpus build` and with a plain loop over the same filters, on the same posts, in one run.
 
-The plain loop reads each line with `json`, makes a post of it and calls one filter after another, as one would write
-it. Ours is the cleaning stage of a build as it runs: lines cut into shards, cleaned, and written to disk, in one
-process and in one a core (starting the processes is part of the time). Both must keep the same posts with the same
-texts, which is checked. Posts are made up: words of Zipf frequencies with the URLs, names, emoji, repeats, copies,
-short and foreign posts of a social network. `--json` prints the figures for machines.
+The plain loop reads each line with `json`, makes a post from it and calls one filter after another, as one would write
+it. Ours is the cleaning stage of a build: lines are cut into shards, cleaned, and written to disk, in one process and
+in one process per core (including the time to start the processes). The benchmark checks that both keep the same posts
+with the same texts. Posts are generated: words with Zipf frequencies and the URLs, names, emoji, repeats, copies, short
+and foreign posts of a social network. `--json` prints JSON.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EMOJI = ("😀", "😂", "🎉", "❤️", "👍🏽", "🔥", "😭", "✨")
 
 
 def made_posts(n: int, *, seed: int = 0) -> list[str]:
-    """Lines of posts."""
+    """Generated posts as JSON lines."""
     rng = random.Random(seed)
     words = ["".join(rng.choices(SYLLABLES, k=rng.choice((1, 1, 2, 2, 3)))) for _ in range(5_000)]
     weights = [1 / (i + 1) for i in range(5_000)]
@@ -73,7 +73,7 @@ def _made_text(rng: random.Random, words: list[str], weights: list[float]) -> st
 
 
 def plain_loop(lines: list[str], cleaning: Cleaning) -> list[tuple[str, str]]:
-    """Ids and texts of the posts that stay."""
+    """Ids and texts of the posts that are kept."""
     kept = []
     for line in lines:
         value = json.loads(line)
@@ -117,7 +117,7 @@ def best_time(action: Callable[[], Any], repeats: int) -> float:
 
 
 def measured(lines: list[str], cleaning: Cleaning, repeats: int) -> dict[str, float]:
-    """Posts a second of the plain loop, and of ours in one process and in all."""
+    """Posts per second of the plain loop, and of ours in one process and in one per core."""
     with tempfile.TemporaryDirectory() as place:
         log, folder = Path(place) / "posts.jsonl", Path(place) / "shards"
         log.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -127,7 +127,7 @@ def measured(lines: list[str], cleaning: Cleaning, repeats: int) -> dict[str, fl
             f"interloq, {cores()} processes": best_time(lambda: ours(log, folder, cleaning, cores()), repeats),
         }
         if kept_by_us(folder) != plain_loop(lines, cleaning):
-            raise SystemExit("the two do not keep the same posts")
+            raise SystemExit("the two sides do not keep the same posts")
     return {name: len(lines) / second for name, second in seconds.items()}
 
 

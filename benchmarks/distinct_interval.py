@@ -1,8 +1,8 @@
-"""How often the 95 % interval of distinct-n covers the mean of fresh sets, drawn in two ways.
+"""How often the 95 % interval of distinct-n covers the mean of new sets, for two ways of resampling.
 
 `halves` of a set without repeats are what Interloq draws; `repeats` is the usual bootstrap. Both are shifted to the
-observed value.
-`varied` replies are all different; of `stock` replies 70 % come from 50 fixed ones, as with a bland chat bot.
+observed value. `varied` replies are all different; of `stock` replies 70 % come from 50 fixed ones, as with a bland
+chatbot.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def interval(metric: Distinct, samples: list[Sample], draw: Draw) -> tuple[float
 def covered(rng: np.random.Generator, replies: Sequence[str], size: int, stock: float, n: int) -> dict[str, float]:
     metric, once = Distinct(n=n), [np.ones((1, size), dtype=np.int64)]
     values = [metric.value_of_set(fresh(rng, replies, size, stock), once)[0] for _ in range(N_FRESH)]
-    truth, facts = float(np.mean(values)), {"width of fresh sets": float(np.ptp(np.percentile(values, [2.5, 97.5])))}
+    truth, facts = float(np.mean(values)), {"width of new sets": float(np.ptp(np.percentile(values, [2.5, 97.5])))}
     sets = [fresh(rng, replies, size, stock) for _ in range(N_SETS)]
     draws: dict[str, Draw] = {"halves": half_counts, "repeats": bootstrap_counts}
     for name, draw in draws.items():

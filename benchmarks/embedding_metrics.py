@@ -1,10 +1,10 @@
-"""The four metrics over word vectors against a plain loop: same texts, same vectors, same run, one core.
+"""Compare the four metrics with word vectors with a plain loop: same texts, same vectors, same run, one core.
 
-Texts of 4 to 22 words come from a Zipf vocabulary of 5,000 words, of which every tenth is unknown; vectors are made on
-the spot. The loop is what users write: a dictionary of vectors, numpy on one pair of texts at a time. It is timed on a
-part of the replies and scaled up. Both run from text to scores; ours remembers nothing from the run before. `evaluate`
-is ours with reasons and signature. Seconds are of the processor, so that other work on the machine counts little.
-`--json` prints the figures for machines.
+Texts of 4 to 22 words come from a Zipf vocabulary of 5,000 words, of which every tenth is unknown; vectors are
+generated. The loop is what users would write: a dictionary of vectors, numpy on one pair of texts at a time. It is
+timed on a part of the replies and scaled up. Both run from text to scores; ours keeps no cache between runs. `evaluate`
+is ours with reasons and signature. Seconds are processor time, so that other work on the machine has little effect.
+`--json` prints JSON.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def evaluated(name: str, samples: Sequence[Sample], folder: str) -> Any:
 
 
 def timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Seconds of the best run, and what came out."""
+    """Seconds of the best run, and the result."""
     times = []
     for _ in range(repeats):
         start = time.process_time()
@@ -111,7 +111,7 @@ def measured(name: str, samples: list[Sample], part: int, vectors: WordVectors, 
     loop, expected = timed(lambda: looped(name, samples[:part], table), 4)
     loop *= len(samples) / part
     if (np.isnan(scores[:part]) != np.isnan(expected)).any():
-        raise SystemExit(f"{name}: other samples are unscored than in the loop")
+        raise SystemExit(f"{name}: the unscored samples differ from those of the loop")
     difference = float(np.nanmax(np.abs(scores[:part] - expected)))
     seconds = {"ours": here, "evaluate": whole, "loop": loop}
     return {**seconds, "ratio": loop / here, "largest difference": difference}
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--replies", type=int, default=10_000)
     parser.add_argument("--references", type=int, default=2)
     parser.add_argument("--dimensions", type=int, default=300)
-    parser.add_argument("--peer-replies", type=int, default=2_000, help="replies the loop is timed on")
+    parser.add_argument("--peer-replies", type=int, default=2_000, help="replies that the loop is timed on")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     samples, vectors = made_samples(args.replies, args.references), made_vectors(args.dimensions)

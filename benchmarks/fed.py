@@ -1,12 +1,12 @@
-"""FED against the literal procedure: one forward pass for each dimension and follow-up, same model, same run.
+"""Compare FED with the literal procedure: one forward pass per dimension and follow-up, same model, same run.
 
-Dialogues are made from the embedded log: `--turns` turns of two texts each, as long as those of chatbots (some twenty
-tokens). Every second turn is judged after all that came before it, as in dialogues between bots. Both sides say all 18
-dimensions of FED, `conditional`, from texts to scores, after a small first run, in the same precision. The literal
-side is what one writes first with transformers: batches of one, all logits, nothing kept between passes. `--model`
-names a language model; without it a small LLaMA with random weights is made. Seconds are of the processor on a CPU, of
-the clock on a GPU. `--literal N` lets the literal side judge the first N dialogues only; seconds are compared by the
-reply. `--json` for machines.
+Dialogues are made from the embedded log: `--turns` turns of two texts each, as long as those of chatbots (about twenty
+tokens). Every second turn is judged given all turns before it, as in dialogues between bots. Both sides compute all 18
+dimensions of FED, `conditional`, from texts to scores, after a small warm-up, in the same precision. The literal side
+is a straightforward use of transformers: batches of one, all logits, nothing kept between passes. `--model` names a
+language model; without it a small LLaMA with random weights is used. Seconds are processor time on a CPU, wall time on
+a GPU. `--literal N` limits the literal side to the first N dialogues; seconds are compared per reply. `--json` prints
+JSON.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def made_dialogues(n: int, turns: int) -> list[list[str]]:
 
 
 def judged(dialogues: Sequence[Sequence[str]]) -> list[Turns]:
-    """Every second turn with all before it, dialogue by dialogue."""
+    """Every second turn with all turns before it, dialogue by dialogue."""
     return [tuple(turns[: end + 1]) for turns in dialogues for end in range(1, len(turns), 2)]
 
 
 def small_model(folder: Path) -> str:
-    """A LLaMA of eleven million random weights, with a tokenizer of its own."""
+    """Write a LLaMA with eleven million random weights and its own tokenizer."""
     import tokenizers
     import torch
     import transformers
@@ -91,7 +91,7 @@ def ours(args: argparse.Namespace) -> Callable[[Sequence[Turns]], Floats]:
     scorer = DialogueScorer(args.model, device=args.device, precision=args.type)
 
     class Here(Fed):
-        """On the device, and in the precision, that was asked for."""
+        """The model on the requested device, in the requested precision."""
 
         def _scorer(self) -> Any:
             return scorer
@@ -163,8 +163,8 @@ def measured(args: argparse.Namespace) -> dict[str, float]:
     return {
         "replies, ours": len(contexts),
         "replies, literal": len(few),
-        "seconds a reply, ours": seconds["ours"],
-        "seconds a reply, literal": seconds["literal"],
+        "seconds per reply, ours": seconds["ours"],
+        "seconds per reply, literal": seconds["literal"],
         "ratio": seconds["literal"] / seconds["ours"],
         "largest difference": difference,
     }
@@ -175,10 +175,10 @@ def main() -> None:
     parser.add_argument("--model", default="", help="a language model (default: a small one with random weights)")
     parser.add_argument("--dialogues", type=int, default=8)
     parser.add_argument("--turns", type=int, default=12)
-    parser.add_argument("--literal", type=int, default=0, help="dialogues of the literal side (default: all)")
+    parser.add_argument("--literal", type=int, default=0, help="dialogues for the literal side (default: all)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--type", choices=("float32", "bfloat16"), default="float32")
-    parser.add_argument("--threads", type=int, default=1, help="of the processor (default 1)")
+    parser.add_argument("--threads", type=int, default=1, help="processor threads (default 1)")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(args.threads)
@@ -192,7 +192,7 @@ def main() -> None:
     if args.json:
         print(json.dumps({**vars(args), "machine": platform.processor() or platform.machine(), **figures}, indent=2))
         return
-    print(f"{named}, {args.device}, {args.type}, {args.turns} turns a dialogue, 18 dimensions")
+    print(f"{named}, {args.device}, {args.type}, {args.turns} turns per dialogue, 18 dimensions")
     for name, value in figures.items():
         print(f"{name:<28}{value:,.4g}")
 

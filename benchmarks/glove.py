@@ -1,11 +1,10 @@
-"""GloVe on one machine: pairs counted, entries trained and sentences averaged a second, against literal loops.
+"""GloVe on one machine: pairs counted, entries trained and sentences averaged per second, compared with literal loops.
 
-Texts are made from a Zipf vocabulary in the lengths of chat replies. The peers: plain Python for counting, numpy one
-entry at a time for training, and the package `glove` (1.0.2, a Cython port of the authors' C program) where it is
-installed. It needs Cython to build: `pip install cython setuptools; pip install --no-build-isolation glove==1.0.2`. The
-literal loops are timed on a part of the work. Everybody trains from the same start values; the losses of one epoch are
-compared too. Single threads stand beside single threads: the peer's loop has one.
-`--json` prints the figures for machines.
+Texts are generated from a Zipf vocabulary in the lengths of chat replies. They are compared with plain Python for
+counting, numpy one entry at a time for training, and the package `glove` (1.0.2, a Cython port of the authors' C
+program) if it is installed. It needs Cython to build: `pip install cython setuptools; pip install --no-build-isolation
+glove==1.0.2`. The literal loops are timed on a part of the work. All sides train from the same initial values; the
+losses of one epoch are compared too. All use a single thread, because the package's loop has one. `--json` prints JSON.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from interloq.vectors.glove.parameters import Parameters
 from interloq.vectors.glove.settings import Glove
 from interloq.vectors.word_vectors import WordVectors
 
-# this file has the name of the peer's package and must not be found in its place
+# this file has the same name as the package and must not be imported instead of it
 sys.path = [folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent]
 SPACES = create("whitespace", kind="tokenizer")
 Entries = tuple[NDArray[Any], ...]  # rows, columns, values
@@ -91,7 +90,7 @@ def train_ours(settings: Glove, chunks: shuffle.Chunks, start: Parameters, threa
 
 
 def trained_entries(chunks: shuffle.Chunks) -> Entries:
-    """All entries in the order in which `train_ours` meets them."""
+    """All entries in the order in which `train_ours` processes them."""
     rng, parts = np.random.default_rng(0), []
     for chunk in (chunks.chunk(i) for i in range(chunks.chunks)):
         for diagonal in rng.permutation(shuffle.BLOCKS):
@@ -106,7 +105,7 @@ def _copied(start: Parameters) -> Parameters:
 
 
 def train_literal(settings: Glove, entries: Entries, start: Parameters) -> float:
-    """One entry at a time in numpy float64."""
+    """Train one entry at a time in numpy float64."""
     (w, c), (bw, bc) = start.vectors.astype(np.float64), start.biases.astype(np.float64)
     gw, gc, gbw, gbc = (np.ones_like(array) for array in (w, c, bw, bc))
     rate, total = settings.learning_rate, 0.0
@@ -122,7 +121,7 @@ def train_literal(settings: Glove, entries: Entries, start: Parameters) -> float
 
 
 def train_peer(settings: Glove, entries: Entries, start: Parameters) -> float:
-    """The package's compiled loop, called once on all entries."""
+    """Call the package's compiled loop once on all entries."""
     train_glove = importlib.import_module("glove.glove_inner").train_glove
     error = np.zeros(1)
     jobs = entries[0].astype(np.uint32), entries[1].astype(np.uint32), entries[2]
@@ -131,7 +130,7 @@ def train_peer(settings: Glove, entries: Entries, start: Parameters) -> float:
 
 
 class _PeerModel:
-    """What the package's loop reads from its model."""
+    """The attributes that the package's loop reads from its model."""
 
     def __init__(self, settings: Glove, start: Parameters) -> None:
         self.d, self.x_max, self.alpha = settings.dimensions, settings.x_max, settings.alpha
@@ -149,15 +148,15 @@ def has_peer() -> bool:
     return True
 
 
-# ---- all of it -------------------------------------------------------------------------------------------------------
+# ---- the benchmark ---------------------------------------------------------------------------------------------------
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, default=200_000)
     parser.add_argument("--dimensions", type=int, default=100)
-    parser.add_argument("--peer-texts", type=int, default=10_000, help="texts the literal loop counts")
-    parser.add_argument("--peer-entries", type=int, default=30_000, help="entries the literal loop trains")
+    parser.add_argument("--peer-texts", type=int, default=10_000, help="texts that the literal loop counts")
+    parser.add_argument("--peer-entries", type=int, default=30_000, help="entries that the literal loop trains")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     settings = Glove(dimensions=args.dimensions, tokenizer=SPACES)
@@ -177,7 +176,7 @@ def measure(args: argparse.Namespace, settings: Glove, folder: Path) -> dict[str
     start = Parameters.start(len(corpus.words), settings.dimensions, seed=0)
     vectors = WordVectors.of(corpus.words, start.vectors[0], tokenizer=SPACES)
     half = len(texts) // 2
-    vectors.sentences(texts[:half])  # words are looked up when first met
+    vectors.sentences(texts[:half])  # words are looked up at first use
     averaging, _ = timed(lambda: vectors.sentences(texts[half:]))
     counts = {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
@@ -218,7 +217,7 @@ def training(args: argparse.Namespace, settings: Glove, chunks: shuffle.Chunks, 
 def table(figures: dict[str, Any]) -> str:
     lines = [f"{name:<32} {value:,.4g}" if isinstance(value, float) else f"{name:<32} {value}" for name, value in figures.items()]  # fmt: skip  # noqa: E501
     if "entries_per_s_glove_1.0.2" not in figures:
-        lines.append("the package `glove` is not installed: no compiled peer was measured")
+        lines.append("the package `glove` is not installed: its compiled loop was not measured")
     return "\n".join(lines)
 
 

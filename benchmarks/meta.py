@@ -1,8 +1,9 @@
-"""1,000 bootstrap resamples of Pearson, Spearman and Kendall for 1,000 samples, against a plain loop over scipy: same
-data, same resamples, same run, one core.
+"""1,000 bootstrap resamples of three coefficients for 1,000 samples, compared with a plain loop over scipy.
 
-Judgments are means of three ratings from 1 to 5, so they tie often; the metric follows them with noise. Both sides must
-give the same coefficients in every resample, or the benchmark stops. `--json` prints the figures for machines.
+The coefficients are Pearson, Spearman and Kendall; both sides use the same data and resamples, in one run on one core.
+
+Judgments are means of three ratings from 1 to 5, so there are many ties; the metric follows them with noise. Both sides
+must give the same coefficients in every resample, or the benchmark stops. `--json` prints JSON.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def made_columns(n: int, *, seed: int = 0) -> tuple[Array, Array]:
 
 
 def scipy_loop(x: Array, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
-    """What one writes without Interloq: draw, correlate, repeat."""
+    """A loop as written without Interloq: draw, correlate, repeat."""
     found: dict[str, list[float]] = {name: [] for name in COEFFICIENTS}
     for block in bootstrap_counts(len(x), n_bootstrap, seed):
         for drawn in block:
@@ -50,7 +51,7 @@ def scipy_loop(x: Array, y: Array, n_bootstrap: int, seed: int) -> dict[str, Arr
 
 
 def best_time(work: Callable[[], dict[str, Array]], *, repeats: int) -> tuple[dict[str, Array], float]:
-    """What the work gives, and its shortest time."""
+    """Result of the work, and its shortest time."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()

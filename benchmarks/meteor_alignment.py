@@ -1,6 +1,6 @@
-"""How often METEOR's chunk count is not the least: NLTK's alignment and ours against every alignment, and our time.
+"""How often METEOR's number of chunks is not minimal, for NLTK's alignment and for ours, and the time ours takes.
 
-NLTK pairs words from the right and never looks at chunks; METEOR asks for the fewest. Sentences are drawn from Zipf
+NLTK pairs words from the right and ignores chunks; METEOR asks for the fewest. Sentences are drawn from Zipf
 vocabularies, and the embedded English replies are compared with their references. NLTK gets a WordNet without synonyms,
 so that both match equal words and stems. Pairs of up to seven words are also solved by trying every alignment.
 """
@@ -57,7 +57,7 @@ def words(tokens: Sequence[str]) -> list[Word]:
 
 
 def fewest_chunks(response: list[Word], reference: list[Word]) -> tuple[int, int]:
-    """Most matches and then fewest chunks, by trying every alignment."""
+    """The most matches, then the fewest chunks, by trying every alignment."""
     best = (0, 0, 0)
 
     def longer(i: int, pairs: list[tuple[int, int]], exact: int) -> Iterator[tuple[int, int, int]]:
@@ -97,16 +97,16 @@ def compared(pairs: Sequence[Pair]) -> dict[str, Any]:
     return {
         "pairs with a match": matched,
         "NLTK has more chunks than needed": more / matched,
-        "mean score NLTK then loses": float(np.mean(lost)) if lost else 0.0,
+        "mean loss of score in NLTK then": float(np.mean(lost)) if lost else 0.0,
         "largest": max(lost, default=0.0),
         "solved by trying everything": solved,
-        "ours not the least there": wrong,
+        "ours not minimal there": wrong,
         "ours not proven": unproven,
     }
 
 
 def timed(rng: np.random.Generator, length: int, repeats: int) -> dict[str, float]:
-    """Seconds for a pair of texts of this length, and the share proven least."""
+    """Seconds per pair of texts of this length, and the share proven optimal."""
     times, proven = [], 0
     for _ in range(repeats):
         response, reference = (words(drawn(rng, 5_000, length, length)) for _ in range(2))

@@ -1,6 +1,6 @@
-"""What each metric costs: 10,000 replies with two references each, without and with 1,000 bootstrap resamples.
+"""Cost of each metric: 10,000 replies with two references each, without and with 1,000 bootstrap resamples.
 
-Texts have 4 to 22 words from a Zipf vocabulary of 5,000. Best of three runs on one core; `--json` is for machines.
+Texts have 4 to 22 words from a Zipf vocabulary of 5,000. Best of three runs on one core; `--json` prints JSON.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def seconds(metric: str, samples: list[Sample], n_bootstrap: int) -> float:
 
 
 def plain_metrics() -> list[str]:
-    """Metrics that need no model and no index; the others have benchmarks of their own."""
+    """Metrics that need no model and no index; the others have their own benchmarks."""
     found = []
     for name in names("metric"):
         with contextlib.suppress(SpecError):

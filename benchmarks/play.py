@@ -1,15 +1,15 @@
-"""Self-play of one language model: thousands of dialogues together against one dialogue after the other.
+"""Self-play of one language model: thousands of dialogues together, compared with one dialogue after the other.
 
 Three sides, in one run, with the same weights, openings, exchanges, sampling and precision:
 
 together       `interloq play`, with batches
-one at a time  the same program with batches of one: the very same dialogues, so exactly the same work
-transformers   a plain loop around `generate`, one reply a call, as self-chat scripts have it
+one at a time  the same program with batches of one: the same dialogues, so exactly the same work
+transformers   a plain loop around `generate`, one reply per call, as in typical self-chat scripts
 
-Each side is measured in dialogues a minute after a first small run, from openings to finished dialogues; the slow ones
-play fewer. Replies have the same limits on every side; their mean length is printed, because a side that says less has
-less to do. The default model is a LLaMA with random weights, made on the fly; `--model` names a real one. `--json` for
-machines.
+Each side is measured in dialogues per minute after a small warm-up, from openings to finished dialogues; the slow sides
+play fewer dialogues. Replies have the same limits on every side; their mean length is printed, because shorter replies
+need less work. The default model is a LLaMA with random weights, made on the fly; `--model` names a real one. `--json`
+prints JSON.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TEMPLATE = "{% for message in messages %}{{ message['content'] }}<|endoftext|>{%
 
 
 def made_model(folder: Path, args: argparse.Namespace) -> str:
-    """A LLaMA of random weights; its tokenizer has read the embedded log."""
+    """Write a LLaMA with random weights and a tokenizer trained on the embedded log."""
     import tokenizers
     import torch
     import transformers
@@ -78,7 +78,7 @@ def played(bot: HuggingFace, n: int, args: argparse.Namespace, batch: int) -> li
 
 
 def plainly(bot: HuggingFace, n: int, args: argparse.Namespace, _: int) -> list[Dialogue]:
-    """What a script would do: a prompt, a call of `generate`, the next prompt."""
+    """Self-play as in a script: a prompt, a call of `generate`, the next prompt."""
     import torch
 
     network, tokenizer = bot._writer.network, bot._writer.tokenizer
@@ -109,8 +109,8 @@ def measured(side: Any, bot: HuggingFace, n: int, args: argparse.Namespace, batc
         "dialogues": n,
         "batch": batch,
         "seconds": round(seconds, 2),
-        "dialogues_a_minute": round(60 * n / seconds, 1),
-        "tokens_a_reply": round(tokens / len(texts), 1),
+        "dialogues_per_minute": round(60 * n / seconds, 1),
+        "tokens_per_reply": round(tokens / len(texts), 1),
     }
     return facts, dialogues
 
@@ -129,7 +129,7 @@ def compared(args: argparse.Namespace, model: str) -> dict[str, Any]:
         found[name] = measured(side, bot, n, args, batch)
         print(f"{name}: {found[name][0]['seconds']} s", file=sys.stderr)
     facts: dict[str, Any] = {name: result[0] for name, result in found.items()}
-    pace = {name: facts[name]["dialogues_a_minute"] for name in sides}
+    pace = {name: facts[name]["dialogues_per_minute"] for name in sides}
     ratios = {name: round(pace["together"] / pace[name], 2) for name in ("one at a time", "transformers")}
     together = {dialogue.id: dialogue for dialogue in found["together"][1]}
     same = sum(together.get(dialogue.id) == dialogue for dialogue in found["one at a time"][1])
@@ -155,13 +155,13 @@ def main() -> None:
     parser.add_argument("--model", help="a folder, package or hub:… (default: random weights)")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--precision", choices=("auto", "float32", "bfloat16", "float16"), default="auto")
-    parser.add_argument("--dialogues", type=int, default=512, help="that are played together (default 512)")
-    parser.add_argument("--single", type=int, default=8, help="that are played one at a time (default 8)")
+    parser.add_argument("--dialogues", type=int, default=512, help="dialogues played together (default 512)")
+    parser.add_argument("--single", type=int, default=8, help="dialogues played one at a time (default 8)")
     parser.add_argument("--exchanges", type=int, default=5)
-    parser.add_argument("--tokens", type=int, default=32, help="of a reply, at most (default 32)")
+    parser.add_argument("--tokens", type=int, default=32, help="maximum tokens per reply (default 32)")
     parser.add_argument("--batch", type=int, default=256)
-    parser.add_argument("--hidden", type=int, default=512, help="of the random model")
-    parser.add_argument("--layers", type=int, default=8, help="of the random model")
+    parser.add_argument("--hidden", type=int, default=512, help="width of the random model")
+    parser.add_argument("--layers", type=int, default=8, help="layers of the random model")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -172,8 +172,10 @@ def main() -> None:
     print(f"{facts['model']}\n{facts['device']}")
     for name in ("together", "one at a time", "transformers"):
         side = facts[name]
-        said = f"{side['dialogues_a_minute']:>10,.1f} dialogues a minute, {side['tokens_a_reply']} tokens a reply"
-        print(f"{name:<14} {said} ({side['dialogues']} dialogues in {side['seconds']} s, batch {side['batch']})")
+        speed = (
+            f"{side['dialogues_per_minute']:>10,.1f} dialogues per minute, {side['tokens_per_reply']} tokens per reply"
+        )
+        print(f"{name:<14} {speed} ({side['dialogues']} dialogues in {side['seconds']} s, batch {side['batch']})")
     for name, ratio in facts["ratios"].items():
         print(f"together is {ratio} × as fast as {name}")
     print(f"same dialogues together and one at a time: {facts['same_dialogues']}")

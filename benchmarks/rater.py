@@ -1,14 +1,14 @@
-"""Training and asking the NN-rater, against what a user would otherwise write: examples a second, in one run.
+"""Train and apply the NN-rater, compared with straightforward code: examples per second, in one run.
 
-Training: the same network on the same examples in a plain loop (shuffled batches, each of the six texts of an example
-encoded padded to the longest of its batch), and in the same loop with packed sequences. Rating 17 references of 1,000
-samples: against a loop over triplets, and against triplets in padded batches.
+Training: the same network on the same examples in a plain loop (shuffled batches; each of the six texts of an example
+is padded to the longest of its batch), and in the same loop with packed sequences. Rating 17 references of 1,000
+samples: compared with a loop over triplets, and with triplets in padded batches.
 
     python benchmarks/rater.py                    # on the CPU: a smaller batch and fewer examples
     python benchmarks/rater.py --device cuda --examples 100000 --batch 1000
 
-`--epoch FOLDER` times one whole epoch of training with the published sizes instead, on `--examples` drawn from a folder
-of examples that `interloq train rater --examples` has kept.
+`--epoch FOLDER` instead times one full epoch of training with the published sizes, on `--examples` examples drawn from
+a folder kept by `interloq train rater --examples`.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ REFERENCES = 17
 
 
 def log(utterances: int, rng: np.random.Generator) -> Iterator[Pair]:
-    """Words by Zipf's law; lengths of texts as in reddit: median 14 words, a long tail."""
+    """Words with Zipf frequencies; text lengths as in reddit: median 14 words, a long tail."""
     for u in range(utterances):
         utterance = _text(rng)
-        for r in range(2):  # texts that examples share would flatter us: real logs share more
+        for r in range(2):  # no shared texts, which would favour us; real logs share more
             yield Pair(f"{u}-{r}", utterance, _text(rng))
 
 
@@ -54,11 +54,11 @@ def _text(rng: np.random.Generator) -> str:
     return " ".join(f"w{n}" for n in rng.zipf(1.3, size=length) % 20_000)
 
 
-# ---- what a user would write -----------------------------------------------------------------------------------------
+# ---- straightforward code --------------------------------------------------------------------------------------------
 
 
 class Plain:
-    """The rater's network over padded batches: three encodings a triplet."""
+    """The rater's network on padded batches: three encodings per triplet."""
 
     def __init__(self, network: RaterNetwork, pairs: RaterPairs, *, packed: bool, device: str) -> None:
         self.network, self.pairs, self.packed, self.device = network, pairs, packed, device
@@ -153,11 +153,11 @@ def rating(pieces: Pieces, args: argparse.Namespace) -> None:
     for name, rate in found.items():
         print(f"  {name:<24}{rate:>12,.0f} triplets/s   interloq is {found['interloq'] / rate:.1f}×")
     off = max(float(np.abs(v - values["interloq"][: len(v)]).max()) for v in values.values())
-    print(f"  largest difference of a probability: {off:.1e}")
+    print(f"  largest difference in probability: {off:.1e}")
 
 
 def _padded(model: RaterModel, triplets: list[tuple[str, str, str]], batch: int) -> NDArray[np.float64]:
-    """Each triplet's three texts encoded for it alone, padded and packed so that the result is right."""
+    """Encode the three texts of each triplet separately, padded and packed so that the result is correct."""
     found = []
     with torch.inference_mode():
         for i in range(0, len(triplets), batch):

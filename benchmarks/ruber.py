@@ -1,7 +1,7 @@
-"""What RUBER costs on one core: learning from pairs, scoring replies, and blending.
+"""Cost of RUBER on one core: training on pairs, scoring replies, and blending.
 
-Texts have 4 to 22 words from a Zipf vocabulary of 5,000, networks the default sizes. Learning is timed after one step;
-of three runs the best counts. Times are those of the processor; `--json` is for machines.
+Texts have 4 to 22 words from a Zipf vocabulary of 5,000; networks have the default sizes. Training is timed after one
+step; best of three runs. Times are processor time; `--json` prints JSON.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def asked(samples: list[Sample]) -> list[Sample]:
-    """The first reference becomes the utterance."""
+    """The sample with its first reference as the utterance."""
     return [Sample(s.id, [s.references[0].text], s.response, s.references[1:]) for s in samples]
 
 
@@ -88,7 +88,7 @@ def measured(replies: int) -> dict[str, float]:
         blend = f"ruber(referenced=delta_bleu,unreferenced={scorer})"
         create(scorer).built_with()  # loads it
         return {
-            "pairs learned from a second": STEPS * SETTINGS.batch / seconds(learned(task)),
+            "training pairs per second": STEPS * SETTINGS.batch / seconds(learned(task)),
             "seconds to score, unreferenced": seconds(lambda: evaluate(scorer, samples, n_bootstrap=0)),
             "seconds to score, blended with delta_bleu": seconds(lambda: evaluate(blend, samples, n_bootstrap=0)),
             "seconds of delta_bleu alone": seconds(lambda: evaluate("delta_bleu", samples, n_bootstrap=0)),

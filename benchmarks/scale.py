@@ -1,7 +1,7 @@
-"""Sixteen million pairs with 384-d vectors, built and searched on one small machine.
+"""Build and search an index of sixteen million pairs with 384-d vectors on one small machine.
 
 Texts and clustered vectors are generated batch by batch and never held together. Reports build time, disk, peak memory,
-queries a second and recall@15 against exact search (measured while building, on vectors before they become codes).
+queries per second and recall@15 against exact search (measured while building, on vectors before they are encoded).
 `--real FILE.npy` measures on real sentence vectors instead.
 """
 
@@ -28,12 +28,14 @@ DIMENSIONS, A_CLUSTER, NOISE, SEGMENT = 384, 80, 1.5, 1_000_000
 
 
 def clustered(n: int, *, batch: int, seed: int = 0) -> Iterator[Floats]:
-    """Unit vectors around cluster centres, as hard to find as real ones: at 232,030 vectors and 512 lists, recall@15
-    over the lists visited is that of the sentence vectors of `--real`, and so is the cosine of the 15th neighbour.
+    """Unit vectors around cluster centres, as hard to find as real ones: with 232,030 vectors and 512 lists, recall@15
+    by lists visited and the cosine of the 15th neighbour match those of the sentence vectors of `--real`.
     """
     rng = np.random.default_rng(seed)
     n_clusters = max(1, n // A_CLUSTER)
-    spread = np.arange(1, DIMENSIONS + 1, dtype=np.float32) ** -0.5  # few directions tell much, as in real vectors
+    spread = (
+        np.arange(1, DIMENSIONS + 1, dtype=np.float32) ** -0.5
+    )  # few directions carry most of the information, as in real vectors
     centres = rng.standard_normal((n_clusters, DIMENSIONS), dtype=np.float32)
     for start in range(0, n, batch):
         size = min(batch, n - start)
@@ -85,7 +87,7 @@ def search(folder: Path, queries: Floats) -> dict[str, Any]:
     store = Embedded(folder, create("dense(encoder='fake384')"))
     store.pairs([len(store) - 1])
     opened = time.perf_counter() - start
-    store.nearest("utterance", queries[:64], 15)  # pages in
+    store.nearest("utterance", queries[:64], 15)  # load pages into memory
     rates = []
     for _ in range(3):
         start = time.perf_counter()

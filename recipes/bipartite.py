@@ -1,28 +1,28 @@
-"""Three ways to collect dialogues side by side, on real bots whose order is known before anything is scored.
+"""Compare three ways of collecting dialogues, with real bots whose order is partly known in advance.
 
 Sato, Kishinami, Sugiyama, Akama, Tokuhisa and Suzuki (2022), "Bipartite-play Dialogue Collection for Practical
 Automatic Evaluation of Dialogue Systems", Table 3: FED ranks eleven systems after self-play, all-play-all and
-bipartite-play; Spearman with people. There are no people here. Instead the bots are made so that some of them must be
-better than others: four language models that differ in nothing but how many pairs they were trained on (0 to 250,000),
-one of them at a high temperature and one with its words mixed up, BM25 retrieval, ELIZA and a parrot. What is measured
-is the share of those known pairs that a ranking has right (a tie is half right, so chance is one half), over all pairs
-and among the four, and Spearman with the budget among the four. The published figures stand beside ours and need not
-agree: other bots, another judge, and people are no budget.
+bipartite-play; Spearman with people. There are no human ratings here. Instead, some bots must be better than others by
+construction: four language models that differ only in the number of training pairs (0 to 250,000), one of them at a
+high temperature and one with its words shuffled, BM25 retrieval, ELIZA and a parrot. Reported are the share of those
+known pairs that a ranking orders correctly (a tie counts half, so chance is one half), over all pairs and among the
+four, and Spearman with the budget among the four. The published figures are printed for comparison and need not agree:
+the bots and the judge differ, and a budget is not a human rating.
 
     python recipes/bipartite.py --data FOLDER --work FOLDER                    # or INTERLOQ_DATA=FOLDER
     python recipes/bipartite.py --data FOLDER --work FOLDER --lm FOLDER --relevance FOLDER
 
-The data folder holds `dailydialog`, unpacked or as .tar.gz, and `reddit_pairs.jsonl.xz` (without it, give lower
-`--budgets`). Openings are the first two utterances of test dialogues that no DailyDialog log here holds. FED and
-perplexity need a language model that takes no part: one of another start and shape is trained for it, or `--judge`
-names one. With `--lm` a chat model takes part at two temperatures and, adapted to all the pairs, as `tuned`; its
-tokenizer serves all the small models, and it is the judge unless `--judge` is given; it then judges itself, too. In
-self-play each bot has as many dialogues as in bipartite-play, by repeats.
+The data folder contains `dailydialog`, unpacked or as .tar.gz, and `reddit_pairs.jsonl.xz` (without it, give lower
+`--budgets`). Openings are the first two utterances of test dialogues that are in no DailyDialog log used here. FED and
+perplexity need a language model that does not take part: one with another start and shape is trained for it, or
+`--judge` names one. With `--lm` a chat model takes part at two temperatures and, adapted to all the pairs, as `tuned`;
+its tokenizer is used for all the small models, and it is the judge unless `--judge` is given, so it also judges itself.
+In self-play, repeats give each bot as many dialogues as in bipartite-play.
 
-Stages are prepare, train, play and score; all are kept in the work folder, and the same command resumes. `--only STAGE`
-does one, so that training can be done on another machine; `--model NAME` trains these models alone and `--scheme NAME`
-plays these schemes alone, so that a machine with room does several side by side. Scoring anew needs nothing but the
-dialogues and, for what was not scored yet, the judge. The exit code is 0, or 2 where data are missing.
+The stages are prepare, train, play and score. All results are kept in the work folder, and the same command resumes.
+`--only STAGE` runs one stage, so that training can be done on another machine. `--model NAME` trains only these models
+and `--scheme NAME` plays only these schemes, so that a large machine can run several in parallel. Scoring again needs
+only the dialogues and, for what was not scored yet, the judge. The exit code is 0, or 2 if data are missing.
 """
 
 from __future__ import annotations
@@ -62,19 +62,19 @@ from interloq.signature import file_fingerprint
 STAGES = ("prepare", "train", "play", "score")
 DIMENSIONS = ("specificity", "sensibleness", "overall")
 SETS = ("negative_only", "both")
-LOG_PERPLEXITY = "log perplexity"  # a mean of perplexities would be that of a few broken replies
+LOG_PERPLEXITY = "log perplexity"  # a mean of perplexities would be dominated by a few broken replies
 # scheme → Spearman of FED with people, by dimension
 PUBLISHED: Mapping[str, tuple[float, float, float]] = {
     "self-play": (0.83, 0.70, 0.77),
     "all-play-all": (0.90, 0.75, 0.85),
     "bipartite": (0.90, 0.75, 0.85),
 }
-DECIMALS = 12  # of means, so that equal means tie whatever the order of summing
+DECIMALS = 12  # of means, so that equal means are tied regardless of the order of summation
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The share of known pairs that a ranking has right; pairs without two scores are not among its `pairs`."""
+    """Share of known pairs that a ranking orders correctly; `pairs` counts only those with two scores."""
 
     value: float
     ci: tuple[float, float]
@@ -99,7 +99,7 @@ class Figure:
 
 
 def play_all(job: Job) -> dict[str, dict[str, int]]:
-    """Every scheme from the same openings. What was played before is not played again."""
+    """Play every scheme from the same openings; finished dialogues are not played again."""
     openings = read_openings(job.work / "openings.jsonl")
     judged, others = made(targets(job)), made(partners(job))
     known = partner_set(others, openings, exchanges=job.sizes.exchanges, source="openings.jsonl")
@@ -132,7 +132,7 @@ def _play(
 
 
 def _check_partners(path: Path, seen: str) -> None:
-    """By what stands behind them, not by folder: the work may go on elsewhere."""
+    """Compare signatures, not folders: the work folder may be moved."""
     if path.exists() and (before := load_partners(path).hash) != seen:
         raise InputError(f"the partner set was {before}, now it is {seen}", hint="name another --work", where=str(path))
 
@@ -145,7 +145,7 @@ def dialogues_file(job: Job, scheme: str) -> Path:
 
 
 def metrics(job: Job) -> dict[str, str]:
-    """Name → spec. The small judge learned from pairs: of a dialogue it reads the end."""
+    """Name → spec. The small judge was trained on pairs, so it reads only the end of a dialogue."""
     longest = 1_024 if job.judge or job.lm else 4 * CONTEXT
     known = read_follow_ups("en").dimensions
     judge = f"model={job.judge_folder!r},layout={job.layout!r},longest={longest}"
@@ -160,7 +160,7 @@ def metrics(job: Job) -> dict[str, str]:
 
 
 def scored(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> dict[str, list[Score]]:
-    """Every utterance of the targets by every metric; what was scored before is read."""
+    """Scores of every utterance of the targets by every metric; existing scores are read from disk."""
     played = file_fingerprint(dialogues_file(job, scheme))
     facts = {name: {"dialogues": played, **_judge(job, spec)} for name, spec in metrics(job).items()}
     paths = {name: job.work / "scores" / f"{scheme}.{name.replace(' ', '-')}.jsonl" for name in facts}
@@ -178,19 +178,19 @@ def scored(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> dict[str, li
 
 
 def _judge(job: Job, spec: str) -> dict[str, str]:
-    """A metric's fields but for the folder of its model, and the weights in there; none where it is not here."""
+    """Fields of a metric without its model folder, and the fingerprint of the weights; "" if they are not here."""
     from interloq.models.pretrained import weights_fingerprint
 
     folder = next((name for name in (job.relevance, job.judge_folder) if name and repr(name) in spec), "")
-    there = folder and any(Path(folder).glob("*.safetensors"))
+    local = folder and any(Path(folder).glob("*.safetensors"))
     return {
-        "judge": weights_fingerprint(Path(folder)) if there else "",
+        "judge": weights_fingerprint(Path(folder)) if local else "",
         "settings": spec.replace(repr(folder), "''") if folder else spec,
     }
 
 
 def _fresh(path: Path, facts: Mapping[str, str]) -> bool:
-    """Whether there are scores of these dialogues by this judge; weights that are not here cannot have changed."""
+    """Whether scores of these dialogues by this judge exist; weights that are not here are assumed unchanged."""
     before = header(path) if path.exists() else {}
     same = all(before.get(name) == facts[name] for name in ("dialogues", "settings"))
     return same and facts["judge"] in ("", before.get("judge"))
@@ -220,7 +220,7 @@ def figures(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> Iterator[Fi
 def agreement(
     rows: Sequence[DialogueScore], known: Sequence[tuple[str, str]], *, lower_is_better: bool, resamples: int
 ) -> Share:
-    """The share of known pairs in which the better one has the better mean; resamples draw occasions, as `rank`."""
+    """Share of known pairs in which the better bot has the better mean; occasions are resampled, as in `rank`."""
     scored = [row for row in rows if not np.isnan(row.value)]
     systems = {name: i for i, name in enumerate(sorted({name for pair in known for name in pair}))}
     units = {name: i for i, name in enumerate(sorted({row.occasion for row in scored}))}
@@ -236,18 +236,18 @@ def agreement(
         np.nanmean(_right(counts @ sums, counts @ sizes, better, worse), axis=1)
         for counts in bootstrap_counts(len(units), resamples, seed=0)
     ]
-    there = int((~np.isnan(right)).sum())
-    return Share(float(np.nanmean(right)), percentile_interval(np.concatenate(drawn)), there)
+    pairs = int((~np.isnan(right)).sum())
+    return Share(float(np.nanmean(right)), percentile_interval(np.concatenate(drawn)), pairs)
 
 
 def _right(sums: Array, sizes: Array, better: Any, worse: Any) -> Array:
-    """1, ½ for a tie or 0 for each known pair; NaN where one of the two has no score."""
+    """1, 0, or ½ for a tie, for each known pair; NaN if one of the two has no score."""
     means = np.round(sums / np.where(sizes == 0, np.nan, sizes), DECIMALS)
     return np.asarray((np.sign(means[:, better] - means[:, worse]) + 1) / 2)
 
 
 def _published(scheme: str, metric: str) -> float | None:
-    """The paper's FED has negative follow-ups alone."""
+    """The paper's figure: its FED uses only negative follow-ups."""
     named = {f"fed {dimension} negative_only": i for i, dimension in enumerate(DIMENSIONS)}
     return PUBLISHED[scheme][named[metric]] if metric in named else None
 
@@ -262,7 +262,7 @@ def results(job: Job, played: Mapping[str, Mapping[str, int]]) -> dict[str, Any]
         "schemes": {},
     }
     for scheme in job.schemes:
-        dialogues = load(_there(dialogues_file(job, scheme)), kind="dialogues")
+        dialogues = load(_existing(dialogues_file(job, scheme)), kind="dialogues")
         bad = Counter((bot, kind_of(what)) for dialogue in dialogues for bot, what in failures(dialogue))
         own = sum(len(dialogue.turns) - dialogue.given for dialogue in dialogues)
         found["schemes"][scheme] = {
@@ -276,7 +276,7 @@ def results(job: Job, played: Mapping[str, Mapping[str, int]]) -> dict[str, Any]
     return found
 
 
-def _there(path: Path) -> Path:
+def _existing(path: Path) -> Path:
     if not path.exists():
         raise InputError(f"no {path.name} in {str(path.parent)!r}", hint="play first: --only play")
     return path
@@ -307,25 +307,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", default=os.environ.get("INTERLOQ_DATA", "."), help="the folder of the data")
-    parser.add_argument("--work", required=True, metavar="FOLDER", help="keeps all that is made; goes on there")
-    parser.add_argument("--lm", default="", metavar="FOLDER", help="a chat model that takes part, as it is and adapted")
-    parser.add_argument("--judge", default="", metavar="FOLDER", help="the model of FED (default: --lm, or made here)")
-    parser.add_argument("--layout", choices=("eos", "lines", "chat"), default="eos", help="how the judge reads (eos)")
-    parser.add_argument("--relevance", default="", metavar="FOLDER", help="a scorer of `interloq train relevance`")
-    parser.add_argument("--budgets", type=int, nargs=4, metavar="N", help="pairs that the four learn from")
+    parser.add_argument("--data", default=os.environ.get("INTERLOQ_DATA", "."), help="data folder ($INTERLOQ_DATA)")
+    parser.add_argument("--work", required=True, metavar="FOLDER", help="keeps all results; the same folder resumes")
+    parser.add_argument("--lm", default="", metavar="FOLDER", help="a chat model that takes part, as is and adapted")
+    parser.add_argument("--judge", default="", metavar="FOLDER", help="model for FED (default: --lm, or trained here)")
+    parser.add_argument(
+        "--layout", choices=("eos", "lines", "chat"), default="eos", help="how the judge reads turns (eos)"
+    )
+    parser.add_argument("--relevance", default="", metavar="FOLDER", help="a scorer from `interloq train relevance`")
+    parser.add_argument("--budgets", type=int, nargs=4, metavar="N", help="training pairs of the four models")
     parser.add_argument("--epochs", type=int, metavar="N", help="passes over these pairs (default 4)")
-    parser.add_argument("--openings", type=int, metavar="N", help="openings of every pair (default 20)")
+    parser.add_argument("--openings", type=int, metavar="N", help="openings per pair of bots (default 20)")
     parser.add_argument("--repeats", type=int, default=1, metavar="N", help="dialogues per pair and opening")
     parser.add_argument("--bootstrap", type=int, metavar="N", help="resamples (default 1000)")
-    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="leave out a bot or partner")
-    parser.add_argument("--only", choices=STAGES, help="do one stage")
-    parser.add_argument("--model", action="append", default=[], metavar="NAME", help="train this one only; repeatable")
+    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="exclude a bot or partner")
+    parser.add_argument("--only", choices=STAGES, help="run one stage")
+    parser.add_argument("--model", action="append", default=[], metavar="NAME", help="train only this one; repeatable")
     parser.add_argument(
-        "--scheme", action="append", choices=tuple(SCHEMES), help="play and score this one only; repeatable"
+        "--scheme", action="append", choices=tuple(SCHEMES), help="play and score only this one; repeatable"
     )
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="of training and of bots")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: to see it run")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="for training and bots")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to try it out")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
@@ -335,7 +337,8 @@ def _job(args: argparse.Namespace) -> Job:
     sizes = replace(sizes, budgets=tuple(args.budgets or sizes.budgets), epochs=args.epochs or sizes.epochs)
     if sizes.budgets[0] or sorted(set(sizes.budgets)) != list(sizes.budgets):
         raise InputError(
-            f"budgets are 0 and three growing numbers, got {sizes.budgets}", hint="for example --budgets 0 10 100 1000"
+            f"budgets must be 0 and three increasing numbers, got {sizes.budgets}",
+            hint="for example --budgets 0 10 100 1000",
         )
     return Job(
         data=Path(args.data),

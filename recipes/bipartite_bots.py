@@ -1,4 +1,4 @@
-"""The bots of `bipartite.py`: who plays, how large everything is, and what is known before anything is scored."""
+"""The bots of `bipartite.py`: targets, partners, sizes, and the order known in advance."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from interloq.signature import Signature, fingerprint, signature
 
 HOT, MIXED, RETRIEVAL, CHAT, CHAT_HOT, TUNED = "lm hot", "lm mixed up", "retrieval", "chat", "chat hot", "tuned"
 JUDGE, OTHER = "judge", "other"
-CONTEXT = 64  # tokens: they learn from pairs, so they are shown little more than a pair
+CONTEXT = 64  # tokens: the models are trained on pairs, so they see little more than a pair
 PERSONA = "You are a friendly person in a chat. Answer in one short sentence."
-DROPPED = 0.3  # of the words that are mixed up
+DROPPED = 0.3  # share of words dropped by `MixedUp`
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large everything is; what was made with other sizes is refused."""
+    """Sizes of models and runs; a work folder made with other sizes is refused."""
 
     budgets: tuple[int, ...] = (0, 2_500, 25_000, 250_000)  # pairs of the four language models
     epochs: int = 4
     batch: int = 128
     shape: tuple[int, int] = (6, 384)  # layers, dimensions
     judge_shape: tuple[int, int] = (8, 512)
-    vocabulary: int = 8_000  # where no tokenizer is given
+    vocabulary: int = 8_000  # if no tokenizer is given
     max_tokens: int = 32
     exchanges: int = 5
 
@@ -60,7 +60,7 @@ class Job:
 
     @property
     def group(self) -> dict[str, int]:
-        """The four by name, the least trained first."""
+        """The four language models with their budgets, least trained first."""
         return {f"lm-{budget}": budget for budget in self.sizes.budgets}
 
     @property
@@ -70,7 +70,7 @@ class Job:
 
 @dataclass(frozen=True)
 class MixedUp(Component):
-    """Says what another bot says, without some of the words and with the rest in any order."""
+    """Repeats another bot's reply with some of the words dropped and the rest shuffled."""
 
     good: str  # the spec of a bot
 
@@ -97,7 +97,7 @@ def mixed_up(text: str, rng: np.random.Generator) -> str:
 
 
 def targets(job: Job) -> dict[str, str]:
-    """Name → spec; `mixed:` stands before the spec of the bot whose words are mixed up."""
+    """Name → spec; the prefix `mixed:` marks a bot whose words are shuffled."""
     best = f"lm-{job.sizes.budgets[-1]}"
     found = {name: _small(job, name) for name in job.group}
     found |= {HOT: _small(job, best, temperature=1.5), MIXED: f"mixed:{_small(job, best)}"}
@@ -108,7 +108,7 @@ def targets(job: Job) -> dict[str, str]:
 
 
 def partners(job: Job) -> dict[str, str]:
-    """None of them is a target: other weights, other temperatures, another pool."""
+    """Name → spec of the partners. None is a target: they have other weights, temperatures or pools."""
     least, more = other_models(job)
     found = {
         least: _small(job, least),
@@ -125,12 +125,12 @@ def partners(job: Job) -> dict[str, str]:
 
 
 def other_models(job: Job) -> tuple[str, str]:
-    """The partners that are trained: from another start, with the two budgets in the middle."""
+    """The trained partners: from another start, with the two middle budgets."""
     return f"{OTHER}-{job.sizes.budgets[1]}", f"{OTHER}-{job.sizes.budgets[2]}"
 
 
 def known_order(job: Job) -> list[tuple[str, str]]:
-    """Better, worse: what must hold however the bots are judged. All else is left open."""
+    """Pairs (better, worse) that must hold by any standard; all other pairs are left open."""
     group = list(job.group)
     best, untrained = group[-1], group[0]
     found = [(better, worse) for worse, better in combinations(group, 2)]
@@ -143,7 +143,7 @@ def known_order(job: Job) -> list[tuple[str, str]]:
 
 
 def _small(job: Job, name: str, *, temperature: float = 0.7) -> str:
-    """One of the models trained here; without any pairs it is the start itself."""
+    """Spec of a model trained here; with a budget of 0 it is the untrained start."""
     kind, _, budget = name.partition("-")
     folder = job.work / (start(kind) if budget == "0" else name)
     return (
@@ -160,7 +160,7 @@ def _chat(job: Job, temperature: float) -> str:
 
 
 def made(specs: Mapping[str, str]) -> dict[str, Bot]:
-    """Equal specs are one bot."""
+    """Bots by name; equal specs share one bot."""
     each: dict[str, Bot] = {}
     for spec in specs.values():
         of = spec.removeprefix("mixed:")
@@ -169,7 +169,7 @@ def made(specs: Mapping[str, str]) -> dict[str, Bot]:
 
 
 def start(kind: str) -> str:
-    """The folder of the weights that a kind of model starts from."""
+    """Folder of the initial weights of a kind of model."""
     return f"start-{kind}"
 
 

@@ -1,4 +1,4 @@
-"""What `bipartite.py` makes before anybody plays: pairs, openings, indexes and the small language models."""
+"""Preparations of `bipartite.py`: pairs, openings, indexes and the small language models."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from interloq.data.files import write_json
 from interloq.records import Pair
 from interloq.signature import file_fingerprint, fingerprint
 
-SEEDS = {"lm": 0, OTHER: 1, JUDGE: 2}  # of the weights that they start from
+SEEDS = {"lm": 0, OTHER: 1, JUDGE: 2}  # of the initial weights
 POSITIONS = 512
-LONGEST = 200  # characters of a reddit text: what is longer is no chat
+LONGEST = 200  # characters of a reddit text: longer ones are not chat
 END = "<|endoftext|>"
 _CLITIC = re.compile(r"\s*'\s*(?=(?:s|t|m|d|ll|re|ve)\b)", re.IGNORECASE)
 _BEFORE = re.compile(r"\s+(?=[.,!?;:])")
@@ -29,16 +29,16 @@ _BEFORE = re.compile(r"\s+(?=[.,!?;:])")
 
 
 def prepare(job: Job, *, indexes: bool = True) -> None:
-    """All that training and playing start from; the known order is written before anything is played.
+    """Make everything that training and playing need; the known order is written before anything is played.
 
-    Indexes can be left out: several processes may train side by side, but an index is written by one.
+    Indexes can be skipped: several processes may train in parallel, but only one can write an index.
     """
     job.work.mkdir(parents=True, exist_ok=True)
     settings = {**asdict(job.sizes), "tokenizer": _tokenizer_of(job)}
     _same_as_before(job.work / "settings.json", json.loads(json.dumps(settings)))
     write_json(job.work / "known_order.json", {"pairs": known_order(job), "targets": sorted(targets(job))})
     if not (job.work / "pool.jsonl").exists():
-        say("pairs and openings")
+        say("writing pairs and openings")
         for part in ("train", "other"):
             write(job.work / f"{part}.jsonl", dailydialog(job.data, part), kind="pairs")
         _write_openings(job)
@@ -52,7 +52,7 @@ def prepare(job: Job, *, indexes: bool = True) -> None:
 
 
 def dailydialog(data: Path, part: str) -> Iterator[Pair]:
-    """Neighbouring utterances of the training dialogues, or of the validation ones (`other`)."""
+    """Pairs of consecutive utterances of the training dialogues, or of the validation ones (`other`)."""
     for place, turns in enumerate(_dialogues(data, "validation" if part == "other" else part)):
         for i, (first, second) in enumerate(pairwise(turns)):
             yield Pair(f"dailydialog/{part}/{place}/{i}", first, second)
@@ -68,12 +68,12 @@ def _dialogues(data: Path, part: str) -> Iterator[list[str]]:
 
 
 def tidy(text: str) -> str:
-    """The data stand as tokens (`I ' ll go , too .`); bots should learn to write as people do."""
+    """Undo the tokenization of the data (`I ' ll go , too .`), so that bots learn to write as people do."""
     return _BEFORE.sub("", _CLITIC.sub("'", text.replace("’", "'"))).strip()
 
 
 def _pool(job: Job) -> list[Pair]:
-    """What the language models learn from, in an order at random: a smaller budget is a part of every greater one."""
+    """Training pairs of the language models in random order; a smaller budget is a subset of every larger one."""
     pairs = list(load(job.work / "train.jsonl", kind="pairs"))
     if (reddit := job.data / "reddit_pairs.jsonl.xz").exists():
         short = (
@@ -85,16 +85,16 @@ def _pool(job: Job) -> list[Pair]:
 
 def _check_pool(job: Job) -> None:
     wanted = job.sizes.budgets[-1]
-    there = sum(1 for _ in islice(read(job.work / "pool.jsonl", kind="pairs"), wanted))
-    if there < wanted:
+    available = sum(1 for _ in islice(read(job.work / "pool.jsonl", kind="pairs"), wanted))
+    if available < wanted:
         raise InputError(
-            f"the largest budget is {wanted:,} pairs, but there are {there:,}",
+            f"the largest budget is {wanted:,} pairs, but there are only {available:,}",
             hint="put reddit_pairs.jsonl.xz into the data folder and name another --work, or lower --budgets",
         )
 
 
 def _write_openings(job: Job) -> None:
-    """Test dialogues whose first two utterances stand in no log that a bot answers from."""
+    """Write test dialogues whose first two utterances are in no log that a bot answers from."""
     logs = (pair for part in ("train", "other") for pair in read(job.work / f"{part}.jsonl", kind="pairs"))
     known = {text.casefold() for pair in logs for text in (pair.utterance, pair.response)}
     seen: set[tuple[str, str]] = set()
@@ -119,7 +119,7 @@ def _tokenizer_of(job: Job) -> str:
 
 
 def _write_start(job: Job, kind: str) -> None:
-    """A LLaMA with random weights; the weights come last and say that all is there."""
+    """Write a LLaMA with random weights; the weights come last and mark the folder as complete."""
     import torch
     import transformers
 
@@ -149,7 +149,7 @@ def _write_start(job: Job, kind: str) -> None:
 
 
 def _tokenizer(job: Job) -> Any:
-    """The base's, without its template and with its end token for a start token; or pieces of bytes of the pool."""
+    """The tokenizer of --lm, without its template and with its end token as start token; or BPE trained on the pool."""
     import tokenizers
     import transformers
 
@@ -159,7 +159,7 @@ def _tokenizer(job: Job) -> Any:
         return found
     if (job.work / "tokenizer" / "tokenizer.json").exists():
         return transformers.AutoTokenizer.from_pretrained(job.work / "tokenizer", local_files_only=True)
-    say("a tokenizer")
+    say("training a tokenizer")
     own = tokenizers.Tokenizer(tokenizers.models.BPE())
     own.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     own.decoder = tokenizers.decoders.ByteLevel()
@@ -194,7 +194,7 @@ def _same_as_before(path: Path, settings: dict[str, Any]) -> None:
 
 
 def models(job: Job) -> dict[str, int]:
-    """Name → pairs that it learns from."""
+    """Name → number of training pairs."""
     own = {name: budget for name, budget in job.group.items() if budget}
     others = {name: int(name.rpartition("-")[2]) for name in other_models(job)}
     most = job.sizes.budgets[-1]
@@ -203,14 +203,14 @@ def models(job: Job) -> dict[str, int]:
 
 def train(job: Job) -> None:
     every = models(job)
-    if strange := sorted(set(job.models) - every.keys()):
-        raise InputError(f"no model is called {strange[0]!r}", hint=f"choose from: {', '.join(every)}")
+    if unknown := sorted(set(job.models) - every.keys()):
+        raise InputError(f"no model is called {unknown[0]!r}", hint=f"choose from: {', '.join(every)}")
     for name in job.models or every:
         _learn(job, name, every[name])
 
 
 def _learn(job: Job, name: str, budget: int) -> None:
-    """As `interloq train adapt --objective lm` does it, with the same options for all that start from nothing."""
+    """Train like `interloq train adapt --objective lm`, with the same options for all that start from scratch."""
     from interloq.learn.adapt.job import AdaptJob
     from interloq.learn.adapt.settings import ADAPT, SCRATCH, Adaptation
     from interloq.learn.job import train
@@ -229,7 +229,7 @@ def _learn(job: Job, name: str, budget: int) -> None:
 
 
 def trained(job: Job) -> dict[str, dict[str, Any]]:
-    """Pairs and perplexity on held-out pairs, before and after, of what was trained."""
+    """Number of pairs, and perplexity on held-out pairs before and after, of each trained model."""
     found = {}
     for name in models(job):
         if (path := job.work / name / "adapted.json").exists():

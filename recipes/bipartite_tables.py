@@ -1,4 +1,4 @@
-"""The tables that `bipartite.py` prints of its results."""
+"""Tables of the results of `bipartite.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from interloq.report.console import interval, number, print_table
 
 
 def show(found: Mapping[str, Any]) -> None:
-    print("known before anything was scored (better > worse):")
+    print("known in advance (better > worse):")
     print("  " + ", ".join(" > ".join(pair) for pair in found["known"]))
     print(f"partner set {found['partner_set']}: {', '.join(found['partners'])}; judge: {found['judge']}")
     if found["trained"]:
@@ -41,7 +41,7 @@ def _show_agreement(schemes: Mapping[str, Any], pairs: int) -> None:
             spearman = f"{number(figure['spearman'])} {interval(figure['spearman_ci'])}"
             paper = "" if figure["published"] is None else number(figure["published"], 2)
             rows.append([figure["metric"], figure["scheme"], *shares, spearman, paper])
-    note = "share of known pairs that are ordered rightly; paper: Spearman with people over eleven other systems"
+    note = "share of known pairs ordered correctly; paper: Spearman with people over eleven other systems"
     print_table("agreement with the known order", columns, rows, note=note)
 
 

@@ -1,13 +1,12 @@
-"""Two public logs as corpora: what every filter drops, and the threads, dialogues, pairs and groups that are left.
+"""Build corpora from two public logs: posts dropped by each filter, and the resulting threads, dialogues and pairs.
 
-`reddit_posts` is 9,037 posts of Change My View in Interloq's own form: texts are Markdown, and many first posts are not
-in the sample, so a reply to a missing post may begin a thread. `ubuntu_irc` is 173 logs of #ubuntu whose lines were
-linked to the lines that they answer (Kummerfeld et al., 2019). The rest is as `interloq corpus build` does it by
-itself.
+`reddit_posts` is 9,037 posts of Change My View in Interloq's own format. Texts are Markdown, and many first posts are
+missing from the sample, so a reply to a missing post may start a thread. `ubuntu_irc` is 173 logs of #ubuntu with reply
+links (Kummerfeld et al., 2019). All other settings are the defaults of `interloq corpus build`.
 
     python recipes/corpus_statistics.py --data FOLDER      # or INTERLOQ_DATA=FOLDER; --json; -o keeps the corpora
 
-Every figure comes from the run. The exit code is 2 where data are missing.
+The exit code is 2 if data are missing.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ LOGS: Mapping[str, tuple[tuple[str, ...], Settings]] = {
 
 
 def find(folder: str | None, names: Sequence[str]) -> Path:
-    """The first of these names in the folder of the data."""
+    """Path of the first of these names that exists in the data folder."""
     folder = folder or os.environ.get("INTERLOQ_DATA", "")
     if not folder:
-        raise InputError("where are the data?", hint="add --data FOLDER, or set INTERLOQ_DATA")
+        raise InputError("no data folder given", hint="add --data FOLDER, or set INTERLOQ_DATA")
     found = next((Path(folder) / name for name in names if (Path(folder) / name).exists()), None)
     if found is None:
         raise InputError(f"none of {', '.join(names)} in {folder!r}", hint="put one of them there")
@@ -67,18 +66,18 @@ def statistics(facts: Mapping[str, Any]) -> dict[str, float | None]:
         "users": posts["users"],
         "replies": facts["replies"]["all"],
         **{f"broken link: {reason}": count for reason, count in facts["replies"]["broken"].items()},
-        "threads dropped: begin with a reply": facts["threads"]["orphan"],
+        "threads dropped: start with a reply": facts["threads"]["orphan"],
         "threads dropped: cross a border": facts["threads"]["crosses"],
         "threads kept": facts["threads"]["kept"],
         **{f"{kind} ({name})": part[kind] for kind in ("dialogues", "pairs", "groups") for name, part in parts.items()},
-        "mean turns of a dialogue": round(turns / dialogues, 2) if dialogues else None,
-        "mean characters of a turn": round(characters / turns, 1) if turns else None,
+        "mean turns per dialogue": round(turns / dialogues, 2) if dialogues else None,
+        "mean characters per turn": round(characters / turns, 1) if turns else None,
     }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Statistics of two public logs as corpora.")
-    parser.add_argument("--data", metavar="FOLDER", help="holds reddit_posts and ubuntu_irc (default: $INTERLOQ_DATA)")
+    parser.add_argument("--data", metavar="FOLDER", help="with reddit_posts and ubuntu_irc (default: $INTERLOQ_DATA)")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="keep the corpora here")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     args = parser.parse_args(argv)

@@ -1,22 +1,22 @@
-"""BLEU-4, ROUGE-L, BERTScore and Deep AM-FM against people on USR and GRADE, beside the published figures.
+"""Correlations of BLEU-4, ROUGE-L, BERTScore and Deep AM-FM with people on USR and GRADE, and the published figures.
 
 Yeh, Eskenazi and Mehri (2021), "A Comprehensive Assessment of Dialog Evaluation Metrics", tables of turn-level and
-system-level correlations. Their recipe, as far as it can be told from the figures:
+system-level correlations. Their procedure, as far as it can be inferred from the figures:
 
-- one reference, the original reply; the original reply is no system of its own;
-- text as it comes, no lower-casing; BLEU splits at white space, ROUGE-L at every single space (two spaces in a row hold
-  an empty token, which moves four of the GRADE figures);
-- BLEU-4 of each reply with the constants 1e-15 and 1e-9 in place of smoothing; ROUGE-L with β = 1.2;
+- one reference, the original reply, which is not a system itself;
+- no lower-casing; BLEU splits at white space, ROUGE-L at every single space (two spaces in a row give an empty token,
+  which changes four of the GRADE figures);
+- BLEU-4 of each reply with the constants 1e-15 and 1e-9 instead of smoothing; ROUGE-L with β = 1.2;
 - people: the mean of a reply's Overall scores (GRADE: of all its scores);
 - system level: the mean of the replies' scores against the mean of the replies' human means.
 
     python recipes/dialeval_table.py --data FOLDER      # or INTERLOQ_DATA=FOLDER
 
-FOLDER holds `usr` and `grade`, unpacked or as .tar.gz. The exit code is 0 where every figure agrees when rounded to
-three decimals, 1 where one does not, 2 where data are missing.
+FOLDER contains `usr` and `grade`, unpacked or as .tar.gz. The exit code is 0 if all figures agree when rounded to three
+decimals, 1 if one does not, 2 if data are missing.
 
-`--encoder NAME` adds BERTScore, `--encoder NAME --lm NAME` Deep AM-FM (with references). The published figures are of
-larger models, which are not at hand here: they stand beside ours, with the model that was used, and need not agree.
+`--encoder NAME` adds BERTScore, `--encoder NAME --lm NAME` Deep AM-FM (with references). The published figures are for
+larger models, which are not available here: they are printed with the model used, and need not agree.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ class Figure:
     published: float
     ours: float
     n: int
-    agrees: bool | None  # None where the published model is another
+    agrees: bool | None  # None if the published figure is for another model
     note: str
 
 
 def with_models(encoder: str | None, lm: str | None) -> dict[str, str]:
-    """Metrics whose figures depend on the model: those for which one was named."""
+    """Metrics that depend on a model, if one was named for them."""
     found = {"BERTScore": f"bertscore(model={encoder!r})"} if encoder else {}
     if encoder and lm:
         am, fm = f"deep_am(model={encoder!r},mode='referenced')", f"deep_fm(model={lm!r},mode='referenced')"
@@ -107,7 +107,7 @@ def figures(data: str | Path | None, encoder: str | None = None, lm: str | None 
 
 
 def agree(ours: float, published: float) -> bool:
-    """Equal to the digits that were published."""
+    """Whether the figures are equal in the published digits."""
     return round(ours, DIGITS) == round(published, DIGITS)
 
 
@@ -131,7 +131,7 @@ def _compared(
     for (level, coefficient), figure in zip(COLUMNS, published, strict=True):
         found = estimates[level][coefficient]
         note = TWO_SYSTEMS if level == "system" and found.n == 2 else found.note
-        value = round(found.value, 12) + 0.0  # a system's figure may be 0 but for rounding
+        value = round(found.value, 12) + 0.0  # a system's figure may be 0 except for rounding
         same = None if metric in PUBLISHED_MODELS else agree(value, figure)
         yield Figure(dataset, metric, level, coefficient, figure, value, found.n, same, note)
 
@@ -153,9 +153,9 @@ def _print(rows: Sequence[Figure], models: Mapping[str, str]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        description="BLEU-4, ROUGE-L and others against people, beside the published figures."
+        description="Correlations of BLEU-4, ROUGE-L and others with people, next to the published figures."
     )
-    parser.add_argument("--data", metavar="FOLDER", help="holds usr and grade (default: $INTERLOQ_DATA)")
+    parser.add_argument("--data", metavar="FOLDER", help="contains usr and grade (default: $INTERLOQ_DATA)")
     parser.add_argument("--encoder", metavar="NAME", help="adds BERTScore: a folder or package with an encoder")
     parser.add_argument("--lm", metavar="NAME", help="adds Deep AM-FM: a folder or package with a language model")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")

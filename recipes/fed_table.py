@@ -1,17 +1,17 @@
-"""FED's dimensions against people, reply by reply and dialogue by dialogue, beside the published figures.
+"""Correlations of FED's dimensions with people, for replies and dialogues, next to the published figures.
 
 Mehri and Eskenazi (2020), "Unsupervised Evaluation of Interactive Dialog with DialoGPT": 375 replies and 125 dialogues.
-The published figures of single dimensions are those of the public DialoGPT-large (not of the model in the paper, which
-nobody else has); those of `overall` are of Yeh, Eskenazi and Mehri (2021) for FED, and of De Bruyn et al. (2022) for
-FULL with BlenderBot-400M. Another model has other figures: they stand beside ours and need not agree.
+The published figures of single dimensions are for the public DialoGPT-large (not for the model in the paper, which was
+never released); those of `overall` are from Yeh, Eskenazi and Mehri (2021) for FED, and from De Bruyn et al. (2022) for
+FULL with BlenderBot-400M. Other models give other figures, so ours need not agree.
 
     python recipes/fed_table.py --model FOLDER --data FOLDER      # or INTERLOQ_DATA=FOLDER
 
-Rows of a dimension: `conditional`, `whole` (the published figures are of this one), of `conditional` the negative
-follow-ups alone and what the reply adds to the context (`prior='context'`), and for replies the yardstick that knows
-nothing, their length. An empty prior would change no order of replies, so it has no row. Spearman's coefficient with
-the mean judgment; intervals by resampling. The data folder holds `fed`, unpacked or as .tar.gz. The exit code is 0, or
-2 where data or the model are missing.
+Rows of a dimension: `conditional`; `whole` (used for the published figures); `conditional` with only the negative
+follow-ups, and with `prior='context'` (what the reply adds to the context); and for replies the trivial baseline, their
+length. An empty prior does not change the order of replies, so it has no row. Figures are Spearman's coefficient with
+the mean judgment; intervals by resampling. The data folder contains `fed`, unpacked or as .tar.gz. The exit code is 0,
+or 2 if data or the model are missing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from interloq.records import Dialogue
 from interloq.registry import create, spec, title
 from interloq.report.console import print_json
 
-# level and dimension → Spearman of HF DialoGPT-large; `overall`: of FED in the 2021 assessment
+# level and dimension → Spearman of HF DialoGPT-large; `overall`: from the 2021 assessment of FED
 PUBLISHED: Mapping[tuple[str, str], float] = {
     ("turn", "interesting"): 0.325,
     ("turn", "engaging"): 0.176,
@@ -50,12 +50,12 @@ VARIANTS: Mapping[str, str] = {
     "negative only": ",sets='negative_only'",
     "after context": ",prior='context'",
 }
-ASPECTS = {"understand": "understanding"}  # where people were asked by another name
+ASPECTS = {"understand": "understanding"}  # aspects that have another name in the ratings
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One variant of one dimension against people."""
+    """Correlation of one variant of one dimension with people."""
 
     level: str
     dimension: str
@@ -67,7 +67,7 @@ class Figure:
 
 
 def whole(dialogue: Dialogue) -> Sample:
-    """A dialogue as a sample: all its turns, the last one in the reply's place."""
+    """A dialogue as a sample whose reply is the last turn."""
     *before, last = dialogue.turns
     return Sample(dialogue.id, before, last.text, (), next(iter(dialogue.systems.values()), ""), dialogue.ratings)
 
@@ -80,12 +80,12 @@ def read(data: str | Path | None, limit: int) -> dict[str, list[Sample]]:
 
 
 def _some(samples: list[Sample], limit: int) -> list[Sample]:
-    """Spread over the whole set, which is sorted by system."""
+    """About `limit` items spread over the whole set, which is sorted by system."""
     return samples[:: max(1, -(-len(samples) // limit))] if limit else samples
 
 
 def variants(dimension: Dimension, options: str) -> dict[str, str]:
-    """The rows of a dimension, as specs; one without positive follow-ups has no row for the negative ones alone."""
+    """Specs of the rows of a dimension; without positive follow-ups there is no `negative only` row."""
     rows = {name: more for name, more in VARIANTS.items() if dimension.positive or not more.startswith(",sets")}
     return {name: f"fed({options},dimension={dimension.name!r}{more})" for name, more in rows.items()}
 
@@ -119,7 +119,7 @@ def figures(level: str, samples: Sequence[Sample], options: str, resamples: int)
 
 
 def _published(level: str, dimension: str, variant: str) -> float | None:
-    """FED's published figures come from the authors' program, `whole`."""
+    """The published figure; those of FED come from the authors' program, `whole`."""
     if variant == "full":
         return FULL[level]
     return PUBLISHED.get((level, dimension)) if variant == "whole" else None
@@ -137,14 +137,14 @@ def _print(rows: Sequence[Figure]) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="FED against people, beside the published figures.")
+    parser = argparse.ArgumentParser(description="Correlations of FED with people, next to the published figures.")
     parser.add_argument(
         "--model", required=True, metavar="NAME", help="a language model: a folder or hub:org/name@hash"
     )
     parser.add_argument("--layout", choices=("eos", "lines", "chat"), default="eos", help="how turns are written (eos)")
-    parser.add_argument("--data", metavar="FOLDER", help="holds fed (default: $INTERLOQ_DATA)")
-    parser.add_argument("--limit", type=int, default=0, metavar="N", help="about N of each level (default: all)")
-    parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
+    parser.add_argument("--data", metavar="FOLDER", help="contains fed (default: $INTERLOQ_DATA)")
+    parser.add_argument("--limit", type=int, default=0, metavar="N", help="about N items per level (default: all)")
+    parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="resamples for intervals (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args(argv)
     options = f"model={args.model!r},layout={args.layout!r}"

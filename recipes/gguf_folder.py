@@ -1,12 +1,12 @@
-"""A GGUF file as a model folder: config.json, model.safetensors and the tokenizer, as metrics and bots load them.
+"""Convert a GGUF file to a model folder (config.json, model.safetensors, tokenizer) that metrics and bots can load.
 
     pip install gguf accelerate
     python recipes/gguf_folder.py SmolLM2-135M-Instruct.Q4_1.gguf -o smollm2
 
-The numbers are unpacked once and kept in float32, exactly as the file rounds them: a model of 4 bits per number takes
-about six times its size. `--dtype bfloat16` halves that and rounds once more. The folder is loaded on the way out, so
-that one which Interloq cannot use is never left behind. The exit code is 0, or 2 where the file, a package or the
-network in the file cannot be used.
+The weights are dequantised once and stored in float32, exactly as the file rounds them: a 4-bit model grows to about
+six times its size. `--dtype bfloat16` halves that and rounds once more. The folder is loaded before the recipe ends, so
+that one that Interloq cannot use is never left behind. The exit code is 0, or 2 if the file, a package or the network
+in the file cannot be used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DTYPES = ("float32", "bfloat16")
 
 
 def convert(file: Path, folder: Path, *, dtype: str = "float32") -> str:
-    """Write the folder; returns the signature of the model in it."""
+    """Write the folder and return the signature of its model."""
     _check(file, folder)
     from interloq.models.lm.loading import language_model
 
@@ -36,14 +36,14 @@ def convert(file: Path, folder: Path, *, dtype: str = "float32") -> str:
         network.save_pretrained(part)
         tokenizer.save_pretrained(part)
         for path in part.iterdir():
-            path.chmod(0o644)  # safetensors lets nobody else read
+            path.chmod(0o644)  # safetensors makes files readable by the owner only
         language_model(str(part), device="cpu")
     signature: str = language_model(str(folder), device="cpu").signature()
     return signature
 
 
 def unpacked(file: Path, dtype: str) -> tuple[Any, Any]:
-    """Network and tokenizer of the file; what would make transformers pack the numbers again is dropped."""
+    """Network and tokenizer of the file, without the settings that would make transformers quantise it again."""
     import torch
     import transformers
 
@@ -51,8 +51,8 @@ def unpacked(file: Path, dtype: str) -> tuple[Any, Any]:
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(file.parent, **options)
         network = transformers.AutoModelForCausalLM.from_pretrained(file.parent, dtype=getattr(torch, dtype), **options)
-    except Exception as error:  # transformers raises what it likes on files that it cannot read
-        raise InputError(f"it cannot be unpacked: {str(error).splitlines()[0]:.200}", where=str(file)) from error
+    except Exception as error:  # transformers raises many kinds of errors for files that it cannot read
+        raise InputError(f"it cannot be converted: {str(error).splitlines()[0]:.200}", where=str(file)) from error
     network.hf_quantizer = None
     if hasattr(network.config, "quantization_config"):
         del network.config.quantization_config
@@ -70,14 +70,14 @@ def _check(file: Path, folder: Path) -> None:
     if begins != MAGIC:
         raise InputError(f"{file} is not a GGUF file", hint="name a file that ends in .gguf")
     if folder.exists():
-        raise InputError(f"{folder} exists already", hint="name a new folder")
+        raise InputError(f"{folder} already exists", hint="name a new folder")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Turn a GGUF file into a model folder.")
+    parser = argparse.ArgumentParser(description="Convert a GGUF file to a model folder.")
     parser.add_argument("file", type=Path, metavar="GGUF")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="a new folder")
-    parser.add_argument("--dtype", choices=DTYPES, default=DTYPES[0], help="how numbers are kept (float32)")
+    parser.add_argument("--dtype", choices=DTYPES, default=DTYPES[0], help="type of the stored weights (float32)")
     args = parser.parse_args(argv)
     try:
         print(f"{args.output}: {convert(args.file, args.output, dtype=args.dtype)}")

@@ -295,7 +295,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     data = args.data or os.environ.get(VARIABLE, "")
     try:
         if not data:
-            raise InputError("no data named", hint=f"give --data FOLDER or set {VARIABLE}")
+            raise InputError("no data folder given", hint=f"add --data FOLDER or set {VARIABLE}")
         found = scorers(_named(args.metric or [COSINE, LENGTH]), args.encoder, Path(args.keep) if args.keep else None)
         figures = run(Path(data), found, args.resamples, rated=args.rated, blends=args.blend)
     except InterloqError as error:

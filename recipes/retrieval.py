@@ -1,18 +1,19 @@
-"""Which replies help as further references: multi-reference BLEU-2 against people, by how references were retrieved.
+"""Which retrieval helps: correlation of multi-reference BLEU-2 with people, by the way references were retrieved.
 
 Tsuta, Yoshinaga and Toyoda (2023), "Uncertainty-aware Automatic Evaluation Method for Open-domain Dialogue Systems",
 Table 3 (averaged judgments): 300 Japanese replies, references from 16 million Twitter pairs. Those data are not public.
 Here the replies are English: GRADE's on DailyDialog (300) and Gupta et al.'s (500). References come from DailyDialog's
-training dialogues, or from these and reddit pairs. So the published figures stand beside ours and cannot be equal; what
-can be compared is which form comes out ahead. Two controls say what retrieval itself adds: the parrot alone, and 15
-replies drawn at random. References written by people are the mark to reach.
+training dialogues, or from these and reddit pairs. So the published figures are printed for comparison and cannot be
+equal; what can be compared is which form is better. Two controls show what retrieval itself adds: the parrot alone, and
+15 random replies. References written by people are the goal.
 
     python recipes/retrieval.py --data FOLDER --work FOLDER      # or INTERLOQ_DATA=FOLDER
 
-The data folder holds `grade`, `multiref_dailydialog` and `dailydialog`, unpacked or as .tar.gz, `reddit_pairs.jsonl.xz`
-and, if it is there, `grade_dailydialog_x_gupta_multiref.jsonl`. Pools, word vectors and indexes are kept in the work
-folder; run again, it resumes where it was. The sentence encoder is by far the slowest (about 200 texts a second on two
-cores); `--limit N` gives it the first N pairs of each pool only. The exit code is 0, or 2 where data are missing.
+The data folder contains `grade`, `multiref_dailydialog` and `dailydialog`, unpacked or as .tar.gz,
+`reddit_pairs.jsonl.xz` and optionally `grade_dailydialog_x_gupta_multiref.jsonl`. Pools, word vectors and indexes are
+kept in the work folder, and the same command resumes. The sentence encoder is by far the slowest (about 200 texts per
+second on two cores); `--limit N` gives it only the first N pairs of each pool. The exit code is 0, or 2 if data are
+missing.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ PUBLISHED: Mapping[str, tuple[float, float]] = {
     "GloVe, utterance": (0.297, 0.338),
     "encoder, utterance": (0.315, 0.360),
 }
-# what the paper found: the first form above the second
+# findings of the paper: the first form is above the second
 CLAIMS = (
     *((form, SINGLE) for form in FORMS),
     ("GloVe, utterance and response", "BM25, utterance and response"),
@@ -82,7 +83,7 @@ _CLITIC = re.compile(r"\s*'\s*(?=(?:s|t|m|d|ll|re|ve)\b)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A form of retrieval on one test set."""
+    """Figures of one form of retrieval on one test set."""
 
     form: str
     spearman: float
@@ -95,7 +96,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether what the paper found holds here; `difference` is above 0 where it does."""
+    """Whether a finding of the paper holds here; if it does, `difference` is above 0."""
 
     higher: str
     lower: str
@@ -108,12 +109,12 @@ class Verdict:
 
 
 def clean(text: str) -> str:
-    """The datasets split clitics in three ways (`I ' ll`, `do n't`, `don’t`); written as one word they can match."""
+    """Join clitics, which the datasets split in three ways (`I ' ll`, `do n't`, `don’t`), so that they can match."""
     return _CLITIC.sub("'", re.sub(r"\s+n't\b", "n't", text.replace("’", "'")))
 
 
 def test_sets(data: Path) -> dict[str, list[Sample]]:
-    """Rated replies with all references they have: the original reply, and those that people wrote."""
+    """Rated replies with all their references: the original reply, and those written by people."""
     grade = read_dataset("grade", locate("grade", data), subset="dailydialog")
     gupta = read_dataset("multiref_dailydialog", locate("multiref_dailydialog", data))
     joined = data / "grade_dailydialog_x_gupta_multiref.jsonl"
@@ -136,12 +137,12 @@ def _cleaned(sample: Sample, written: Sequence[str]) -> Sample:
 
 
 def singles(samples: Sequence[Sample]) -> list[Sample]:
-    """With the original reply alone."""
+    """The samples with only the original reply as reference."""
     return [replace(sample, references=sample.references[:1]) for sample in samples]
 
 
 def dailydialog(data: Path) -> Iterator[Pair]:
-    """Neighbouring turns of the training dialogues; the dialogue is the thread."""
+    """Pairs of consecutive turns of the training dialogues; the dialogue is the thread."""
     path = next((p for p in (data / "dailydialog", data / "dailydialog.tar.gz") if p.exists()), None)
     if path is None:
         raise InputError(f"no dailydialog in {str(data)!r}", hint="put dailydialog/ or dailydialog.tar.gz there")
@@ -154,13 +155,13 @@ def dailydialog(data: Path) -> Iterator[Pair]:
 
 
 def reddit(data: Path) -> Iterator[Pair]:
-    """As they come; what they call a thread is a forum of thousands of threads, so it is left out."""
+    """The reddit pairs without their `thread`, which is a forum of thousands of threads."""
     for pair in read(data / "reddit_pairs.jsonl.xz", kind="pairs"):
         yield replace(pair, id=f"reddit/{pair.id}", thread="")
 
 
 def pools(data: Path, samples: Sequence[Sample], work: Path) -> dict[str, Path]:
-    """Pairs that share nothing with the test items: those of the test sets' own domain, and with reddit's."""
+    """Pools of pairs without overlap with the test items: DailyDialog alone, and with reddit."""
     copied = copied_threads(dailydialog(data), samples)
     near, far = Counter[str](), Counter[str]()
     own = list(guarded(dailydialog(data), samples, excluded=copied, dropped=near))
@@ -179,7 +180,7 @@ def pools(data: Path, samples: Sequence[Sample], work: Path) -> dict[str, Path]:
 
 
 def index(form: str, pairs: Path, glove: Path, limit: int) -> Index:
-    """Built once for a pool; search is exact, so that forms differ in nothing but the form."""
+    """The index of a pool, built once; search is exact, so that only the form differs."""
     spec, source = FORMS[form].format(glove=glove), file_fingerprint(pairs)
     encodes = "encoder=" in spec
     name = re.sub(r"\W+", "-", form) + (f"-{limit}" if encodes and limit else "")
@@ -194,7 +195,7 @@ def index(form: str, pairs: Path, glove: Path, limit: int) -> Index:
 
 
 class _Told:
-    """Says on standard error how many pairs are in."""
+    """Prints the number of indexed pairs to standard error."""
 
     def __init__(self, form: str) -> None:
         self.form, self.pairs = form, 0
@@ -206,7 +207,7 @@ class _Told:
 
 
 def word_vectors(pairs: Path) -> Path:
-    """GloVe vectors of a pool's own texts, as in the papers."""
+    """GloVe vectors trained on a pool's own texts, as in the papers."""
     source = file_fingerprint(pairs)
     texts = (text for pair in read(pairs, kind="pairs") for text in (pair.utterance, pair.response))
     train(texts, pairs.parent / source / "glove", GLOVE, source=source, say=lambda line: print(line, file=sys.stderr))
@@ -214,7 +215,7 @@ def word_vectors(pairs: Path) -> Path:
 
 
 def drawn(samples: Sequence[Sample], pairs: Sequence[Pair]) -> list[Sample]:
-    """The control: random replies, the same for all replies to one context."""
+    """Samples with random replies as references, the same for all replies to one context."""
     seeds = {context: seed for seed, context in enumerate(sorted({_context(sample) for sample in samples}))}
     extended = []
     for sample in samples:
@@ -284,8 +285,8 @@ def _verdicts(meta: MetaTable) -> Iterator[Verdict]:
 def _print(pooled: Mapping[str, Mapping[str, Any]], tables: Mapping[str, tuple[list[Row], list[Verdict]]]) -> None:
     for name, facts in pooled.items():
         dropped = {source: dict(sorted(counts.items())) for source, counts in facts["dropped"].items()}
-        print(f"pool {name}: {facts['kept']} pairs; left out, as test items share them: {dropped}")
-    print(f"training dialogues with two turns of a test item in a row, left out whole: {facts['copied_dialogues']}")
+        print(f"pool {name}: {facts['kept']} pairs; excluded because they overlap test items: {dropped}")
+    print(f"excluded training dialogues, with two consecutive turns of a test item: {facts['copied_dialogues']}")
     for title, (rows, verdicts) in tables.items():
         columns = "".join(f"{name:>10} {'95 %':<17}{'paper':>6}" for name in ("Spearman", "Pearson"))
         print(f"\n{title}\n{'references':<31}{columns}")
@@ -295,7 +296,7 @@ def _print(pooled: Mapping[str, Mapping[str, Any]], tables: Mapping[str, tuple[l
                 f"{row.form:<31}{row.spearman:>10.3f} {_interval(row.spearman_ci)}{published[0]}"
                 f"{row.pearson:>10.3f} {_interval(row.pearson_ci)}{published[1]}{_noted(row)}"
             )
-        print("what the paper found, and the difference here (p of a permutation test):")
+        print("findings of the paper, and the difference here (p of a permutation test):")
         for claim in CLAIMS:
             found = [
                 _said(v)
@@ -316,7 +317,7 @@ def _interval(ci: tuple[float, float] | None) -> str:
 
 
 def _noted(row: Row) -> str:
-    """What the guard still had to drop, and samples whose own reply was retrieved."""
+    """Pairs dropped by the guard, and the number of samples whose own reply was retrieved."""
     if not row.counts:
         return ""
     dropped = ", ".join(f"{n['pairs']} {reason}" for reason, n in row.counts["dropped"].items())
@@ -324,7 +325,7 @@ def _noted(row: Row) -> str:
 
 
 def run(data: Path, work: Path, limit: int, resamples: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is in the pools, and the table of each test set with each pool."""
+    """Print the contents of the pools, and the table of each test set with each pool."""
     sets = test_sets(data)
     files = pools(data, singles([sample for samples in sets.values() for sample in samples]), work)
     glove = word_vectors(files[WITH_REDDIT])
@@ -339,10 +340,10 @@ def run(data: Path, work: Path, limit: int, resamples: int) -> tuple[dict[str, A
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        description="Multi-reference BLEU against people, by how references are retrieved."
+        description="Correlation of multi-reference BLEU with people, by the way references are retrieved."
     )
-    parser.add_argument("--data", metavar="FOLDER", help="the datasets (default: $INTERLOQ_DATA)")
-    parser.add_argument("--work", default="out/retrieval", metavar="FOLDER", help="pool and indexes (out/retrieval)")
+    parser.add_argument("--data", metavar="FOLDER", help="data folder (default: $INTERLOQ_DATA)")
+    parser.add_argument("--work", default="out/retrieval", metavar="FOLDER", help="pools and indexes (out/retrieval)")
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="pairs for the sentence encoder (0: all)")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals and tests (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
@@ -350,7 +351,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     data = args.data or os.environ.get(VARIABLE, "")
     try:
         if not data:
-            raise InputError("no data named", hint=f"give --data FOLDER or set {VARIABLE}")
+            raise InputError("no data folder given", hint=f"add --data FOLDER or set {VARIABLE}")
         facts, tables = run(Path(data), Path(args.work), args.limit, args.resamples)
     except InterloqError as error:
         print(f"retrieval: {error}", file=sys.stderr)

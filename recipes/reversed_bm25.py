@@ -1,19 +1,19 @@
-"""References retrieved as υBLEU's public program does it, for repeating published figures.
+"""Retrieve references as υBLEU's public program does, to reproduce published figures.
 
     python recipes/reversed_bm25.py samples.jsonl pairs.jsonl -o as_coded.jsonl        # --both compares replies too
 
-The program (Tsuta, Yoshinaga and Toyoda, 2020 and 2023) indexes the *test items* with gensim 3.8's BM25 and asks with
-every line of the log, where the papers describe an index over the log:
+The program (Tsuta, Yoshinaga and Toyoda, 2020 and 2023) indexes the *test items* with gensim 3.8's BM25 and queries it
+with every line of the log, while the papers describe an index over the log:
 
-    score(item, line) = Σ_{w ∈ line} idf(w) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · |item| / avgdl)),  tf that in item
+    score(item, line) = Σ_{w ∈ line} idf(w) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · |item| / avgdl)),  tf of w in item
 
-with idf = log(N − df + ½) − log(df + ½) over the N test items, where a negative idf becomes ¼ of the mean idf, k1 = 1.5
-and b = .75. A word that a line repeats counts each time. `--both` is score_u · (½ · score_r + ½ · .1), the second score
-over replies. Of lines with equal scores the later comes first; lines that share no word with the item are ranked too.
+with idf = log(N − df + ½) − log(df + ½) over the N test items; a negative idf becomes ¼ of the mean idf; k1 = 1.5 and
+b = .75. A word that a line repeats counts each time. `--both` is score_u · (½ · score_r + ½ · .1), the second score
+over replies. If scores are equal, the later line comes first; lines that share no word with the item are ranked too.
 
 The reference list is parrot, gold, then retrieved replies, cut to the first k lines (13 retrieved of 15 for one gold
-reply). The program has no leak guard and drops no duplicates, so neither does this: copies of test items come back as
-references. How many did is printed. For anything but repeating published figures use `interloq extend`.
+reply). Like the program, the recipe has no leak guard and keeps duplicates, so copies of test items become references;
+their number is printed. Use it only to reproduce published figures, and `interloq extend` for everything else.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ALPHA, EPSILON = 0.5, 0.1
 
 
 class ReversedBm25:
-    """Test items as documents; a line of the log is a query."""
+    """BM25 index of the test items; a line of the log is a query."""
 
     def __init__(self, items: Sequence[Sequence[str]]) -> None:
         df = Counter(word for item in items for word in dict.fromkeys(item))
@@ -63,7 +63,7 @@ class ReversedBm25:
                 self.worth[word][place] = weight * tf * (K1 + 1) / (tf + norm)
 
     def scores(self, line: Iterable[str]) -> NDArray[np.float64]:
-        """Of every item. Words are added one by one, in their order: other orders round otherwise and break ties."""
+        """Score of every item. Words are added in order, because another order rounds differently and breaks ties."""
         total = np.zeros(self.items)
         for word in line:
             if word in self.worth:
@@ -73,7 +73,7 @@ class ReversedBm25:
 
 @dataclass
 class Nearest:
-    """The k best lines of each item, held as heaps whose first entry is the worst; a later line beats an equal one."""
+    """The k best lines of each item, as heaps with the worst entry first; a later line beats an equal one."""
 
     items: int
     k: int
@@ -113,13 +113,13 @@ def search(
 
 
 def references(sample: Sample, found: Sequence[Pair], k: int) -> tuple[Reference, ...]:
-    """Parrot, gold, retrieved, cut to the first k. Nothing is compared, nothing is dropped but the rest."""
+    """Parrot, gold and retrieved replies, cut to the first k, without checks for leaks or duplicates."""
     retrieved = [Reference(pair.response, source=f"retrieved:{pair.id}") for pair in found]
     return tuple([Reference(utterance(sample), source="parrot"), *originals(sample), *retrieved][:k])
 
 
 def leaks(samples: Sequence[Sample], found: Sequence[Sequence[Pair]]) -> Counter[str]:
-    """What `interloq extend` would have dropped, by reason."""
+    """Number of retrieved pairs that `interloq extend` would have dropped, by reason."""
     counts: Counter[str] = Counter()
     for sample, pairs in zip(samples, found, strict=True):
         protected, seen = guard(sample), {normalised(utterance(sample))}
@@ -141,9 +141,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("samples", metavar="SAMPLES")
     parser.add_argument("pairs", nargs="+", metavar="PAIRS", help="the log, in the order of its lines")
     parser.add_argument("-o", "--output", required=True, metavar="FILE")
-    parser.add_argument("-k", type=int, default=15, metavar="N", help="lines of the reference list (default 15)")
-    parser.add_argument("--both", action="store_true", help="compare replies with the gold reply, too")
-    parser.add_argument("--tokenizer", default="whitespace", metavar="SPEC", help="default: whitespace, as theirs")
+    parser.add_argument("-k", type=int, default=15, metavar="N", help="length of the reference list (default 15)")
+    parser.add_argument("--both", action="store_true", help="also compare replies with the gold reply")
+    parser.add_argument("--tokenizer", default="whitespace", metavar="SPEC", help="whitespace, as in the program")
     args = parser.parse_args(argv)
     try:
         _run(args)

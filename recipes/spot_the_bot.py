@@ -1,17 +1,17 @@
-"""Rank the bots of Spot The Bot (ConvAI2) from their real dialogues with each other, beside the ranking by people.
+"""Rank the bots of Spot The Bot (ConvAI2) from their dialogues with each other, and compare with the human ranking.
 
-Deriu et al. (2020), "Spot The Bot": six bots talk with each other, people read parts of the dialogues and say of each
-side whether it is a human. The share of "human" among all answers about a bot ("cannot tell" counts as not human) is
-the ranking by people. Here every utterance of a bot is scored by a metric, with the turns before it as the context; a
+Deriu et al. (2020), "Spot The Bot": six bots talk with each other; people read parts of the dialogues and say of each
+side whether it is a human. The human ranking is by the share of "human" among all answers about a bot ("cannot tell"
+counts as not human). Here every utterance of a bot is scored by a metric, with the turns before it as the context; a
 bot's score is the mean over its dialogues of the mean over its utterances, and is compared with that ranking.
 
     python recipes/spot_the_bot.py --data FOLDER -m length -m "relevance(model='FOLDER')"
 
-FOLDER (or INTERLOQ_DATA) holds spot_the_bot_convai2.dialogues.jsonl.gz and spot_the_bot_convai2.annotations.jsonl.gz.
-One bot prints its end and padding signs (`< /s ><pad>`); they are cut off, as people were not meant to see them. With
-`--humans` the 300 dialogues of people with each other take part as one more system. Nothing here was published as such,
-so there is no figure to agree with; six systems make a wide interval whatever the metric. The exit code is 0, or 2
-where data are missing.
+FOLDER (or INTERLOQ_DATA) contains spot_the_bot_convai2.dialogues.jsonl.gz and
+spot_the_bot_convai2.annotations.jsonl.gz. One bot prints its end and padding tokens (`< /s ><pad>`); they are removed,
+as people were not meant to see them. With `--humans` the 300 dialogues of people with each other take part as another
+system. There are no published figures to compare with; with six systems the intervals are wide for any metric. The exit
+code is 0, or 2 if data are missing.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _SIGNS = re.compile(r"<\s*/?\s*(?:s|pad)\s*>|</?s>|<pad>")
 
 
 def read_dialogues(data: Path, *, humans: bool = False, limit: int | None = None) -> list[Dialogue]:
-    """Dialogues of bots with each other; people's with each other are of one system, `human`.
+    """Dialogues of bots with each other; those of people with each other belong to one system, `human`.
 
-    `limit` keeps so many of every two systems, the first by id.
+    `limit` keeps this many per pair of systems, the first by id.
     """
     found: dict[tuple[str, ...], list[Dialogue]] = {}
     for dialogue in sorted(map(_dialogue, _objects(data, "dialogues")), key=lambda d: d.id):
@@ -55,7 +55,7 @@ def read_dialogues(data: Path, *, humans: bool = False, limit: int | None = None
 
 
 def _dialogue(value: dict[str, Any]) -> Dialogue:
-    """Speakers are named by side: two people have one system."""
+    """Read a dialogue; speakers are named by side, because two people share one system."""
     first, second = value["system_type0"], value["system_type1"]
     if first == second:
         systems = {first: first, f"{first} (2)": second}
@@ -72,7 +72,7 @@ def _clean(text: str) -> str:
 
 
 def judged_human(data: Path) -> dict[str, float]:
-    """The share of answers about each system that call it a human."""
+    """Share of answers about each system that call it a human."""
     systems = {v["_id"]["$oid"]: (v["system_type0"], v["system_type1"]) for v in _objects(data, "dialogues")}
     votes: dict[str, list[bool]] = {}
     for value in _objects(data, "annotations"):
@@ -90,7 +90,7 @@ def _objects(data: Path, part: str) -> Iterator[dict[str, Any]]:
 
 
 def scored(dialogues: Sequence[Dialogue], metrics: Sequence[str]) -> list[Score]:
-    """Every utterance of every system, by every metric."""
+    """Scores of every utterance of every system by every metric."""
     systems = {name for dialogue in dialogues for name in dialogue.systems.values()}
     judged = list(samples(dialogues, targets=systems))
     return [score for by_system in evaluate_all(metrics, judged, n_bootstrap=0) for score in by_system[""].scores()]
@@ -105,7 +105,7 @@ def rankings(
         for method in methods:
             lower = (
                 metric_names.direction(metric) == "lower"
-            )  # of length, neither is better: here the longer replies win
+            )  # `length` defines neither as better: here longer replies win
             yield rank(rows, method=method, lower_is_better=lower, n_bootstrap=resamples, n_permutations=0, human=human)
 
 
@@ -135,12 +135,10 @@ def _range(ranks: tuple[int, int] | None) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", default=os.environ.get("INTERLOQ_DATA", "."), help="the folder of the data")
+    parser.add_argument("--data", default=os.environ.get("INTERLOQ_DATA", "."), help="data folder ($INTERLOQ_DATA)")
     parser.add_argument("-m", "--metric", action="append", metavar="SPEC", help="a metric; repeat for more")
-    parser.add_argument("--humans", action="store_true", help="people with each other are one more system")
-    parser.add_argument(
-        "--limit", type=int, metavar="N", help="only N dialogues of every two systems (default: all 45)"
-    )
+    parser.add_argument("--humans", action="store_true", help="add dialogues of people with each other as a system")
+    parser.add_argument("--limit", type=int, metavar="N", help="only N dialogues per pair of systems (default: all 45)")
     parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="resamples (default 1000)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse_args(argv)

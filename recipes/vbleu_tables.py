@@ -1,21 +1,22 @@
-"""υBLEU, vBERTScore and RUBER against people, and raters against people's choices, beside the published figures.
+"""Correlations of υBLEU, vBERTScore and RUBER with people, and an evaluation of raters, next to the published figures.
 
 Tsuta, Yoshinaga and Toyoda (2023), "Uncertainty-aware Automatic Evaluation Method for Open-domain Dialogue Systems",
-Tables 3, 4 and 5 (300 Japanese replies, 16 million Twitter pairs, none of it public) and, in place of Table 6, the
-rater on DailyDialog++: does it prefer further good replies to adversarial and to random ones?
+Tables 3, 4 and 5 (300 Japanese replies, 16 million Twitter pairs, none of it public) and, instead of Table 6, the rater
+on DailyDialog++: does it prefer other good replies to adversarial and to random ones?
 
 Here replies are English: GRADE's on DailyDialog (300), Gupta et al.'s (500) and USR's (300 and 240; its annotators are
-named, so there is a best and a worst one). Logs are DailyDialog's training dialogues and reddit pairs, without what the
-test sets share. Figures stand beside the papers' and cannot be equal; what can be compared is which metric is ahead.
+named, so there is a best and a worst one). Logs are DailyDialog's training dialogues and reddit pairs, without overlap
+with the test sets. The papers' figures are printed for comparison and cannot be equal; what can be compared is which
+metric is better.
 
     python recipes/vbleu_tables.py --data FOLDER --work FOLDER --rater FOLDER --ruber FOLDER   # or INTERLOQ_DATA=FOLDER
 
-Without `--rater` or `--ruber` the networks are trained in the work folder first, with the published sizes: minutes on a
+Without `--rater` or `--ruber` the networks are first trained in the work folder, with the published sizes: minutes on a
 GPU, hours without. `--matched FOLDER` adds rows with a rater whose negatives were drawn from the pairs of positives.
 `--bert-rater FOLDER` (`interloq train rater --encoder`) adds the rows with an encoder: retrieval, BERTScore and
-vBERTScore; `--relevance FOLDER` (`interloq train relevance`) our scorer in the place of RUBER's. The papers' encoder is
-a BERT of 12 layers adapted to Twitter, ours is the one that `--encoder` names.
-ΔBLEU needs people's ratings of the retrieved replies; no public data has them, so its row is n/a.
+vBERTScore; `--relevance FOLDER` (`interloq train relevance`) adds our scorer instead of RUBER's. The papers' encoder is
+a BERT of 12 layers adapted to Twitter, ours is the one named by `--encoder`.
+ΔBLEU needs human ratings of the retrieved replies; no public data has them, so its row is n/a.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ PUBLISHED: Mapping[str, tuple[tuple[float, float, float], tuple[float, float, fl
     JOINED: ((0.435, 0.323, 0.440), (0.450, 0.338, 0.456)),
     JOINED_BERT: ((0.453, 0.327, 0.483), (0.474, 0.336, 0.473)),
 }
-# what the paper found: the first above the second
+# findings of the paper: the first is above the second
 CLAIMS = (
     (VBLEU, BLEU),
     (VBLEU, MULTI),
@@ -108,7 +109,7 @@ KINDS = ("positive", "adversarial_negative", "random_negative")
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """Folders of what was trained on the logs."""
+    """Folders of the models trained on the logs."""
 
     rater: Path
     ruber: Path
@@ -121,7 +122,7 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Bert:
-    """What the rows with an encoder need."""
+    """Models needed by the rows with an encoder."""
 
     rater: Path
     encoder: str
@@ -132,7 +133,7 @@ class Bert:
 
 
 def every_set(data: Path) -> dict[str, list[Sample]]:
-    """Test sets with the original reply as the one reference; human replies are a system like the others."""
+    """Test sets with the original reply as the only reference; human replies are a system like the others."""
     sets = {name: singles(samples) for name, samples in test_sets(data).items()}
     for part, name in (("topical", "USR Topical-Chat"), ("persona", "USR PersonaChat")):
         samples = read_dataset("usr", locate("usr", data), subset=part)
@@ -141,7 +142,7 @@ def every_set(data: Path) -> dict[str, list[Sample]]:
 
 
 def training_logs(files: Mapping[str, Path], work: Path) -> list[str]:
-    """One file an origin: the rater's negatives must not mix them."""
+    """One file per origin, because the rater's negatives must not mix them."""
     reddit = work / "reddit.jsonl"
     pairs = (pair for pair in read(files[WITH_REDDIT], kind="pairs") if pair.id.startswith("reddit/"))
     write(reddit, pairs, kind="pairs")
@@ -149,7 +150,7 @@ def training_logs(files: Mapping[str, Path], work: Path) -> list[str]:
 
 
 def trained(part: str, given: str | None, logs: Sequence[str], samples: Path, work: Path) -> Path:
-    """A folder that was given, or one that is trained now, without what the test samples share."""
+    """The given folder, or one trained now, without overlap with the test samples."""
     folder = Path(given) if given else work / part
     if not (folder / "model.json").exists():
         job = trainable(part)
@@ -170,7 +171,7 @@ def plusplus(data: Path) -> Iterator[dict[str, Any]]:
 
 
 def specs(models: Models) -> dict[str, str]:
-    """Row → metric."""
+    """Metric of each row."""
     vbleu = f"vbleu(index={str(models.index)!r},rater=gru(model={{!r}}{{}}),tokenizer={TOKENIZER!r})"
     referenced = f"ruber_referenced(vectors={str(models.glove)!r})"
     unreferenced = f"ruber_unreferenced(model={str(models.ruber)!r})"
@@ -224,7 +225,7 @@ def metric_table(samples: Sequence[Sample], models: Models, resamples: int) -> M
 
 
 def _extended(samples: Sequence[Sample], spec: str) -> list[Sample]:
-    """The references that a metric finds in the logs, all with weight 1."""
+    """Samples with the references that a metric finds in the logs, all with weight 1."""
     rated = create(spec).rated(samples)
     return [replace(s, references=tuple(replace(r, weight=1.0) for r in s.references)) for s in rated]
 
@@ -234,7 +235,7 @@ def _extended(samples: Sequence[Sample], spec: str) -> list[Sample]:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """How well the rater tells further good replies from others; intervals by resampling contexts."""
+    """How well the rater tells other good replies from bad ones; intervals by resampling contexts."""
 
     against: str
     auc: float
@@ -310,7 +311,7 @@ def _print_metrics(title: str, meta: MetaTable) -> None:
     if meta.human and meta.human.pairwise:
         spreads = [meta.human.pairwise[name] for name in COEFFICIENTS]
         print(f"{'people':<34}" + "".join(f"{'':<33}{s.max:<15.3f}{s.min:<15.3f}" for s in spreads))
-    print("what the paper found, and the difference here (p of a permutation test):")
+    print("findings of the paper, and the difference here (p of a permutation test):")
     for higher, lower in CLAIMS:
         print(f"  {f'{higher} > {lower}':<62}{'   '.join(_claims(meta, higher, lower))}")
 
@@ -340,7 +341,7 @@ def _claims(meta: MetaTable, higher: str, lower: str) -> Iterator[str]:
 
 
 def _print_preferences(title: str, found: Sequence[Preference]) -> None:
-    print(f"\nThe rater on DailyDialog++, {title}: further good replies against")
+    print(f"\nThe rater on DailyDialog++, {title}: other good replies against")
     for each in found:
         print(
             f"  {each.against.replace('_', ' '):<22} AUC {each.auc:.3f} {_interval(each.auc_ci)} ρ {each.spearman:.3f}"
@@ -389,23 +390,25 @@ def run(args: argparse.Namespace, data: Path) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="υBLEU and RUBER against people, beside the published figures.")
-    parser.add_argument("--data", metavar="FOLDER", help="the datasets (default: $INTERLOQ_DATA)")
-    parser.add_argument("--work", default="out/vbleu", metavar="FOLDER", help="pools, indexes, models (out/vbleu)")
-    parser.add_argument("--pool", choices=("both", "dailydialog"), default="both", help="where references come from")
+    parser = argparse.ArgumentParser(description="Correlations of υBLEU and RUBER with people, and the published ones.")
+    parser.add_argument("--data", metavar="FOLDER", help="data folder (default: $INTERLOQ_DATA)")
+    parser.add_argument("--work", default="out/vbleu", metavar="FOLDER", help="pools, indexes and models (out/vbleu)")
+    parser.add_argument(
+        "--pool", choices=("both", "dailydialog"), default="both", help="logs to take references from (both)"
+    )
     parser.add_argument("--rater", metavar="FOLDER", help="a trained rater (default: trained now)")
     parser.add_argument("--matched", metavar="FOLDER", help="another rater, with matched negatives")
     parser.add_argument("--ruber", metavar="FOLDER", help="a trained unreferenced scorer (default: trained now)")
-    parser.add_argument("--bert-rater", metavar="FOLDER", help="a rater made with --encoder; adds the rows of encoders")
-    parser.add_argument("--relevance", metavar="FOLDER", help="adds this scorer, alone and joined with vBERTScore")
-    parser.add_argument("--encoder", default=MINILM, metavar="NAME", help=f"of BERTScore and vBERTScore ({MINILM})")
+    parser.add_argument("--bert-rater", metavar="FOLDER", help="a rater trained with --encoder; adds encoder rows")
+    parser.add_argument("--relevance", metavar="FOLDER", help="adds this scorer, alone and combined with vBERTScore")
+    parser.add_argument("--encoder", default=MINILM, metavar="NAME", help=f"for BERTScore and vBERTScore ({MINILM})")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals and tests (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args(argv)
     data = args.data or os.environ.get(VARIABLE, "")
     try:
         if not data:
-            raise InputError("no data named", hint=f"give --data FOLDER or set {VARIABLE}")
+            raise InputError("no data folder given", hint=f"add --data FOLDER or set {VARIABLE}")
         os.environ.setdefault("INTERLOQ_CACHE", str(Path(args.work) / "cache"))
         tables = run(args, Path(data))
     except InterloqError as error:

@@ -71,7 +71,7 @@ def _json(options: Sequence[str], capsys: pytest.CaptureFixture[str]) -> Any:
 def test_every_table_is_there(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert bipartite.main([*options, "--only", "score"]) == 0
     shown = capsys.readouterr().out
-    for title in ("known before", "trained here", "dialogues", "failures by bot", "agreement with the known order"):
+    for title in ("known in advance", "trained here", "dialogues", "failures by bot", "agreement with the known order"):
         assert title in shown
     for scheme in ("self-play", "all-play-all", "bipartite"):
         assert f"{scheme}: rank (range of ranks) score" in shown
@@ -225,9 +225,14 @@ def test_what_is_wrong_is_one_line(
 ) -> None:
     for given, said in {
         ("--data", str(tmp_path), "--work", str(tmp_path / "a")): "no dailydialog in",
-        ("--data", str(data), "--work", str(tmp_path / "b")): "the largest budget is 250,000 pairs, but there are 240",
+        (
+            "--data",
+            str(data),
+            "--work",
+            str(tmp_path / "b"),
+        ): "the largest budget is 250,000 pairs, but there are only 240",
         (*options, "--epochs", "3"): "made with epochs 2, now it is 3",
-        (*options, "--budgets", "0", "5", "5", "7"): "0 and three growing numbers",
+        (*options, "--budgets", "0", "5", "5", "7"): "0 and three increasing numbers",
         (*options, "--only", "train", "--model", "lm-7"): "no model is called 'lm-7'",
     }.items():
         assert bipartite.main(given) == 2

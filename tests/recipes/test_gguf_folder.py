@@ -73,7 +73,7 @@ def test_files_that_will_not_do(
 
 def test_a_folder_that_exists_is_left_alone(tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert gguf_folder.main([str(file), "-o", str(tmp_path)]) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 def test_packages_that_are_missing_are_named(

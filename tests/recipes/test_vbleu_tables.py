@@ -164,7 +164,7 @@ def test_every_table_is_there(printed: tuple[str, dict[str, Any]], recipe: Modul
 def test_figures_of_the_tables_are_printed(printed: tuple[str, dict[str, Any]]) -> None:
     text, tables = printed
     for name in SETS:
-        part = text.split(f"Metrics: {name} (")[1].split("what the paper found")[0]
+        part = text.split(f"Metrics: {name} (")[1].split("findings of the paper")[0]
         for row in tables["metrics"][name]["rows"]:
             line = next(line for line in part.splitlines() if line.startswith(f"{row['metric']:<34}"))
             assert len(line) == len(part.splitlines()[1])  # under its heading
@@ -181,7 +181,7 @@ def test_claims_are_marked_where_they_do_not_hold(printed: tuple[str, dict[str, 
     marks = []
     for name in SETS:
         rows = {row["metric"]: row["with_mean"] for row in tables["metrics"][name]["rows"]}
-        part = text.split(f"Metrics: {name} (")[1].split("what the paper found")[1].split("\n\n")[0]
+        part = text.split(f"Metrics: {name} (")[1].split("findings of the paper")[1].split("\n\n")[0]
         for higher, lower in recipe.CLAIMS:
             line = next(line for line in part.splitlines() if line.startswith(f"  {higher} > {lower}  "))
             for coefficient in ("spearman", "pearson"):
