@@ -19,7 +19,7 @@ from interloq.metrics.metric import Array, mean_value, needs_references, score_r
 from interloq.records import Sample
 from interloq.registry import Component
 from interloq.vectors.word_numbering import Numbering
-from interloq.vectors.word_vectors import WordVectors, distinct, opened
+from interloq.vectors.word_vectors import WordVectors, distinct, open_vectors
 
 Unknown = Literal["skip", "mean"]
 Ints = NDArray[np.int64]
@@ -88,7 +88,7 @@ class WordVectorMetric(Component):
 
     @cached_property
     def _lexicon(self) -> Lexicon:
-        return lexicon(opened(self.vectors))
+        return lexicon(open_vectors(self.vectors))
 
 
 class PooledMetric(WordVectorMetric):

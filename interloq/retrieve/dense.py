@@ -56,9 +56,9 @@ class Dense(Component):
     def _model(self) -> Any:
         if not self.vectors:
             return _encoder(self.encoder)
-        from interloq.vectors.word_vectors import opened
+        from interloq.vectors.word_vectors import open_vectors
 
-        return opened(self.vectors)
+        return open_vectors(self.vectors)
 
 
 @lru_cache(maxsize=2)

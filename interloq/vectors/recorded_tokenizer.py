@@ -1,4 +1,4 @@
-"""The tokenizer a model was made with: written down with it, and the only one that may be used with it."""
+"""The tokenizer of word vectors: recorded with them, and the only one that may be used with them."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ from interloq.registry import create, spec
 
 
 def as_tokenizer(given: Tokenizer | str | None) -> Tokenizer | None:
-    """A tokenizer from a tokenizer or its spec."""
+    """The tokenizer, created if given as a spec."""
     return create(given, kind="tokenizer") if isinstance(given, str) else given
 
 
 def described(tokenizer: Tokenizer | None) -> dict[str, str] | None:
-    """What is written down."""
+    """The record of a tokenizer."""
     return {"spec": spec(tokenizer), "signature": tokenizer.signature()} if tokenizer else None
 
 
 def check_described(recorded: Any) -> None:
-    """Refuses what `described` never gives."""
+    """Refuse a record that `described` could not have written."""
     if recorded is not None and not all(isinstance(recorded[name], str) for name in ("spec", "signature")):
         raise ValueError("the tokenizer has no spec and signature")
 
 
 def agreed(recorded: Mapping[str, str] | None, given: Tokenizer | None) -> Tokenizer:
-    """The recorded tokenizer, or the given one where none is recorded or it is the same."""
+    """The recorded tokenizer, or the given one if it is the same or none is recorded."""
     if recorded and given and not _same(given, recorded):
         raise InputError(
-            f"the vectors belong to tokenizer {recorded['signature']}, got {given.signature()}",
+            f"the vectors were made with tokenizer {recorded['signature']}, got {given.signature()}",
             hint=f"use {recorded['spec']}, or train vectors with the other tokenizer",
         )
     if given:
         return given
     if not recorded:
         raise InputError(
-            "these vectors do not say how texts are split into words",
+            "these vectors have no recorded tokenizer",
             hint="give tokenizer=…, or record it: interloq train vectors --from FILE --tokenizer SPEC -o FOLDER",
         )
     tokenizer: Tokenizer = create(recorded["spec"], kind="tokenizer")
     if not _same(tokenizer, recorded):
-        what = f"the tokenizer {recorded['spec']} is not what it was: {tokenizer.signature()}"
+        what = f"the tokenizer {recorded['spec']} has changed: {tokenizer.signature()}"
         raise InputError(what, hint=f"restore {recorded['signature']}")
     return tokenizer
 
 
 def _same(tokenizer: Tokenizer, recorded: Mapping[str, str]) -> bool:
-    """Releases of a tokenizer's library are not other tokenizers."""
+    """Whether the signatures agree, apart from the releases of libraries."""
     release = re.compile(r"-(sacrebleu|sentencepiece)-[\d.]+")
     return release.sub("", tokenizer.signature()) == release.sub("", recorded["signature"])

@@ -1,8 +1,7 @@
-"""Word vectors as other programs write them: GloVe text, word2vec text and binary, fastText `.vec`; also .gz .xz .zst.
+"""Word vectors of other programs: GloVe text, word2vec text and binary, fastText `.vec`; also .gz .xz .zst.
 
-Text is one word per line with its numbers, with or without a first line `words dimensions`. Binary is that line, then
-each word, a space and its float32 numbers. What is wrong with a file is said with its line (in a binary file, with the
-number of the word).
+Text has one word with its numbers per line, with or without a first line `words dimensions`. Binary has that line, then
+each word, a space and its float32 numbers. Errors name the line (in a binary file, the number of the word).
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from numpy.typing import NDArray
 
 from interloq.data.compression import damage
 from interloq.data.files import lines, open_bytes, plain_suffix
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 
 Block = tuple[list[str], NDArray[np.float32]]
-ROWS, NUMBERS = 2048, 2**21  # words of a block, and numbers: each is an object while it is read
-FASTTEXT = (793712314).to_bytes(4, "little")  # how fastText's own .bin begins
+ROWS, NUMBERS = 2048, 2**21  # words and numbers per block: each is an object while it is read
+FASTTEXT = (793712314).to_bytes(4, "little")  # first bytes of fastText's own .bin
 PIECE = 2**20
 LONGEST_WORD = 2**16
 MOST_DIMENSIONS = 2**14
-FEW, EXPANDED = 2**26, 64  # bytes of vectors, and how many times a file's own size, that no real file exceeds
+FEW, EXPANDED = 2**26, 64  # bytes of vectors, and their ratio to the file's size, that no real file exceeds
 
 
 def blocks(path: str | Path) -> Iterator[Block]:
-    """The words and vectors of a file, some thousand at a time."""
+    """The words and vectors of a file, some thousands at a time."""
     try:
         yield from _blocks(path)
     except damage() as error:
-        raise InputError(f"{path} is damaged or cut off: {error}", hint="copy it again") from error
+        raise InputError(f"{path} is damaged or truncated: {error}", hint="copy it again") from error
 
 
 def _blocks(path: str | Path) -> Iterator[Block]:
@@ -46,14 +45,14 @@ def _blocks(path: str | Path) -> Iterator[Block]:
     for words, vectors, first in found:
         _check(words, vectors, first, seen, path)
         if len(seen) * vectors.shape[1] * vectors.itemsize > most:
-            what = f"the vectors take more than {EXPANDED} times the size of the file"
+            what = f"the vectors are more than {EXPANDED} times as large as the file"
             raise InputError(what, hint="check that it is the right file", where=str(path))
         yield words, vectors
     if header and len(seen) != header.words:
-        what = f"the first line promises {header.words} words, the file holds {len(seen)}"
+        what = f"the first line announces {count(header.words, 'word')}, but the file has {len(seen):,}"
         raise InputError(what, hint="copy the file again, or fix its first line", where=f"{path}:1")
     if not seen:
-        raise InputError("the file holds no vectors", hint="name another file", where=str(path))
+        raise InputError("the file has no vectors", hint="name another file", where=str(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +72,18 @@ def _refuse_fasttext(path: str | Path) -> None:
 
 
 def _header(path: str | Path) -> _Header | None:
-    """The first line if it is two whole numbers. A zero byte soon after it tells binary from text."""
+    """The first line if it is two whole numbers. A zero byte soon after it means that the file is binary."""
     with open_bytes(path) as stream:
         fields = stream.readline(200).split()
         if len(fields) != 2 or not all(field.isdigit() for field in fields):
             if plain_suffix(path) == ".bin":
-                what = "the file does not begin with a line `words dimensions`"
-                raise InputError(what, hint="give word2vec's binary form, or text", where=f"{path}:1")
+                what = "the file does not start with a line `words dimensions`"
+                raise InputError(what, hint="give word2vec's binary format, or text", where=f"{path}:1")
             return None
         words, dimensions = int(fields[0]), int(fields[1])
         binary = plain_suffix(path) == ".bin" or b"\0" in stream.read(4096)
     if not words or not 0 < dimensions <= MOST_DIMENSIONS:
-        what = f"the first line promises {words} words of {dimensions} numbers"
+        what = f"the first line announces {count(words, 'word')} of {count(dimensions, 'number')}"
         raise InputError(what, hint=f"a vector has 1 to {MOST_DIMENSIONS:,} numbers", where=f"{path}:1")
     return _Header(words, dimensions, binary)
 
@@ -103,7 +102,7 @@ def _text(path: str | Path, header: _Header | None) -> Iterator[tuple[list[str],
         line = line.rstrip(b" ")  # fastText ends lines with a space
         dimensions = dimensions or line.count(b" ")
         if dimensions > MOST_DIMENSIONS:
-            what = f"{dimensions} numbers, the most is {MOST_DIMENSIONS:,}"
+            what = f"{dimensions:,} numbers; at most {MOST_DIMENSIONS:,} are allowed"
             raise InputError(what, hint="write one word with its numbers on each line", where=f"{path}:{number}")
         word, row = _parsed(line, dimensions, f"{path}:{number}")
         words.append(word)
@@ -116,7 +115,7 @@ def _text(path: str | Path, header: _Header | None) -> Iterator[tuple[list[str],
 
 
 def _rows(dimensions: int) -> int:
-    """Words of a block."""
+    """Words per block."""
     return max(1, min(ROWS, NUMBERS // dimensions))
 
 
@@ -126,12 +125,12 @@ def _array(rows: list[list[float]]) -> NDArray[np.float32]:
 
 
 def _parsed(line: bytes, dimensions: int, where: str) -> tuple[str, list[float]]:
-    """A line's word and numbers. Some published words hold a space, so numbers are taken from the right."""
+    """A line's word and numbers. Some published words contain a space, so the numbers are taken from the right."""
     word, *fields = line.rsplit(b" ", dimensions)
-    count = line.count(b" ")
-    # a space belongs to the word, unless what stands before the numbers is itself a number
-    if count < dimensions or dimensions < 1 or (count > dimensions and _is_number(word.rsplit(b" ", 1)[-1])):
-        what = f"{count} numbers, expected {dimensions}" if dimensions else "no numbers after the word"
+    n = line.count(b" ")
+    # a space belongs to the word, unless the part before the numbers is a number too
+    if n < dimensions or dimensions < 1 or (n > dimensions and _is_number(word.rsplit(b" ", 1)[-1])):
+        what = f"{count(n, 'number')}, expected {dimensions}" if dimensions else "no numbers after the word"
         raise InputError(what, hint="write a word and its numbers with single spaces", where=where)
     try:
         row = [float(field) for field in fields]
@@ -157,12 +156,12 @@ def _binary(path: str | Path, header: _Header) -> Iterator[tuple[list[str], NDAr
         pieces = _Pieces(stream)
         step = _rows(header.dimensions)
         for first in range(0, header.words, step):
-            count = min(step, header.words - first)
-            found = [_entry(pieces, header, f"{path}:{first + i + 1}") for i in range(count)]
-            vectors = np.frombuffer(b"".join(row for _, row in found), dtype="<f4").reshape(count, header.dimensions)
+            size = min(step, header.words - first)
+            found = [_entry(pieces, header, f"{path}:{first + i + 1}") for i in range(size)]
+            vectors = np.frombuffer(b"".join(row for _, row in found), dtype="<f4").reshape(size, header.dimensions)
             yield [word for word, _ in found], vectors.astype(np.float32), first + 1
         if pieces.rest().strip():
-            what = f"the first line promises {header.words} words, the file holds more"
+            what = f"the first line announces {count(header.words, 'word')}, but the file has more"
             raise InputError(what, hint="copy the file again", where=f"{path}:1")
 
 
@@ -172,7 +171,7 @@ def _entry(pieces: _Pieces, header: _Header, where: str) -> tuple[str, bytes]:
 
 
 class _Pieces:
-    """A stream read in pieces and handed out in words and numbers."""
+    """Words and numbers of a binary stream, read in pieces."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._held, self._place = stream, b"", 0
@@ -212,19 +211,19 @@ def _cut_off(where: str) -> InputError:
 
 
 def _check(words: list[str], vectors: NDArray[np.float32], first: int, seen: dict[str, int], path: str | Path) -> None:
-    """Every word once and not empty, every vector of finite length; `first` is the line of the first word."""
+    """Check that words are distinct and not empty and vectors finite; `first` is the line of the first word."""
     for number, word in enumerate(words, start=first):
         if not word:
             raise InputError("the word is empty", hint="remove the line", where=f"{path}:{number}")
         if (other := seen.setdefault(word, number)) != number:
-            what = f"the word {word!r:.60} stands in line {other} too"
+            what = f"the word {word!r:.60} is also in line {other}"
             raise InputError(what, hint="remove one of the lines", where=f"{path}:{number}")
     with np.errstate(over="ignore", invalid="ignore"):
         bad = np.flatnonzero(~np.isfinite(np.einsum("ij,ij->i", vectors, vectors)))
     if len(bad):
         row = vectors[bad[0]]
         value = next((float(x) for x in row if not math.isfinite(x)), float(np.abs(row).max()))
-        what = f"the vector of {words[bad[0]]!r:.60} holds {value:g}"
+        what = f"the vector of {words[bad[0]]!r:.60} contains {value:g}"
         raise InputError(what, hint="remove the line", where=f"{path}:{first + int(bad[0])}")
 
 

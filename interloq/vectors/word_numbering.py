@@ -1,6 +1,6 @@
-"""Texts → numbered tokens, end to end in one array.
+"""Texts as numbered tokens, concatenated in one array.
 
-Where the tokenizer never looks past white space, each distinct word is split once and remembered.
+If the tokenizer never looks past white space, each distinct word is split once and cached.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import numpy as np
 from interloq.data.token_texts import Texts
 from interloq.data.tokenize import Tokenizer
 
-REMEMBERED = 1_000_000  # words kept with their tokens; then all are forgotten, so that memory stays flat
+REMEMBERED = 1_000_000  # words in the cache, which is then cleared to limit memory
 
 
 class Numbering:
-    """Numbers tokens with `number`, a function from a token to its number; empty tokens are left out."""
+    """Numbers tokens with `number`, a function from a token to its number; empty tokens are omitted."""
 
     def __init__(self, tokenizer: Tokenizer, number: Callable[[str], int]) -> None:
         self._by_word = tokenizer.by_word
         self._words = _Words(tokenizer, number)
 
     def texts(self, texts: Iterable[str]) -> Texts:
-        """Texts as numbers of words."""
+        """The texts as numbered tokens."""
         numbers: list[int] = []
         ends = [0]
         words = self._words
         for text in texts:
-            # a line break hides the end of a word from 13a, which joins over "-\n": such a text stays whole
+            # 13a joins words over "-\n", so texts with line breaks are not split into words first
             if self._by_word and "\n" not in text:
                 for word in text.split():
                     numbers += words[word]

@@ -1,6 +1,6 @@
-"""Words by number and numbers by word, on disk and opened without reading: 400,000 words take milliseconds.
+"""Words by number and numbers by word, memory-mapped: 400,000 words open in milliseconds.
 
-Words lie end to end in one file. To find one, its 64-bit hash is looked up in a sorted array of hashes.
+The words are concatenated in one file. To find one, its 64-bit hash is looked up in a sorted array of hashes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LETTERS, ENDS, HASHES, ORDER = "words.utf8", "word_ends.npy", "word_hashes.npy",
 
 
 class WordTable(Sequence[str]):
-    """A read-only list of distinct words that also finds a word's place."""
+    """A read-only list of distinct words that also finds the position of a word."""
 
     def __init__(
         self,
@@ -30,13 +30,13 @@ class WordTable(Sequence[str]):
         hashes: NDArray[np.uint64],
         order: NDArray[np.int32],
     ) -> None:
-        # plain views: a memory-mapped array is slow to take single numbers from
+        # plain views, because single items of a memory-mapped array are slow to read
         self.letters, self.ends, self.hashes, self.order = (np.asarray(a) for a in (letters, ends, hashes, order))
         self._view = self.letters.data
 
     @classmethod
     def of(cls, words: Iterable[str]) -> WordTable:
-        """The table of these words."""
+        """Create the table of these words."""
         encoded = [_encoded(word) for word in words]
         ends = np.concatenate([[0], np.cumsum([len(word) for word in encoded], dtype=np.int64)])
         hashes = np.array([_hash(word) for word in encoded], dtype=np.uint64)
@@ -45,7 +45,7 @@ class WordTable(Sequence[str]):
 
     @classmethod
     def load(cls, folder: Path) -> WordTable:
-        """That of a folder."""
+        """Open the table of a folder."""
         letters = np.memmap(folder / LETTERS, dtype=np.uint8, mode="r")
         kinds = {ENDS: np.int64, HASHES: np.uint64, ORDER: np.int32}
         arrays = [mapped(folder / name, kind, hint="copy the vectors again") for name, kind in kinds.items()]
@@ -53,17 +53,17 @@ class WordTable(Sequence[str]):
         return cls(letters, *arrays)
 
     def save(self, folder: Path) -> None:
-        """Write it to a folder."""
+        """Write the table to a folder."""
         self.letters.tofile(folder / LETTERS)
         for name, array in ((ENDS, self.ends), (HASHES, self.hashes), (ORDER, self.order)):
             np.save(folder / name, array, allow_pickle=False)
 
     def find(self, word: str) -> int:
-        """The place of a word, -1 where there is none."""
+        """The position of a word, or -1 if it is unknown."""
         encoded = _encoded(word)
         wanted = np.uint64(_hash(encoded))
         place = int(np.searchsorted(self.hashes, wanted))
-        while place < len(self.hashes) and self.hashes[place] == wanted:  # more than once only if two words clash
+        while place < len(self.hashes) and self.hashes[place] == wanted:  # more than once only if hashes collide
             number = int(self.order[place])
             if self._bytes(number) == encoded:
                 return number
@@ -97,13 +97,13 @@ class WordTable(Sequence[str]):
 
 
 def _check(letters: NDArray[Any], ends: NDArray[Any], hashes: NDArray[Any], order: NDArray[Any]) -> None:
-    """Every number must lead to a word that is there; the words themselves are not read."""
+    """Check that every number refers to an existing word; the words themselves are not read."""
     if not len(ends) - 1 == len(hashes) == len(order) > 0:
-        raise ValueError(f"the table of words has {len(ends) - 1} ends, {len(hashes)} hashes, {len(order)} places")
+        raise ValueError(f"the table of words has {len(ends) - 1} ends, {len(hashes)} hashes, {len(order)} positions")
     if ends[0] != 0 or ends[-1] != len(letters) or bool(np.any(np.diff(ends) < 0)):
-        raise ValueError(f"the words do not end where their {len(letters)} letters do")
+        raise ValueError(f"the words do not end at the last of their {len(letters)} bytes")
     if int(order.min()) < 0 or int(order.max()) >= len(order):
-        raise ValueError("the table of words names a word that is not there")
+        raise ValueError("the table of words names a word that does not exist")
 
 
 def _decoded(word: bytes) -> str:

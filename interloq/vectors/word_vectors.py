@@ -1,8 +1,8 @@
 """Word vectors: opened in milliseconds, looked up by word, averaged to sentence vectors.
 
-A sentence vector is the mean of its words' vectors, each scaled to length 1 first (as υBLEU's code does it).
-Saved vectors are a folder: `vectors.npy` (float32, read where it lies), the words with a table to find them, and
-`vectors.json` with what they are and which tokenizer they belong to.
+A sentence vector is the mean of its words' vectors, each first scaled to length 1 (as in υBLEU's code). Saved vectors
+are a folder: `vectors.npy` (float32, memory-mapped), the words with a table to find them, and `vectors.json` with
+metadata and the tokenizer.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ MATRIX, FACTS = "vectors.npy", "vectors.json"
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of some texts has a vector."""
+    """How many texts and tokens have vectors."""
 
     texts: int
-    unknown_texts: int  # without any known word: their sentence vector is NaN
+    unknown_texts: int  # texts without a known word: their sentence vector is NaN
     tokens: int
     unknown_tokens: int
 
 
 class WordVectors:
-    """Vectors by word. Make one with `load` or `of`."""
+    """Vectors by word. Create with `load` or `of`."""
 
     def __init__(self, words: WordTable, matrix: Floats, facts: Mapping[str, Any]) -> None:
         self.words, self.matrix, self._facts = words, matrix, dict(facts)
@@ -56,13 +56,13 @@ class WordVectors:
         self._middle: Floats | None = None
         self._numberings: dict[str, Numbering] = {}
 
-    # ---- making and keeping ----
+    # ---- creating and saving ----
 
     @classmethod
     def of(
         cls, words: Sequence[str], matrix: Floats, *, tokenizer: Tokenizer | str | None = None, origin: str = ""
     ) -> WordVectors:
-        """Vectors from Python: row i belongs to word i; `tokenizer` is the one to split texts with."""
+        """Vectors from an array: row i belongs to word i; `tokenizer` splits texts into words."""
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
         if matrix.ndim != 2 or len(words) != len(matrix):
             raise InputError(f"{len(words)} words for an array of shape {matrix.shape}", hint="give one row per word")
@@ -74,37 +74,38 @@ class WordVectors:
 
     @classmethod
     def load(cls, path: str | Path, *, tokenizer: Tokenizer | str | None = None) -> WordVectors:
-        """A saved folder, or a file of another program (`vector_files.py`), which is read whole."""
+        """Open a saved folder, or read a file of another program (`vector_files.py`)."""
         if Path(path).is_dir():
-            return cls._opened(Path(path))
+            return cls._open_vectors(Path(path))
         words: list[str] = []
         matrix = np.zeros((0, 0), dtype=np.float32)
         for some, rows in blocks(path):
             words += some
-            matrix.resize((len(words), rows.shape[1]), refcheck=False)  # grows where it lies: no second copy
+            matrix.resize((len(words), rows.shape[1]), refcheck=False)  # grows in place, without a second copy
             matrix[-len(rows) :] = rows
         return cls.of(words, matrix, tokenizer=tokenizer, origin=Path(path).name)
 
     @classmethod
-    def _opened(cls, folder: Path) -> WordVectors:
+    def _open_vectors(cls, folder: Path) -> WordVectors:
         if not (folder / FACTS).is_file():
-            unfinished = " yet; training was cut short" if (folder / "work").is_dir() else ""
+            unfinished = " yet; training was interrupted" if (folder / "work").is_dir() else ""
             hint = "run the same training again" if unfinished else "name a folder made by `interloq train vectors`"
-            raise InputError(f"{folder} holds no word vectors{unfinished}", hint=hint)
+            raise InputError(f"{folder} has no word vectors{unfinished}", hint=hint)
         facts = read_json(folder / FACTS)
         if facts.get("schema") != SCHEMA:
-            raise InputError(f"schema {facts.get('schema')} is not {SCHEMA}", where=str(folder / FACTS))
+            what = f"schema {facts.get('schema')}; this version reads schema {SCHEMA}"
+            raise InputError(what, where=str(folder / FACTS))
         with reading_saved(folder):
             matrix = mapped(folder / MATRIX, np.float32, dimensions=2, hint="copy the vectors again")
             words = WordTable.load(folder)
             if matrix.shape != (len(words), facts["dimensions"]):
-                raise ValueError(f"{matrix.shape} numbers, {len(words)} words of {facts['dimensions']} dimensions")
+                raise ValueError(f"shape {matrix.shape} for {len(words)} words of {facts['dimensions']} dimensions")
             check_described(facts.get("tokenizer"))
             facts["fingerprint"] = str(facts["fingerprint"])
         return cls(words, matrix, facts)
 
     def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
-        """Write the folder; the file that makes it whole comes last. `notes` are kept beside the facts."""
+        """Write the folder; the file that marks it as complete comes last. `notes` are added to the metadata."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(folder / MATRIX) as file:
@@ -115,30 +116,30 @@ class WordVectors:
             file.write(orjson.dumps(facts, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
     def export(self, path: str | Path) -> None:
-        """Write GloVe's text form, for other programs; .gz .xz .zst compress it."""
+        """Write GloVe's text format, for other programs; compressed if the name ends in .gz, .xz or .zst."""
         with replacing(path) as file:
             for word, row in zip(self.words, self.matrix, strict=True):
                 if any(letter in word for letter in " \n\r"):
-                    raise InputError(f"the word {word!r} cannot stand in a text file", hint="use the folder")
-                numbers = " ".join(map(str, row))  # the shortest digits that read back as the same number
+                    raise InputError(f"the word {word!r} cannot be written to a text file", hint="use the folder")
+                numbers = " ".join(map(str, row))  # the shortest digits that are read as the same number
                 file.write(f"{word} {numbers}\n".encode("utf-8", "surrogatepass"))
 
     # ---- words ----
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is known about these vectors, as it stands in their folder."""
+        """Metadata of the vectors, as in their folder."""
         size = {"words": len(self.words), "dimensions": self.dimensions, "unknown": self.unknown_word}
         return {**self._facts, **size, "signature": self.signature()}
 
     @property
     def dimensions(self) -> int:
-        """Numbers in a vector."""
+        """Dimensions of a vector."""
         return int(self.matrix.shape[1])
 
     @property
     def unknown_word(self) -> str | None:
-        """The word whose vector stands for unknown ones."""
+        """The word with the vector of unknown words."""
         return next((word for word in UNKNOWN_WORDS if word in self.words), None)
 
     def __contains__(self, word: object) -> bool:
@@ -155,7 +156,7 @@ class WordVectors:
         return np.array(self.matrix[place])
 
     def nearest(self, word: str, k: int = 10) -> list[tuple[str, float]]:
-        """The k words with the most similar vectors, and their cosines; not the word itself, nor `<unk>`."""
+        """The k words with the most similar vectors and their cosines, without the word itself and `<unk>`."""
         vector, place = self.vector(word), self.words.find(word)
         if self._lengths is None:
             self._lengths = np.linalg.norm(self.matrix, axis=1)
@@ -178,11 +179,10 @@ class WordVectors:
         unknown: Unknown = "unk",
         normalise: bool = False,
     ) -> Floats:
-        """A row a text: the mean of its words' unit vectors, scaled to length 1 with `normalise`.
+        """One row per text: the mean of its words' unit vectors, scaled to length 1 with `normalise`.
 
-        An unknown word takes the vector of `<unk>` or `unk` where there is one, else it is skipped (`unknown="unk"`);
-        it is always skipped (`"skip"`); or it takes the mean of all vectors (`"mean"`). A text without any known word
-        is NaN.
+        An unknown word has the vector of `<unk>` or `unk` if there is one, else it is skipped (`unknown="unk"`); it is
+        always skipped (`"skip"`); or it has the mean of all vectors (`"mean"`). A text without a known word is NaN.
         """
         if unknown not in get_args(Unknown):
             raise InputError(f"unknown must be one of {', '.join(get_args(Unknown))}, got {unknown!r}")
@@ -195,7 +195,7 @@ class WordVectors:
         return _scaled(rows) if normalise else rows
 
     def coverage(self, texts: Iterable[str], tokenizer: Tokenizer | str | None = None) -> Coverage:
-        """How many texts have no known word, and how many tokens no vector."""
+        """Number of texts without a known word, and of tokens without a vector."""
         numbered = self._numbering(tokenizer).texts(texts)
         unknown = numbered.tokens < 0
         known = numbered.without(unknown).lengths
@@ -217,7 +217,7 @@ class WordVectors:
         return np.asarray(means, dtype=np.float32)
 
     def _replaced(self, numbered: Texts, unknown: Unknown) -> tuple[Texts, Floats]:
-        """Numbers for unknown words too; len(words) stands for the extra vector."""
+        """Token numbers with unknown words replaced; len(words) is the extra vector."""
         missing, extra = numbered.tokens < 0, np.zeros((0, self.dimensions), dtype=np.float32)
         if unknown == "mean":
             extra = self.mean()
@@ -244,31 +244,31 @@ class WordVectors:
         return self._numberings[key]
 
     def tokenizer(self, given: Tokenizer | str | None = None) -> Tokenizer:
-        """The tokenizer to split texts with: the recorded one, or the given one if that is the same."""
+        """The tokenizer for texts: the recorded one, or the given one if it is the same."""
         return agreed(self._facts.get("tokenizer"), as_tokenizer(given))
 
     def signature(self) -> str:
-        """What these vectors are: size, fingerprint, tokenizer, where they come from."""
+        """Size, fingerprint and tokenizer of the vectors, and Interloq's version."""
         recorded = self._facts.get("tokenizer")
         parts = [f"vectors(words={len(self)},dimensions={self.dimensions})-{self._facts['fingerprint']}"]
         parts += [f"tokenizer:{recorded['signature']}"] if recorded else []
         return "|".join([*parts, f"version:{__version__}"])
 
 
-def opened(path: str | Path) -> WordVectors:
-    """The vectors of a path, kept open for all that name it; they are opened anew once the file was written again."""
+def open_vectors(path: str | Path) -> WordVectors:
+    """The vectors at a path, cached; they are opened again when the file has changed."""
     place = Path(path).resolve()
     written = next((file.stat().st_mtime_ns for file in (place / FACTS, place) if file.exists()), 0)
-    return _kept_open(place, written)
+    return _cached(place, written)
 
 
 @lru_cache(maxsize=4)
-def _kept_open(path: Path, written: int) -> WordVectors:  # noqa: ARG001 - the time is part of the key
+def _cached(path: Path, written: int) -> WordVectors:  # noqa: ARG001 - part of the cache key
     return WordVectors.load(path)
 
 
 def distinct(numbers: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The distinct numbers in order, and where each number stands among them; np.unique would sort all of them."""
+    """The sorted distinct numbers, and the position of each number among them; np.unique would sort them all."""
     seen = np.zeros(size, dtype=bool)
     seen[numbers] = True
     return np.flatnonzero(seen), (np.cumsum(seen, dtype=np.int32) - 1)[numbers]

@@ -53,7 +53,7 @@ def test_progress_and_loss_go_to_standard_error(files: Path, capsys: pytest.Capt
     assert main(["train", "vectors", "texts.txt", "-o", "out", *FAST, *extra]) == 0
     out, err = capsys.readouterr()
     assert (
-        f"{sum(len(text.split()) for text in TEXTS)} tokens in 5 texts (0 repeated texts left out); 7 of 7 words kept"
+        f"{sum(len(text.split()) for text in TEXTS)} tokens in 5 texts (0 repeated texts skipped); 7 of 7 words kept"
         in err
     )
     assert "epoch 3 of 3: loss 0." in err

@@ -17,7 +17,7 @@ from interloq import Reference, Sample, create, evaluate, spec
 from interloq.errors import InputError, SpecError
 from interloq.metrics import greedy_matching, word_vectors
 from interloq.registry import full_spec
-from interloq.vectors.word_vectors import WordVectors, opened
+from interloq.vectors.word_vectors import WordVectors, open_vectors
 from tests.conftest import by_id
 
 NAMES = ["embedding_average", "vector_extrema", "greedy_matching", "ruber_referenced"]
@@ -215,7 +215,7 @@ def test_wrong_fields_say_so(folder: str, tmp_path: Path) -> None:
         create("greedy_matching")
     with pytest.raises(SpecError, match="unknown must be one of 'skip', 'mean', got 'unk'"):
         metric("vector_extrema", folder, "unk")
-    with pytest.raises(InputError, match="holds no word vectors"):
+    with pytest.raises(InputError, match="has no word vectors"):
         evaluate(metric("vector_extrema", tmp_path), [Sample("x", (), "the", ["cat"])])
 
 
@@ -232,5 +232,5 @@ def test_vectors_that_were_written_again_are_opened_again(tmp_path: Path) -> Non
         return evaluate(metric("embedding_average", tmp_path), [Sample("x", (), "a", ["b"])]).value
 
     assert saved([[1, 0], [0, 1]]) == 0
-    assert opened(tmp_path) is opened(str(tmp_path))
+    assert open_vectors(tmp_path) is open_vectors(str(tmp_path))
     assert saved([[1, 0], [1, 0]]) == 1

@@ -16,7 +16,7 @@ from tests.vectors.made_vectors import WORDS
 
 def test_another_tokenizer_is_refused(some: WordVectors, tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"belong to tokenizer whitespace\(lowercase=False\), got 13a\(.*use whitespace, "
+        InputError, match=r"were made with tokenizer whitespace\(lowercase=False\), got 13a\(.*use whitespace, "
     ):
         some.sentences(["the"], "13a")
     np.testing.assert_array_equal(some.sentences(["the"], create("whitespace")), some.sentences(["the"]))
@@ -35,5 +35,5 @@ def test_a_new_release_of_the_tokenizers_library_is_no_other_tokenizer(some: Wor
     assert np.isfinite(WordVectors.load(tmp_path / "v").sentences(["the cat"])).all()
     facts["tokenizer"]["signature"] = "13a(lowercase=True)-sacrebleu-9.9"
     (tmp_path / "v" / "vectors.json").write_text(json.dumps(facts))
-    with pytest.raises(InputError, match="is not what it was"):
+    with pytest.raises(InputError, match="has changed"):
         WordVectors.load(tmp_path / "v").sentences(["the cat"])

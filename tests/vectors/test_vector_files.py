@@ -68,33 +68,33 @@ def test_words_with_spaces_as_in_the_largest_glove_file(tmp_path: Path) -> None:
 WITH_NAN = MATRIX[:2] * np.array([[1], [np.nan]], dtype=np.float32)
 
 BAD = {
-    "few.txt": (b"a 1 2\nb 1\n", "few.txt:2: 1 numbers, expected 2; write a word and its numbers with single spaces"),
+    "few.txt": (b"a 1 2\nb 1\n", "few.txt:2: 1 number, expected 2; write a word and its numbers with single spaces"),
     "many.txt": (b"a 1 2\nb 1 2 3\n", "many.txt:2: 3 numbers, expected 2"),
     "header_width.txt": (b"2 3\na 1 2\nb 1 2\n", "header_width.txt:2: 2 numbers, expected 3"),
-    "nan.txt": (b"a 1 2\nb 1 nan\n", "nan.txt:2: the vector of 'b' holds nan; remove the line"),
-    "infinite.txt": (b"a 1 2\nb -inf 1\n", "infinite.txt:2: the vector of 'b' holds -inf"),
-    "long.txt": (b"a 1 1e30\n", "long.txt:1: the vector of 'a' holds 1e+30"),
-    "wide.txt": (b"1 99999999999\n", "wide.txt:1: the first line promises 1 words of 99999999999 numbers"),
-    "wide.bin": (b"1 99999999999\na \0", "wide.bin:1: the first line promises 1 words of 99999999999 numbers"),
-    "row.txt": (b"a" + b" 0" * 20_000 + b"\n", "row.txt:1: 20000 numbers, the most is 16,384"),
-    "large.txt": (b"a 1 1e39\n", "large.txt:1: the vector of 'a' holds inf"),
+    "nan.txt": (b"a 1 2\nb 1 nan\n", "nan.txt:2: the vector of 'b' contains nan; remove the line"),
+    "infinite.txt": (b"a 1 2\nb -inf 1\n", "infinite.txt:2: the vector of 'b' contains -inf"),
+    "long.txt": (b"a 1 1e30\n", "long.txt:1: the vector of 'a' contains 1e+30"),
+    "wide.txt": (b"1 99999999999\n", "wide.txt:1: the first line announces 1 word of 99,999,999,999 numbers"),
+    "wide.bin": (b"1 99999999999\na \0", "wide.bin:1: the first line announces 1 word of 99,999,999,999 numbers"),
+    "row.txt": (b"a" + b" 0" * 20_000 + b"\n", "row.txt:1: 20,000 numbers; at most 16,384 are allowed"),
+    "large.txt": (b"a 1 1e39\n", "large.txt:1: the vector of 'a' contains inf"),
     "word.txt": (b"a 1 2\nb 1 x\n", "word.txt:2: not a number: b'x'"),
-    "twice.txt": (b"a 1 2\nb 1 2\na 3 4\n", "twice.txt:3: the word 'a' stands in line 1 too; remove one of the lines"),
+    "twice.txt": (b"a 1 2\nb 1 2\na 3 4\n", "twice.txt:3: the word 'a' is also in line 1; remove one of the lines"),
     "empty_word.txt": (b"a 1 2\n 1 2\n", "empty_word.txt:2: the word is empty"),
     "blank_line.txt": (b"a 1 2\n\nb 1 2\n", "blank_line.txt:2: 0 numbers, expected 2"),
     "bytes.txt": (b"a 1 2\n\xff\xfe 1 2\n", r"bytes.txt:2: b'\xff\xfe' is not valid UTF-8"),
-    "more.txt": (b"3 2\na 1 2\nb 1 2\n", "more.txt:1: the first line promises 3 words, the file holds 2"),
-    "less.txt": (b"1 2\na 1 2\nb 1 2\n", "less.txt:1: the first line promises 1 words, the file holds 2"),
-    "nothing.txt": (b"", "nothing.txt: the file holds no vectors"),
+    "more.txt": (b"3 2\na 1 2\nb 1 2\n", "more.txt:1: the first line announces 3 words, but the file has 2"),
+    "less.txt": (b"1 2\na 1 2\nb 1 2\n", "less.txt:1: the first line announces 1 word, but the file has 2"),
+    "nothing.txt": (b"", "nothing.txt: the file has no vectors"),
     "only_words.txt": (b"a\nb\n", "only_words.txt:1: no numbers after the word"),
-    "zero.txt": (b"0 5\n", "zero.txt:1: the first line promises 0 words of 5 numbers"),
+    "zero.txt": (b"0 5\n", "zero.txt:1: the first line announces 0 words of 5 numbers"),
     "cut.bin": (binary()[:-9], "cut.bin:6: the file ends inside a vector"),
     "cut_word.bin": (binary()[:68], "cut_word.bin:3: the file ends inside a vector"),
-    "more.bin": (binary() + b"x", "more.bin:1: the first line promises 6 words, the file holds more"),
+    "more.bin": (binary() + b"x", "more.bin:1: the first line announces 6 words, but the file has more"),
     "less.bin": (binary(count=7), "less.bin:7: the file ends inside a vector"),
-    "nan.bin": (binary(["a", "b"], WITH_NAN), "nan.bin:2: the vector of 'b' holds nan"),
-    "twice.bin": (binary(["a", "a"], MATRIX[:2]), "twice.bin:2: the word 'a' stands in line 1 too"),
-    "no_header.bin": (b"\x01\x02\x03\x04\x05", "no_header.bin:1: the file does not begin with a line"),
+    "nan.bin": (binary(["a", "b"], WITH_NAN), "nan.bin:2: the vector of 'b' contains nan"),
+    "twice.bin": (binary(["a", "a"], MATRIX[:2]), "twice.bin:2: the word 'a' is also in line 1"),
+    "no_header.bin": (b"\x01\x02\x03\x04\x05", "no_header.bin:1: the file does not start with a line"),
     "cc.en.300.bin": (b"\xba\x16\x4f\x2f" + bytes(50), "is a fastText model, not a file of word vectors; give its"),
 }  # fmt: skip
 
@@ -125,7 +125,7 @@ def test_a_small_file_of_huge_vectors_is_refused(tmp_path: Path, monkeypatch: py
     rows = b"".join(f"word{i}".encode() + b" 0" * 10_000 + b"\n" for i in range(500))
     path = tmp_path / "v.txt.gz"
     path.write_bytes(gzip.compress(rows))
-    with pytest.raises(InputError, match="take more than 64 times the size of the file"):
+    with pytest.raises(InputError, match="are more than 64 times as large as the file"):
         WordVectors.load(path)
 
 
@@ -164,6 +164,6 @@ def test_what_is_written_is_read_again_bit_by_bit(
 
 
 def test_words_that_text_cannot_hold_are_not_exported(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the word 'a b' cannot stand in a text file"):
+    with pytest.raises(InputError, match="the word 'a b' cannot be written to a text file"):
         WordVectors.of(["a b"], MATRIX[:1]).export(tmp_path / "v.txt")
     assert not (tmp_path / "v.txt").exists()

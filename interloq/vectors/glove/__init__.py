@@ -1,1 +1,1 @@
-"""GloVe, from texts to vectors."""
+"""GloVe: training word vectors on texts."""

@@ -1,13 +1,13 @@
-"""How often words stand near each other, each pair weighted by 1/distance, from a corpus of any size.
+"""Co-occurrence counts of words, weighted by 1/distance, for a corpus of any size.
 
-X[a, b] is the sum of 1/d over all places where a and b stand d ≤ window words apart in one text, in either order; a
-word near itself counts for both orders, as in the GloVe program. Words outside the vocabulary are taken out first and
-do not count as distance.
+X[a, b] is the sum of 1/d over all places where a and b are d ≤ window words apart in one text, in either order; a word
+near itself counts for both orders, as in the GloVe program. Words outside the vocabulary are removed first and do not
+add to the distance.
 
-X is symmetric, so only a ≤ b is kept. Pairs of frequent words are summed in a table. The others become packed keys that
-are sorted and summed when memory is full, written as runs and merged at the end. 1/d is kept as an integer multiple of
-1/lcm(1…window): sums are exact and depend neither on the order of the texts nor on the memory allowed. (For windows
-over 22 that integer is too large, and sums are float64.)
+X is symmetric, so only a ≤ b is stored. Pairs of frequent words are summed in a table. The others become packed keys
+that are sorted and summed when memory is full, written as runs and merged at the end. 1/d is stored as an integer
+multiple of 1/lcm(1…window): sums are exact and depend neither on the order of the texts nor on the available memory.
+(For windows above 22 that integer is too large, and sums are float64.)
 """
 
 from __future__ import annotations
@@ -26,44 +26,44 @@ from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.token_texts import Texts
 
 Keys = NDArray[np.uint64]
-Run = tuple[Keys, NDArray[Any]]  # sorted distinct keys, and the sum of each
-FREQUENT = 2048  # words whose pairs are summed in a table: most pairs, in 32 MiB
-PART = 1_000_000  # tokens taken at a time
-SMALLEST = 1000  # keys held at a time, however little memory is allowed
+Run = tuple[Keys, NDArray[Any]]  # sorted distinct keys and their sums
+FREQUENT = 2048  # most frequent words, summed in a table: most pairs, in 32 MiB
+PART = 1_000_000  # tokens processed at a time
+SMALLEST = 1000  # least number of keys in memory, whatever the limit
 KEYS, SUMS, FACTS = "cooccurrence.u64", "cooccurrence.sums", "cooccurrence.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Cooccurrence:
-    """The counted pairs on disk: entries (a ≤ b) in order, with sums in units of 1/unit."""
+    """The counted pairs on disk: sorted entries (a ≤ b), with sums in units of 1/unit."""
 
     folder: Path
     words: int
     window: int
     unit: int
     entries: int
-    diagonal: int  # of these, words near themselves
+    diagonal: int  # entries of words near themselves
     exact: bool
 
     @classmethod
     def load(cls, folder: Path) -> Cooccurrence | None:
-        """That of a folder; None where it holds none."""
+        """The folder's counts, or None if it has none."""
         path = folder / FACTS
         with reading_saved(path):
             return cls(folder, **read_json(path)) if path.exists() else None
 
     @property
     def full_entries(self) -> int:
-        """Entries of the whole matrix: both orders of every pair, the diagonal once."""
+        """Number of entries in the whole matrix: both orders of every pair, and the diagonal once."""
         return 2 * self.entries - self.diagonal
 
     def slices(self, size: int) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]]:
-        """Rows, columns and X, for row ≤ column, in order."""
+        """Rows, columns and X, for row ≤ column, sorted."""
         for start in range(0, self.entries, size):
             keys = np.fromfile(self.folder / KEYS, dtype=np.uint64, count=size, offset=8 * start)
             sums = np.fromfile(self.folder / SUMS, dtype=self._dtype, count=size, offset=8 * start)
             rows, columns = np.divmod(keys, np.uint64(self.words))
-            twice = 1.0 + (rows == columns)  # a word near itself stands in both orders
+            twice = 1.0 + (rows == columns)  # a word near itself counts for both orders
             yield rows.astype(np.int32), columns.astype(np.int32), sums / self.unit * twice
 
     @property
@@ -80,7 +80,7 @@ def count(
     memory: float,
     step: Callable[[int], None],
 ) -> Cooccurrence:
-    """Count the pairs of parts of a corpus, with about `memory` bytes; `step` hears how many tokens were done."""
+    """Count the pairs in parts of a corpus, with about `memory` bytes; `step` is called with numbers of tokens."""
     folder.mkdir(parents=True, exist_ok=True)
     for left_over in folder.glob("run-*"):
         left_over.unlink()
@@ -100,7 +100,7 @@ def count(
 
 
 def distance_weights(window: int) -> tuple[NDArray[Any], int]:
-    """1/d in units of 1/unit, by d; place 0 is never used."""
+    """1/d in units of 1/unit, by d; index 0 is not used."""
     unit = math.lcm(*range(1, window + 1))
     if unit < 2**28:  # leaves room for 3·10¹⁰ neighbours at distance 1
         return np.array([0] + [unit // d for d in range(1, window + 1)], dtype=np.int64), unit
@@ -117,7 +117,7 @@ class _Counter:
         self._shift = np.uint64(int(len(weights) - 1).bit_length())
 
     def add(self, part: Texts) -> None:
-        """Pairs at every distance: in the table, or waiting as keys."""
+        """Count pairs at every distance, in the table or as keys."""
         text_of = np.repeat(np.arange(len(part.lengths), dtype=np.int32), part.lengths)
         cells, cell_weights = [], []
         for distance in range(1, len(self._weights)):
@@ -126,12 +126,12 @@ class _Counter:
             cells.append(low[frequent] * np.int32(self._side) + high[frequent])
             cell_weights.append(np.full(len(cells[-1]), self._weights[distance], dtype=np.float64))
             self._wait(low[~frequent], high[~frequent], distance)
-        # sums of integers in float64 are exact up to 2**53, which a part cannot reach
+        # integers in float64 are exact up to 2**53, which the sums of a part cannot reach
         sums = np.bincount(np.concatenate(cells), np.concatenate(cell_weights), minlength=len(self._table))
         self._table += sums.astype(self._table.dtype)
 
     def _wait(self, low: NDArray[np.int32], high: NDArray[np.int32], distance: int) -> None:
-        """Each pair as one number that sorts by row, column, distance."""
+        """Pack each pair into one number that sorts by row, column and distance."""
         pair = low.astype(np.uint64) * np.uint64(self._words) + high.astype(np.uint64)
         self._waiting.append((pair << self._shift) | np.uint64(distance))
         self._n_waiting += len(pair)
@@ -147,7 +147,7 @@ class _Counter:
         self._n_runs += 1
 
     def runs(self) -> list[Run]:
-        """All that was counted, as runs on disk."""
+        """Write all counts as runs on disk."""
         if self._n_waiting:
             self._write_run()
         cells = np.flatnonzero(self._table)
@@ -157,14 +157,14 @@ class _Counter:
 
 
 def _pairs(tokens: NDArray[np.int32], text_of: NDArray[np.int32], distance: int) -> list[NDArray[np.int32]]:
-    """The words that stand this far apart in one text: the lower rank and the higher."""
+    """Lower and higher rank of each two words at this distance in one text."""
     together = text_of[:-distance] == text_of[distance:]
     left, right = tokens[:-distance][together], tokens[distance:][together]
     return [np.minimum(left, right), np.maximum(left, right)]
 
 
 def _summed(keys: Keys, values: NDArray[Any]) -> Run:
-    """One entry a key; keys are sorted."""
+    """One entry per key, from sorted keys."""
     if not len(keys):
         return keys, values
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
@@ -184,7 +184,7 @@ def _open_run(folder: Path, number: int, dtype: np.dtype[Any]) -> Run:
 
 
 def _write_merged(folder: Path, runs: Sequence[Run], words: int, *, block: int) -> tuple[int, int]:
-    """Entries written, and how many of them lie on the diagonal, where a key is a · words + a."""
+    """Write a run; gives the number of entries and of those on the diagonal, where a key is a · words + a."""
     entries, diagonal = 0, 0
     with (folder / KEYS).open("wb") as key_file, (folder / SUMS).open("wb") as sum_file:
         for keys, sums in merged(runs, block):
@@ -196,12 +196,12 @@ def _write_merged(folder: Path, runs: Sequence[Run], words: int, *, block: int) 
 
 
 def merged(runs: Sequence[Run], block: int) -> Iterator[Run]:
-    """Sorted runs as one, in pieces; at most `block` entries of each run are held."""
+    """Merge sorted runs, in pieces; at most `block` entries of each run are in memory."""
     places = [0] * len(runs)
     while any(place < len(keys) for place, (keys, _) in zip(places, runs, strict=True)):
         views = [keys[place : place + block] for place, (keys, _) in zip(places, runs, strict=True)]
         unread = [place + block < len(keys) for place, (keys, _) in zip(places, runs, strict=True)]
-        # up to the smallest last key in view, nothing more can come from any run
+        # keys up to the smallest last key in memory are complete in all runs
         ends = [view[-1] for view, more in zip(views, unread, strict=True) if more]
         taken = [len(view) if not ends else int(np.searchsorted(view, min(ends), "right")) for view in views]
         keys = np.concatenate([view[:n] for view, n in zip(views, taken, strict=True)])

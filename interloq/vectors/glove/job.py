@@ -3,14 +3,14 @@
 Loss: ½ Σ f(X_ij) · (w_i · w̃_j + b_i + b̃_j − log X_ij)² over all pairs with X_ij > 0, where
 f(x) = min(1, (x / x_max)^alpha); minimised by AdaGrad, one entry at a time in random order. A word's vector is w + w̃.
 
-Like the authors' program: start values (u − ½) / (dimensions + 1), u uniform in [0, 1); squared gradients start at 1
-and include the learning rate; components of a gradient are cut at ±clip. The program of 2014 takes the learning rate
-for biases too, later releases take 1 there; `bias_rate` does either. Unlike it: float32 instead of float64, and an
-order of entries that lets threads work without meeting (shuffle.py), so one seed gives one result with any number of
-threads.
+As in the authors' program, initial values are (u − ½) / (dimensions + 1) with u uniform in [0, 1), squared gradients
+start at 1 and include the learning rate, and components of a gradient are clipped at ±clip. The program of 2014 also
+uses the learning rate for biases, later releases use 1; `bias_rate` allows either. Unlike it, this uses float32 instead
+of float64, and an order of entries in which threads never share a word (shuffle.py), so a seed gives the same result
+with any number of threads.
 
-Training is a chain of stages in `<folder>/work`; each ends with a small JSON file. Run again, it resumes after the last
-one that was finished.
+Training is a sequence of stages in `<folder>/work`; each ends by writing a small JSON file. An interrupted job resumes
+after the last finished stage.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from interloq.data.durable import remove, whole_folder
 from interloq.data.files import read_json, reading_saved, write_json
 from interloq.data.progress import Progress, Step, format_duration, silent
 from interloq.data.write_errors import writing
-from interloq.errors import InputError, MissingDependencyError
+from interloq.errors import InputError, MissingDependencyError, count
 from interloq.learn.claim import WORK, claim, clear_work
 from interloq.learn.learning_curve import write_curve
 from interloq.registry import full_spec
@@ -41,21 +41,21 @@ from interloq.vectors.glove.settings import Glove
 from interloq.vectors.word_vectors import WordVectors
 
 Floats = NDArray[np.float32]
-RARE = 100  # the rarest words, whose mean stands for unknown ones
+RARE = 100  # number of rarest words; the mean of their vectors is the vector of unknown words
 UNKNOWN = "<unk>"
 JOB, CHECKPOINT, STATE = "job.json", "checkpoint", "state.json"
 
 
 class Engine(Protocol):
-    """What fits the vectors: on a processor or with torch."""
+    """Trains the vectors, with numba or torch."""
 
     device: str
 
     def epoch(self, chunks: Iterator[shuffle.Chunk], rng: np.random.Generator, step: Step) -> float:
-        """One pass over all chunks; the mean loss."""
+        """Train one pass over all chunks; gives the loss."""
 
     def parameters(self) -> Parameters:
-        """The vectors as they stand."""
+        """The current parameters."""
 
 
 def train(
@@ -70,13 +70,13 @@ def train(
     progress: Progress = silent,
     say: Callable[[str], None] = lambda _: None,
 ) -> WordVectors:
-    """Train on texts and save to `folder`; a job that was cut short resumes where it was.
+    """Train on texts and save to `folder`; an interrupted job resumes.
 
-    `source` names the texts: a folder with a job on other texts, or other settings, is refused. `memory` is in GB.
-    `device` is "cpu" (numba), "cuda" or "torch" (torch on the CPU).
+    `source` identifies the texts: a folder with a job on other texts or with other settings is refused. `memory` is in
+    GB; `device` is "cpu" (numba), "cuda" or "torch" (torch on the CPU).
     """
     if threads < 0 or memory <= 0:
-        raise InputError(f"threads must not be below 0 and memory be above 0, got {threads} and {memory}")
+        raise InputError(f"threads must be at least 0 and memory above 0, got {threads} and {memory}")
     folder, job = Path(folder), fingerprint(full_spec(settings), settings.tokenizer.signature(), source)
     begun = Corpus.load(folder / WORK) is not None
     if claim(folder, job, begun=begun, facts="vectors.json", others="other settings or other texts"):
@@ -86,11 +86,12 @@ def train(
     with writing(folder):
         corpus = Corpus.load(work) or _tokenised(texts, work, settings, progress)
         say(
-            f"{corpus.tokens} tokens in {corpus.texts} texts ({corpus.duplicates} repeated texts left out); "
-            f"{len(corpus.words)} of {corpus.distinct} words kept"
+            f"{count(corpus.tokens, 'token')} in {count(corpus.texts, 'text')} "
+            f"({count(corpus.duplicates, 'repeated text')} skipped); "
+            f"{len(corpus.words):,} of {count(corpus.distinct, 'word')} kept"
         )
         chunks = shuffle.Chunks.load(work) or _shuffled(corpus, work, settings, memory, progress)
-        say(f"{chunks.entries} pairs of words to train on")
+        say(f"{count(chunks.entries, 'pair')} of words to train on")
         parameters, curve = _epochs(chunks, corpus, work, settings, engine_for, progress, say)
         return _save(folder, corpus, settings, parameters, curve, job=job, source=source)
 
@@ -124,7 +125,7 @@ def _shuffled(corpus: Corpus, work: Path, settings: Glove, memory: float, progre
                 step=step,
             )
     if not counted.entries:
-        raise InputError("no two words of the vocabulary share a text", hint="give longer texts or lower --min-count")
+        raise InputError("no text has two words of the vocabulary", hint="give longer texts or lower --min-count")
     with progress("shuffling pairs", 2 * counted.full_entries) as step:
         chunks = shuffle.shuffle(counted, work, seed=settings.seed, step=step)
     for name in (cooccur.KEYS, cooccur.SUMS):  # no longer needed, and large
@@ -133,7 +134,7 @@ def _shuffled(corpus: Corpus, work: Path, settings: Glove, memory: float, progre
 
 
 def _engine(device: str, threads: int) -> Callable[[Glove, Parameters, shuffle.Chunks], Engine]:
-    """Imported only here: numba and torch are heavy, and either will do. What is missing is said before any work."""
+    """Import numba or torch, which are slow to import; a missing package is reported before any work."""
     try:
         if device == "cpu":
             from interloq.vectors.glove.numba_engine import NumbaEngine
@@ -179,7 +180,7 @@ def _start(corpus: Corpus, settings: Glove) -> Parameters:
 
 
 def _ahead(chunks: shuffle.Chunks, rng: np.random.Generator) -> Iterator[shuffle.Chunk]:
-    """Chunks in random order; the next one is read while this one is used."""
+    """Chunks in random order; the next one is read while the current one is used."""
     order = [int(number) for number in rng.permutation(chunks.chunks)]
     with ThreadPoolExecutor(max_workers=1) as pool:
         waiting = pool.submit(chunks.chunk, order[0])
@@ -197,15 +198,15 @@ def _progress_line(curve: list[dict[str, Any]], epochs: int) -> str:
     return f"{done}, about {format_duration(left)} left"
 
 
-# ---- what is kept ----------------------------------------------------------------------------------------------------
+# ---- saved files -----------------------------------------------------------------------------------------------------
 
 
 def _checkpoint(work: Path) -> tuple[Parameters, list[dict[str, Any]]] | None:
-    """The newest whole checkpoint; one that was cut short has no state file."""
+    """The newest complete checkpoint; an incomplete one has no state file."""
     states = sorted(work.glob(f"{CHECKPOINT}-*/{STATE}"))
     if not states:
         return None
-    with reading_saved(states[-1].parent, hint="remove the checkpoint to begin again"):
+    with reading_saved(states[-1].parent, hint="remove the checkpoint to start over"):
         return Parameters.load(states[-1].parent), list(read_json(states[-1])["epochs"])
 
 
@@ -229,7 +230,7 @@ def _save(
     job: str,
     source: str,
 ) -> WordVectors:
-    """The vectors with `<unk>` last; then the working files go."""
+    """Save the vectors, with `<unk>` last, and remove the working files."""
     summed = parameters.vectors[0] + parameters.vectors[1]
     words = corpus.words
     if UNKNOWN not in words:

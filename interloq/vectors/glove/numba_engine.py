@@ -1,4 +1,4 @@
-"""GloVe's AdaGrad steps compiled for the CPU; needs numba. Import this module only when it is used."""
+"""GloVe's AdaGrad steps, compiled for the CPU with numba. Import this module only when it is used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ONE = np.float32(1)
 
 
 class NumbaEngine:
-    """Trains parameters in place; the same bits come out whatever the number of threads."""
+    """Trains parameters in place; results are identical for any number of threads."""
 
     device = "cpu"
 
@@ -29,7 +29,7 @@ class NumbaEngine:
         numba.set_num_threads(min(threads or numba.config.NUMBA_NUM_THREADS, numba.config.NUMBA_NUM_THREADS))
 
     def epoch(self, chunks: Iterator[Chunk], rng: np.random.Generator, step: Callable[[int], None]) -> float:
-        """One pass over all entries; the sum of their losses, each taken just before its step."""
+        """Train one pass over all entries; gives the sum of their losses, each computed just before its step."""
         total = 0.0
         for chunk in chunks:
             logs, weights = self._settings.targets(chunk.values)
@@ -49,7 +49,7 @@ class NumbaEngine:
         return float(losses.sum())
 
     def parameters(self) -> Parameters:
-        """The vectors as they stand."""
+        """The current parameters."""
         return self._parameters
 
 
@@ -69,7 +69,7 @@ def train_blocks(
     clip: np.float32,
     losses: NDArray[np.float64],
 ) -> None:
-    """The entries of each block one after another, the blocks at the same time: no two of them share a word."""
+    """Train the blocks in parallel, since no two of them share a word, and the entries of a block in order."""
     words, contexts = vectors
     word_squares, context_squares = squares
     rows, columns, logs, weights = entries

@@ -1,7 +1,7 @@
-"""A corpus on disk as numbered tokens, with its vocabulary: read and tokenised once, whatever its size.
+"""A corpus of any size on disk as numbered tokens, with its vocabulary; read and tokenised once.
 
-Tokens get numbers as they come; when all are counted, words are ranked by frequency (ties by their letters, so the
-order of the texts does not matter) and a table leads from number to rank. A rank of -1 is not a word of the vocabulary.
+Tokens are numbered in order of appearance. After counting, words are ranked by frequency (ties alphabetically, so that
+the order of the texts does not matter), and a table maps numbers to ranks. Tokens outside the vocabulary have rank -1.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from interloq.data.unseen_texts import Distinct
 from interloq.errors import InputError
 from interloq.vectors.word_numbering import Numbering
 
-VOCABULARY = 2**30  # bytes of the file that lists the words
+VOCABULARY = 2**30  # bytes of the list of words
 BATCH = 10_000  # texts tokenised at a time
 TOKENS, LENGTHS, RANKS, FACTS = "tokens.i32", "lengths.i32", "ranks.i32", "corpus.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What was read: `words` are ranked, the most frequent first, and `counts` go with them."""
+    """A corpus on disk: `words` from most to least frequent, and their `counts`."""
 
     folder: Path
     words: list[str]
     counts: list[int]
     texts: int
-    duplicates: int  # texts left out because they had been seen
+    duplicates: int  # repeated texts, which were skipped
     tokens: int
-    distinct: int  # words before rare ones were left out
+    distinct: int  # distinct words before rare ones were removed
 
     @classmethod
     def load(cls, folder: Path) -> Corpus | None:
-        """That of a folder; None where it holds none."""
+        """The folder's corpus, or None if it has none."""
         path = folder / FACTS
         with reading_saved(path):
             return cls(folder, **read_json(path, limit=VOCABULARY)) if path.exists() else None
 
     def parts(self, size: int) -> Iterator[Texts]:
-        """Texts of about `size` tokens together as ranks; words outside the vocabulary are left out."""
+        """Parts of about `size` tokens, as ranks; words outside the vocabulary are omitted."""
         tokens = np.memmap(self.folder / TOKENS, dtype=np.int32, mode="r")
         ranks = np.fromfile(self.folder / RANKS, dtype=np.int32)
         ends = np.concatenate([[0], np.cumsum(np.fromfile(self.folder / LENGTHS, dtype=np.int32), dtype=np.int64)])
@@ -70,7 +70,7 @@ def write_corpus(
     keep_duplicates: bool,
     step: Callable[[int], None],
 ) -> Corpus:
-    """Tokenise texts as they stream by; `step` hears how many were read."""
+    """Tokenise a stream of texts; `step` is called with the number of texts read."""
     numbers: dict[str, int] = {}
     numbering = Numbering(tokenizer, lambda token: numbers.setdefault(token, len(numbers)))
     seen, counts, facts = Distinct(), _Counts(), {"texts": 0, "duplicates": 0, "tokens": 0}
@@ -100,7 +100,7 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
 
 def _ranked(words: Sequence[str], counts: NDArray[np.int64], least: int, most: int) -> list[tuple[str, int]]:
     if not words:
-        raise InputError("no text holds a token", hint="check the files and the tokenizer")
+        raise InputError("the texts have no tokens", hint="check the files and the tokenizer")
     kept = [(words[i], int(counts[i])) for i in np.flatnonzero(counts >= least).tolist()]
     if not kept:
         raise InputError(
@@ -116,14 +116,14 @@ def _write_ranks(path: Path, numbers: Sequence[int], size: int) -> None:
 
 
 def _close(folder: Path, facts: dict[str, Any]) -> Corpus:
-    """The file that says the corpus is whole comes last."""
+    """Write the corpus; the file that marks it as complete comes last."""
     with replacing(folder / FACTS) as file:
         file.write(orjson.dumps(facts))
     return Corpus(folder, **facts)
 
 
 class _Counts:
-    """Occurrences by number; the array grows by doubling."""
+    """Count occurrences by number; the array grows by doubling."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(1024, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What GloVe learns, and how it is kept between epochs."""
+"""The parameters of GloVe, and how they are saved between epochs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Words at [0] and contexts at [1]; the squared gradients leave out the 1 they start from."""
+    """Words at [0] and contexts at [1]; squared gradients are stored without their initial 1."""
 
     vectors: Floats
     squares: Floats
@@ -22,7 +22,7 @@ class Parameters:
 
     @classmethod
     def start(cls, words: int, dimensions: int, *, seed: int) -> Parameters:
-        """Random vectors to start from."""
+        """Random initial parameters."""
         rng = np.random.default_rng([seed, 0])
         vectors = rng.random((2, words, dimensions), dtype=np.float32)
         biases = rng.random((2, words), dtype=np.float32)
@@ -33,15 +33,15 @@ class Parameters:
 
     @classmethod
     def load(cls, folder: Path) -> Parameters:
-        """Those of a folder."""
+        """Load the parameters of a folder."""
         return cls(*(np.load(folder / f"{name}.npy", allow_pickle=False) for name in cls.__slots__))
 
     def save(self, folder: Path) -> None:
-        """Write them to a folder."""
+        """Write the parameters to a folder."""
         folder.mkdir(exist_ok=True)
         for name, array in zip(self.__slots__, self.arrays(), strict=True):
             np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Vectors and biases, with their summed squares."""
+        """Vectors and biases, with their summed squared gradients."""
         return self.vectors, self.squares, self.biases, self.bias_squares

@@ -1,4 +1,4 @@
-"""The settings of GloVe, apart from its training: asking for the defaults needs neither numba nor torch."""
+"""The settings of GloVe, in their own module so that reading the defaults needs neither numba nor torch."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Glove(Component):
-    """All that decides what is learned; threads, memory and device do not belong to it."""
+    """Everything that determines the vectors, unlike threads, memory and device."""
 
-    dimensions: int = option(300, "numbers in a vector")
-    window: int = option(15, "words on either side that count as near")
-    x_max: float = option(100.0, "pairs that co-occur this often or more weigh 1")
+    dimensions: int = option(300, "dimensions of a vector")
+    window: int = option(15, "words on either side that count as context")
+    x_max: float = option(100.0, "pairs that co-occur at least this often have weight 1")
     alpha: float = option(0.75, "exponent A of the weight (x / x_max)^A below that", metavar="A")
     epochs: int = option(25, "passes over all pairs")
-    learning_rate: float = option(0.05, "first step of AdaGrad")
+    learning_rate: float = option(0.05, "initial step size of AdaGrad")
     bias_rate: float | None = option(
         None, "the same for biases; later releases of the GloVe program use 1", shown="the learning rate"
     )
-    clip: float = option(100.0, "components of a gradient are cut at ±X")
-    min_count: int = option(5, "words that occur less often are left out")
-    max_vocabulary: int = option(400_000, "only the N most frequent words")
+    clip: float = option(100.0, "components of a gradient are clipped at ±X")
+    min_count: int = option(5, "words that occur less often are excluded")
+    max_vocabulary: int = option(400_000, "keep only the N most frequent words")
     keep_duplicates: bool = option(False, "count a text each time it occurs, not once")
-    seed: int = option(0, "seed of start values and order")
+    seed: int = option(0, "seed of initial values and order")
     tokenizer: Tokenizer = component("tokenizer", "13a(lowercase=True)")
 
     def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ class Glove(Component):
                 raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
         for name, value in (("alpha", self.alpha), ("seed", self.seed), ("bias_rate", self.bias_rate or 0)):
             if value < 0:
-                raise InputError(f"{name} must not be below 0, got {value}")
+                raise InputError(f"{name} must be at least 0, got {value}")
 
     def targets(self, values: Floats) -> tuple[Floats, Floats]:
         """log X and f(X)."""

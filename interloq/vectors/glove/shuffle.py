@@ -1,8 +1,8 @@
-"""The entries of a co-occurrence matrix in random order, in chunks on disk, cut so that threads never meet.
+"""The entries of a co-occurrence matrix in random order, in chunks on disk, arranged so that threads share no word.
 
-Words are dealt into BLOCKS groups, so the matrix falls into BLOCKS × BLOCKS blocks. The blocks (b, b + s) of one
-diagonal s share no word on either side: they can be trained at the same time, and the result is the same with one
-thread or many. An entry goes to a random chunk; inside a chunk entries stand by diagonal and block, in random order
+Words are divided into BLOCKS groups, so the matrix has BLOCKS × BLOCKS blocks. The blocks (b, b + s) of one diagonal s
+share no word on either side, so they can be trained in parallel, and the result does not depend on the number of
+threads. An entry goes to a random chunk; inside a chunk, entries are sorted by diagonal and block, in random order
 within a block.
 """
 
@@ -22,8 +22,8 @@ from interloq.data.files import read_json, reading_saved, replacing
 from interloq.vectors.glove.cooccur import Cooccurrence
 
 BLOCKS = 32
-CHUNK = 2**24  # entries a chunk, 200 MB; a constant, because it is part of what a seed means
-SLICE = 2**22  # counted pairs read at a time; also a constant, for the same reason
+CHUNK = 2**24  # entries per chunk, 200 MB; constant, because results for a seed depend on it
+SLICE = 2**22  # counted pairs read at a time; constant for the same reason
 ENTRY = np.dtype([("row", "<i4"), ("column", "<i4"), ("value", "<f4")])
 FACTS = "chunks.json"
 
@@ -45,11 +45,11 @@ class Chunks:
     folder: Path
     chunks: int
     entries: int
-    most: int  # entries of the word that has most of them
+    most: int  # entries of the word with most entries
 
     @classmethod
     def load(cls, folder: Path) -> Chunks | None:
-        """Those of a folder; None where it holds none."""
+        """The folder's chunks, or None if it has none."""
         path = folder / FACTS
         with reading_saved(path):
             return cls(folder, **read_json(path)) if path.exists() else None
@@ -61,7 +61,7 @@ class Chunks:
 
 
 def shuffle(counted: Cooccurrence, folder: Path, *, seed: int, step: Callable[[int], None]) -> Chunks:
-    """Deal the entries into chunks, then put each chunk in order; `step` hears how many entries were done."""
+    """Distribute the entries to chunks, then sort each chunk; `step` is called with the number of entries done."""
     folder.mkdir(parents=True, exist_ok=True)
     chunks = max(1, -(-counted.full_entries // CHUNK))
     most = _deal(counted, folder, chunks, seed, step)
@@ -77,7 +77,7 @@ def shuffle(counted: Cooccurrence, folder: Path, *, seed: int, step: Callable[[i
 
 
 def group_of(words: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Words by rank dealt to and fro, so that every group gets frequent and rare ones."""
+    """Assign words to groups in alternating order, so that every group has frequent and rare words."""
     place = words % (2 * BLOCKS)
     return np.where(place < BLOCKS, place, 2 * BLOCKS - 1 - place)
 
@@ -122,7 +122,7 @@ def _ordered(entries: NDArray[np.void], rng: np.random.Generator) -> Chunk:
 
 
 def _taken(entries: NDArray[np.void], order: NDArray[np.int64]) -> NDArray[np.void]:
-    """Entries in another order; numpy does that ten times faster with rows of integers than with records."""
+    """Reorder entries as rows of integers, which numpy does ten times faster than with records."""
     rows = entries.view(np.int32).reshape(-1, 3)
     return np.take(rows, order, axis=0).view(ENTRY).reshape(-1)
 

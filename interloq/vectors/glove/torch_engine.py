@@ -1,8 +1,8 @@
-"""GloVe's AdaGrad steps with torch, for a GPU: many entries at once instead of one after another.
+"""GloVe's AdaGrad steps with torch, for a GPU: many entries at once instead of one by one.
 
-In a batch every entry takes its own step from the same parameters, and the steps are added: what the one-by-one
-program does, with parameters that are a few steps old. Batches are small enough that no word is expected more than
-SHARED times in one. Additions on a GPU come in no fixed order, so results differ in the last digits from run to run.
+All entries of a batch compute their steps from the same parameters, and the steps are added: as one by one, but with
+parameters that are a few steps old. Batches are small enough that no word is expected more than SHARED times in one.
+The order of additions on a GPU varies, so the last digits of results differ between runs.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from interloq.vectors.glove.parameters import Parameters
 from interloq.vectors.glove.settings import Glove
 from interloq.vectors.glove.shuffle import Chunk, Chunks
 
-SHARED = 32  # on 1.8 million entries 8, 32 and 128 gave losses 0.7, 0.8 and 1.2 % above one by one
-LARGEST = 2**16  # entries in a batch
+SHARED = 32  # on 1.8 million entries, 8, 32 and 128 gave losses 0.7, 0.8 and 1.2 % above one by one
+LARGEST = 2**16  # entries per batch
 Batch = tuple[Any, Any, Any, Any]  # rows, columns, logarithms, weights
 
 
@@ -30,7 +30,7 @@ def check(device: str) -> None:
 
 
 class TorchEngine:
-    """Fits GloVe with torch."""
+    """Trains GloVe with torch."""
 
     def __init__(self, settings: Glove, parameters: Parameters, chunks: Chunks, *, device: str) -> None:
         self.device = device  # for the signature
@@ -41,11 +41,11 @@ class TorchEngine:
         self._kept: list[Batch] | None = [] if self._all_fit(chunks) else None
 
     def _all_fit(self, chunks: Chunks) -> bool:
-        """Entries that fit into half of the free GPU memory are sent there once."""
+        """Copy the entries to the GPU once if they fit into half of its free memory."""
         return self.device == "cuda" and 24 * chunks.entries < torch.cuda.mem_get_info()[0] // 2
 
     def epoch(self, chunks: Iterator[Chunk], rng: np.random.Generator, step: Callable[[int], None]) -> float:
-        """One pass over all entries; the sum of their losses, each taken just before its step."""
+        """Train one pass over all entries; gives the sum of their losses, each computed just before its step."""
         generator = torch.Generator(device=self._where).manual_seed(int(rng.integers(2**62)))
         total = torch.zeros((), dtype=torch.float64, device=self._where)
         for rows, columns, logs, weights in self._sent(chunks):
@@ -83,7 +83,7 @@ class TorchEngine:
         return loss
 
     def parameters(self) -> Parameters:
-        """The vectors as they stand."""
+        """The current parameters."""
         return Parameters(*(np.ascontiguousarray(tensor.cpu().numpy()) for tensor in self._tensors))
 
 

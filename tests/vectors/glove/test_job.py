@@ -50,7 +50,7 @@ def test_a_job_that_breaks_in_any_stage_goes_on(
         patch.setattr(module, name, _breaking_at(getattr(module, name), 1))
         with pytest.raises(InputError, match=r"cannot write .*: broken"):
             trained_on(texts, tmp_path / "out", settings)
-    with pytest.raises(InputError, match="training was cut short; run the same training again"):
+    with pytest.raises(InputError, match="training was interrupted; run the same training again"):
         WordVectors.load(tmp_path / "out")
     again = trained_on(texts, tmp_path / "out", settings)
     assert again.signature() == whole.signature()
@@ -132,7 +132,7 @@ def test_what_is_saved(tmp_path: Path) -> None:
 
 
 def test_texts_without_pairs_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no two words of the vocabulary share a text"):
+    with pytest.raises(InputError, match="no text has two words of the vocabulary"):
         trained_on(["a", "b", "c"], tmp_path / "out", SMALL)
 
 

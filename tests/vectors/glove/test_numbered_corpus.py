@@ -44,7 +44,7 @@ def test_every_distinct_text_comes_back_once(
 ) -> None:
     expected = [text.split() for text in dict.fromkeys(texts)]
     if not any(expected):
-        with pytest.raises(InputError, match="no text holds a token"):
+        with pytest.raises(InputError, match="the texts have no tokens"):
             corpus(texts, tmp_path_factory.mktemp("corpus"))
         return
     read = corpus(texts, tmp_path_factory.mktemp("corpus"))

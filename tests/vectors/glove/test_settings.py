@@ -15,7 +15,7 @@ from interloq.vectors.glove.settings import Glove
     [
         ({"dimensions": 0}, "dimensions must be above 0, got 0"),
         ({"window": -1}, "window must be above 0, got -1"),
-        ({"alpha": -0.5}, "alpha must not be below 0, got -0.5"),
+        ({"alpha": -0.5}, "alpha must be at least 0, got -0.5"),
     ],
 )
 def test_settings_are_checked(options: dict[str, Any], said: str) -> None:
