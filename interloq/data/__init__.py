@@ -1,1 +1,1 @@
-"""Everything that makes or reads records."""
+"""Reading, writing and building files of records."""

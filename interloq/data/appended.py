@@ -1,4 +1,4 @@
-"""Files that are only added to, and resume after their last whole line."""
+"""Append-only files that resume after their last complete line."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from interloq.data.write_errors import writing
 from interloq.errors import InputError
 
 HEADER = b'{"kind":'
-SYNC = 5.0  # seconds between waits for the disk
+SYNC = 5.0  # seconds between fsyncs
 
 
 class Appended:
-    """A file that is only added to, by one process at a time.
+    """An append-only file, for one process at a time.
 
-    What is added is handed to the system at once, so a kill loses nothing, and the disk is waited for every `sync`
-    seconds, so a power cut loses no more than these.
+    Data is passed to the system at once, so nothing is lost if the process is killed, and synced to disk every `sync`
+    seconds, so a power failure loses no more than that.
     """
 
     def __init__(self, path: str | Path, *, sync: float = SYNC) -> None:
@@ -31,7 +31,7 @@ class Appended:
         lock(self._file, self.path)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Each whole line and its place; at the end, the half line that a kill or a full disk left is cut off."""
+        """Each complete line and its position; an incomplete line at the end is then removed."""
         place = 0
         self._file.seek(0)
         for line in self._file:
@@ -43,31 +43,31 @@ class Appended:
         self.cut(place)
 
     def _check_ours(self, place: int, line: bytes) -> None:
-        """A half line alone in a file is cut off only where it is the start of a header."""
+        """Remove an incomplete line at the end; if it is the whole file, it must be the start of a header."""
         if not place and line[: len(HEADER)] != HEADER[: len(line)]:
             self.close()
-            raise InputError("not a file that Interloq began", hint="choose another output", where=str(self.path))
+            raise InputError("not an unfinished file of Interloq", hint="choose another output", where=str(self.path))
 
     def line(self, place: int) -> bytes:
-        """The line that starts at this place."""
+        """The line that starts at this position."""
         self._file.seek(place)
         return self._file.readline()
 
     @property
     def closed(self) -> bool:
-        """Whether nothing more can be appended."""
+        """Whether the file is closed."""
         return self._file.closed
 
     def size(self) -> int:
         return self._file.seek(0, os.SEEK_END)
 
     def cut(self, size: int) -> None:
-        """Drop everything behind this size."""
+        """Truncate the file to this size."""
         with writing(self.path):
             self._file.truncate(size)
 
     def add(self, data: bytes) -> int:
-        """Returns where it begins. What cannot be written whole is not written at all."""
+        """Append data completely or not at all; returns its position."""
         place = self.size()
         try:
             with writing(self.path):
@@ -82,18 +82,18 @@ class Appended:
         return place
 
     def close(self, *, keep: bool = True) -> None:
-        """Close the file, and remove it unless it is to be kept."""
+        """Close the file, and remove it unless `keep`."""
         if self._file.closed:
             return
         if not keep:
             self.path.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # a full disk: what is written is written
+        with contextlib.suppress(OSError):  # the disk is full: keep what was written
             os.fsync(self._file.fileno())
         with contextlib.suppress(OSError):
             self._file.close()
 
     def _forget(self, place: int) -> None:
-        """The bytes that the failed write left behind, here and on disk, must not come before the next ones."""
+        """Remove the bytes of a failed write from the buffer and the disk."""
         with contextlib.suppress(OSError):
             self._file.close()
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""The files of a published dataset: in its folder, in its tar archive, or one of them alone.
+"""The files of a published dataset: in a folder, in a tar archive, or a single file.
 
-Archives are read in memory, member by member: nothing is unpacked, names only say which file it is, and links inside
-are never followed. What an archive may hold is bounded, however small it is on disk.
+Archives are read in memory, member by member: nothing is unpacked, names only identify files, and links are never
+followed. The size of the content is limited, however small an archive is on disk.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from interloq.data.folders import matching
 from interloq.errors import InputError
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz")
-# far above any dataset here: more is a mistake or an attack
+# far above any dataset here: anything larger is a mistake or an attack
 MAX_FILE = 64 * 2**20
 MAX_DATASET = 2**28
 MAX_MEMBERS = 200_000
@@ -28,7 +28,7 @@ MAX_MEMBERS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file found: `name` is its path below the dataset's folder, `where` says it in messages."""
+    """A file of a dataset: `name` is its path below the dataset's folder, `where` its name in messages."""
 
     name: str
     where: str
@@ -36,7 +36,7 @@ class DataFile:
 
 
 def read_files(path: str | Path, patterns: Sequence[str]) -> list[DataFile]:
-    """The files that match a pattern such as `eval_data/*/human_ref.txt`, by name; a lone file is taken as it is."""
+    """The files that match a pattern such as `eval_data/*/human_ref.txt`, by name; a single file is accepted."""
     path = Path(path)
     if not path.exists():
         raise InputError(f"no file or folder {str(path)!r}", hint="check the path")
@@ -49,7 +49,7 @@ def read_files(path: str | Path, patterns: Sequence[str]) -> list[DataFile]:
         raise InputError(what, hint="name the dataset's folder, archive or file", where=str(path))
     for first, second in pairwise(files):
         if first.name == second.name:
-            raise InputError(f"{first.name} is there twice: {first.where} and {second.where}", hint="name one of them")
+            raise InputError(f"{first.name} was found twice: {first.where} and {second.where}", hint="name one of them")
     return files
 
 
@@ -59,12 +59,12 @@ def is_archive(path: Path) -> bool:
 
 
 def text_lines(file: DataFile) -> list[str]:
-    """Lines of UTF-8 text, stripped; a line end after the last line starts no further one."""
+    """Lines of UTF-8 text, stripped; a final line break does not start another line."""
     return [line.strip() for line in text(file).removesuffix("\n").split("\n")]
 
 
 def text(file: DataFile) -> str:
-    """The text of a file; other encodings than UTF-8 are refused."""
+    """The text of a file; encodings other than UTF-8 are refused."""
     try:
         return file.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -73,7 +73,7 @@ def text(file: DataFile) -> str:
 
 
 def _of_folder(folder: Path, patterns: Sequence[str]) -> Iterator[DataFile]:
-    """Directly in the folder or one level down, as archives unpack."""
+    """Files in the folder or one level below, as archives are unpacked."""
     for pattern in patterns:
         for path in sorted({*matching(folder, pattern), *matching(folder, f"*/{pattern}")}):
             if path.is_file():
@@ -96,7 +96,7 @@ def _of_archive(path: Path, patterns: Sequence[str]) -> Iterator[DataFile]:
 
 @contextlib.contextmanager
 def opened_archive(path: Path) -> Iterator[tuple[tarfile.TarFile, Callable[[], int]]]:
-    """A tar archive, and how many of its bytes on disk have been read."""
+    """A tar archive, and the number of its bytes that have been read."""
     suffix = ".gz" if path.suffix.lower() == ".tgz" else path.suffix.lower()
     with (
         path.open("rb") as file,
@@ -107,7 +107,7 @@ def opened_archive(path: Path) -> Iterator[tuple[tarfile.TarFile, Callable[[], i
 
 
 def members(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
-    """The regular files; sparse ones, which may claim any size, are not logs or datasets."""
+    """The regular files, without sparse files, which may claim any size."""
     for number, member in enumerate(archive, 1):
         _check_bound(number, MAX_MEMBERS, "the archive", path)
         if member.isreg() and not member.issparse():
@@ -115,14 +115,14 @@ def members(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
 
 
 def small_member(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bytes:
-    """A member that is read whole."""
+    """The content of a member."""
     _check_bound(member.size, MAX_FILE, member.name, path)
     stream = archive.extractfile(member)
     return stream.read() if stream else b""
 
 
 class _Headers:
-    """What tarfile reads from: a header that claims gigabytes is refused before they are unpacked."""
+    """The stream for tarfile: a header that claims gigabytes is refused before they are unpacked."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self.tell, self.seek = stream, stream.tell, stream.seek
@@ -136,7 +136,7 @@ class _Headers:
 def _check_bound(seen: int, limit: int, what: str, path: Path) -> None:
     if seen > limit:
         most = f"{limit:,} files" if limit == MAX_MEMBERS else f"{limit >> 20} MiB"
-        raise InputError(f"{what} holds more than {most}", hint="check the archive", where=str(path))
+        raise InputError(f"{what} has more than {most}", hint="check the archive", where=str(path))
 
 
 def _alone(path: Path) -> DataFile:
@@ -153,5 +153,5 @@ def _matching(name: str, patterns: Sequence[str]) -> str | None:
 
 
 def _below(name: str, pattern: str) -> str:
-    """The part of a path that the pattern stands for, so that folder and archive agree on names."""
+    """The part of a path that matches the pattern, so that names in folders and archives agree."""
     return "/".join(name.split("/")[-len(pattern.split("/")) :])

@@ -1,4 +1,4 @@
-"""Arrays in files, opened without being read, and refused where they are not what they should be."""
+"""Memory-mapped arrays in files, checked when opened."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from numpy.typing import DTypeLike, NDArray
 
 from interloq.errors import InputError
 
-# numpy reads the header of an array as Python, so that all that Python's parser raises may come out of it
+# numpy parses the header of an array as Python, so it may raise any error of Python's parser
 _PARSER = (SyntaxError, RecursionError, tokenize.TokenError, UserWarning)
 _DATA = (OSError, ValueError, TypeError, EOFError, OverflowError, MemoryError, KeyError, zipfile.BadZipFile)
 DAMAGE = (*_DATA, *_PARSER)
 
 
 def mapped(path: Path, dtype: DTypeLike, *, dimensions: int = 1, rows: int | None = None, hint: str) -> NDArray[Any]:
-    """The array in a file, mapped into memory; `rows` is how long it must be."""
+    """The array in a file, memory-mapped; `rows` is its expected length."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)  # of a header that Python 2 would have written
+            warnings.simplefilter("error", UserWarning)  # about headers in Python 2 style
             array = np.load(path, mmap_mode="r", allow_pickle=False)
     except DAMAGE as error:
         raise InputError(f"missing or damaged: {error}", hint=hint, where=str(path)) from error
     seen, wanted = (getattr(array, "dtype", None), getattr(array, "ndim", None)), (np.dtype(dtype), dimensions)
     if seen != wanted:
-        raise InputError(f"damaged: an array of {seen}, not of {wanted}", hint=hint, where=str(path))
+        raise InputError(f"damaged: an array of {seen}, expected {wanted}", hint=hint, where=str(path))
     if rows is not None and len(array) != rows:
-        raise InputError(f"damaged: {len(array):,} rows, not {rows:,}", hint=hint, where=str(path))
-    return np.asarray(array)  # a plain view: taking single numbers from a memmap object is slow
+        raise InputError(f"damaged: {len(array):,} rows, expected {rows:,}", hint=hint, where=str(path))
+    return np.asarray(array)  # a plain view, because single items of a memmap are slow to read
 
 
 def small_arrays(path: Path, *names: str, limit: int, hint: str) -> list[NDArray[Any]]:
-    """These arrays of an .npz file, read whole; one of more than `limit` bytes is damaged."""
+    """These arrays of an .npz file; an array of more than `limit` bytes counts as damaged."""
     try:
         with zipfile.ZipFile(path) as packed:
             size = sum(member.file_size for member in packed.infolist())
         if size > limit:
-            raise ValueError(f"{size:,} bytes, {limit:,} at most")
+            raise ValueError(f"{size:,} bytes; at most {limit:,} expected")
         with np.load(path, allow_pickle=False) as arrays:
             return [arrays[name] for name in names]
     except DAMAGE as error:

@@ -1,7 +1,7 @@
 """Chat exports as turns: OpenAI's `{"role", "content"}` and ShareGPT's `{"from", "value"}` messages.
 
-Instructions to the model, calls of tools and what these return are not turns of the dialogue; neither are pictures.
-They are left out and counted.
+Instructions to the model, tool calls and their results are not turns of the dialogue, and neither are pictures. They
+are skipped and counted.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ ASSISTANTS = ("assistant", "gpt", "chatgpt", "bot", "model", "bard", "claude")
 
 
 def is_chat(values: Any) -> bool:
-    """Whether a list holds messages of a chat export: entries with a role instead of a speaker."""
+    """Whether a list has messages of a chat export: entries with a role instead of a speaker."""
     return isinstance(values, list) and any(map(_is_message, values))
 
 
-def turns(values: list[Any], left_out: Counter[str]) -> list[Any]:
-    """Messages as turns; `left_out` counts those that are none."""
+def turns(values: list[Any], skipped: Counter[str]) -> list[Any]:
+    """Messages as turns; `skipped` counts those that are not turns."""
     found = []
     for i, value in enumerate(values):
         if not _is_message(value):
             found.append(value)
             continue
         speaker = _speaker(value, i)
-        text = _text(value, i, left_out)
+        text = _text(value, i, skipped)
         if why := _LEFT_OUT.get(speaker.lower()):
-            left_out[why] += 1
+            skipped[why] += 1
         elif not text and (value.get("tool_calls") or value.get("function_call")):
-            left_out["tool message"] += 1
+            skipped["tool message"] += 1
         else:
             found.append({"text": text, "speaker": speaker})
     return found
 
 
 def systems(turns: list[Any], value: Mapping[str, Any]) -> dict[str, str]:
-    """The model named beside the messages stands behind the assistant; `system` is one unless it is a prompt."""
+    """The assistant's system: the model named with the messages, or `system` unless it is a prompt."""
     model, system = value.get("model"), value.get("system")
     if model is None and isinstance(system, str) and len(system.split()) == 1:
         model = system
@@ -73,8 +73,8 @@ def _speaker(value: Mapping[str, Any], i: int) -> str:
     return speaker
 
 
-def _text(value: Mapping[str, Any], i: int, left_out: Counter[str]) -> str:
-    """The text of a message; of a list of parts those that are text, one below the other."""
+def _text(value: Mapping[str, Any], i: int, skipped: Counter[str]) -> str:
+    """The text of a message; the text parts of a list are joined by line breaks."""
     content = value.get("content", value.get("value"))
     if content is None:
         return ""
@@ -84,5 +84,5 @@ def _text(value: Mapping[str, Any], i: int, left_out: Counter[str]) -> str:
         what = f"the content of message {i + 1} must be text or a list of parts, got {content!r:.60}"
         raise InputError(what, hint='write "content": "…"')
     texts = [part.get("text") if isinstance(part, dict) else part for part in content]
-    left_out["non-text part"] += sum(not isinstance(text, str) for text in texts)
+    skipped["non-text part"] += sum(not isinstance(text, str) for text in texts)
     return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,7 +1,7 @@
-"""Samples from what notebooks hold: parallel columns, lists of dicts, data frames.
+"""Samples from notebook data: parallel columns, lists of dicts, data frames.
 
-Columns are taken by position, never by label: after `df.sample(frac=1)` or a filter the labels of a pandas Series are
-not positions. Data frames are known by their shape, so no library of them is imported.
+Columns are read by position, never by label: after `df.sample(frac=1)` or a filter, the labels of a pandas Series are
+not positions. Data frames are recognised by their methods, so no data frame library is imported.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from interloq.data.tables import columns_of
 from interloq.errors import InputError, ReadWarning
 from interloq.records import Reference, Sample, Turn
 
-_MISSING_TYPES = ("NAType", "NaTType")  # pandas' own marks for missing values
+_MISSING_TYPES = ("NAType", "NaTType")  # types of pandas' missing values
 
 
 class DataFrame(Protocol):
-    """A table of pandas, polars or the like."""
+    """A data frame of pandas, polars or a similar library."""
 
     @property
     def columns(self) -> Any:
@@ -39,15 +39,15 @@ def from_columns(
     systems: Iterable[str] | None = None,
     ids: Iterable[str] | None = None,
 ) -> list[Sample]:
-    """Samples from columns; the i-th entry of `references` holds the references to the i-th of `responses`.
+    """Samples from columns; the i-th entry of `references` has the references for the i-th of `responses`.
 
-    Alone, the first argument may be a whole table: a data frame or a list of dicts.
+    If it is the only argument, the first may be a whole table: a data frame or a list of dicts.
     """
     given = {"references": references, "contexts": contexts, "systems": systems, "ids": ids}
     replies = _column(responses, "responses")
     if _is_frame(responses) or (replies and isinstance(replies[0], Mapping | Sample)):
         if extra := [name for name, column in given.items() if column is not None]:
-            raise InputError(f"a whole table and {extra[0]} beside it", hint="pass the table alone, or columns alone")
+            raise InputError(f"got a whole table and also {extra[0]}", hint="pass either a table or columns")
         return list(as_samples(responses if _is_frame(responses) else replies))
     columns = {name: _column(column, name) for name, column in given.items() if column is not None}
     _check(columns, len(replies))
@@ -99,7 +99,7 @@ def _tell(layout: Layout) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A cell as JSON has it: no numpy types, no tuples; missing is None, never NaN and never the text 'nan'."""
+    """A cell as a JSON value: no numpy types, no tuples; missing is None, never NaN or the text 'nan'."""
     if isinstance(value, str):
         return str(value)
     if value is None or type(value).__name__ in _MISSING_TYPES:
@@ -115,7 +115,7 @@ def plain(value: Any) -> Any:
 
 
 def _column(values: Any, name: str) -> list[Any]:
-    """A column's entries in their order; the rows of a data frame are entries too."""
+    """The entries of a column in order; the rows of a data frame are also entries."""
     if _is_frame(values):
         return [tuple(row) for row in _frame_rows(values)]
     if isinstance(values, str | bytes | Mapping | AbstractSet) or not isinstance(values, Iterable):
@@ -149,7 +149,7 @@ def _check(columns: Mapping[str, list[Any]], n: int) -> None:
 def _sample(i: int, reply: Any, row: Mapping[str, Any]) -> Sample:
     response, id, system = plain(reply), plain(row.get("ids")), plain(row.get("systems"))
     if response is None:
-        hint = "leave the row out, or fill in '' where the reply is empty"
+        hint = "omit the row, or write '' if the reply is empty"
         raise InputError(f"responses[{i}] is missing ({reply!r})", hint=hint)
     return Sample(
         id=str(i + 1) if id is None else str(id) if isinstance(id, int) else id,
@@ -161,7 +161,7 @@ def _sample(i: int, reply: Any, row: Mapping[str, Any]) -> Sample:
 
 
 def _texts(cell: Any) -> Any:
-    """Turns or references of one sample; missing ones are left out."""
+    """Turns or references of one sample, without missing ones."""
     found = plain(cell)
     return [text for text in found if text is not None] if isinstance(found, list) else () if found is None else found
 

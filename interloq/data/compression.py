@@ -1,4 +1,4 @@
-"""Compressed streams by the suffix of a file: .gz, .xz and .zst."""
+"""Compressed streams by file suffix: .gz, .xz and .zst."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import zlib
 from typing import IO, Any
 
 COMPRESSED = (".gz", ".xz", ".zst")
-WINDOW = 2**27  # what zstd's own program accepts without being asked
-_STEP = 2**11  # bytes unpacked at a time: a few of them may stand for many megabytes
+WINDOW = 2**27  # the limit of the zstd program
+_STEP = 2**11  # bytes decompressed at a time: a few may expand to many megabytes
 
 
 def decompressed(file: IO[bytes], suffix: str, *, window: int = WINDOW) -> contextlib.AbstractContextManager[Any]:
-    """The stream inside a file; `window` bounds the memory that a .zst file may ask for."""
+    """The decompressed stream of a file; `window` limits the memory that a .zst file may require."""
     if suffix == ".gz":
         return gzip.open(file)
     if suffix == ".xz":
@@ -27,8 +27,8 @@ def decompressed(file: IO[bytes], suffix: str, *, window: int = WINDOW) -> conte
 
 
 def compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
-    """A stream that compresses what is written to it, as the suffix says."""
-    if suffix == ".gz":  # no time stamp: the same records give the same bytes
+    """A stream that compresses as the suffix says."""
+    if suffix == ".gz":  # no time stamp, so that the same records give the same bytes
         return gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0)
     if suffix == ".xz":
         return lzma.open(file, "wb")
@@ -40,13 +40,13 @@ def compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManage
 
 
 def damage(*more: type[Exception]) -> tuple[type[Exception], ...]:
-    """What reading a broken file raises, and `more`; zstandard's own error only once it is loaded."""
+    """Errors raised when reading a broken file, and `more`; zstandard's error only if it is loaded."""
     zstandard = sys.modules.get("zstandard")
     return (EOFError, OSError, lzma.LZMAError, zlib.error, *([zstandard.ZstdError] if zstandard else []), *more)
 
 
 class _Frames(io.RawIOBase):
-    """The frames of a .zst file, one after another; zstandard's own reader does not notice when the last is cut off."""
+    """The frames of a .zst file in turn; zstandard's own reader does not notice if the last is truncated."""
 
     def __init__(self, file: IO[bytes], window: int) -> None:
         import zstandard
@@ -64,7 +64,7 @@ class _Frames(io.RawIOBase):
             data = (self._frame.unused_data if self._frame and self._frame.eof else b"") or self._file.read(_STEP)
             if not data:
                 if self._frame and not self._frame.eof:
-                    raise EOFError("the last frame has no end")
+                    raise EOFError("the last frame is incomplete")
                 return 0
             if self._frame is None or self._frame.eof:
                 self._frame = self._decompressor.decompressobj()

@@ -1,4 +1,4 @@
-"""Files of records in any layout that can be read, written as JSONL."""
+"""Conversion of files of records in any supported layout to JSONL."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def convert_file(
     columns: Mapping[str, str] | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Write the records of a file as JSONL, with what its header says; returns their kind and counts.
+    """Write the records of a file as JSONL, with its header; returns their kind and counts.
 
-    `kind` is what the file says or shows that it holds, unless it is given. `-` is a pipe. Bad lines and `columns` are
-    dealt with as in `interloq.read`.
+    `kind` is taken from the header or the first record unless given. `-` is a pipe. Bad lines and `columns` are handled
+    as in `interloq.read`.
     """
     refuse_overwriting([output], [path])
     if plain_suffix(output) in (".csv", ".tsv"):
@@ -44,13 +44,13 @@ def convert_file(
 
 
 def kind_held(path: str | Path) -> str:
-    """What the file says, or shows, that it holds."""
+    """The kind of records in the file, from its header or first record."""
     kind = kind_of(path)
     return kind if kind in KINDS else "samples"
 
 
 def _header(path: str | Path) -> dict[str, Any]:
-    """What the header says; nothing for a pipe, which cannot be read twice, or a bad line, which reading will name."""
+    """The header; empty for a pipe, which cannot be read twice, and for a bad line, which reading will report."""
     try:
         return {} if str(path) == "-" else header(path)
     except InputError:

@@ -1,7 +1,7 @@
-"""How anything gets to disk: whole or not at all, and by one writer at a time.
+"""Atomic writes of files and folders, and locks that allow one writer at a time.
 
-What is being written has the name `.NAME.<12 hex digits>.part` beside its target, and its writer holds a lock on it.
-The lock ends with the process, however that ends, so the next writer of the same target can tell a leftover from a file
+Unfinished output is named `.NAME.<12 hex digits>.part`, next to its target, and its writer holds a lock on it. The lock
+ends with the process, however that ends, so the next writer of the same target can distinguish a leftover from a file
 that is still being written.
 """
 
@@ -20,12 +20,12 @@ from interloq.data.folders import PART, is_stray
 from interloq.data.write_errors import writing
 from interloq.errors import InputError
 
-# ---- whole or not at all ---------------------------------------------------------------------------------------------
+# ---- atomic writes ---------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file that gets its name when it is whole and on disk; a device or a pipe is written to as it is."""
+    """A file that gets its name only when it is complete and on disk; devices and pipes are written directly."""
     path = Path(path)
     with writing(path):
         if _is_device(path):
@@ -42,7 +42,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def whole_folder(path: str | Path) -> Iterator[Path]:
-    """A folder that gets its name when it is whole; an empty one that has the name already gives way."""
+    """A folder that gets its name only when it is complete; it may replace an empty folder."""
     path = Path(path)
     with writing(path), _part_of(path, _new_folder) as (part, _):
         yield part
@@ -55,17 +55,17 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def whole_file_by_name(path: str | Path, *also: type[Exception]) -> Iterator[Path]:
-    """For libraries that write to a name: it may leave what it likes beside it; only the file itself is kept."""
+    """A path for libraries that write to a path: further files they write next to it are removed."""
     path = Path(path)
     with writing(path, *also), _part_of(path, _new_folder) as (part, _):
         yield part / path.name
-        (part / path.name).chmod(0o666 & ~_umask())  # some libraries let nobody else read
+        (part / path.name).chmod(0o666 & ~_umask())  # some libraries make it unreadable for others
         (part / path.name).replace(path)
         remove(part)
 
 
 def make_folder(folder: Path) -> None:
-    """With all folders above it, unless it is there."""
+    """Create the folder and its parents if they do not exist."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
@@ -73,7 +73,7 @@ def make_folder(folder: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Wait until all in a folder is on disk: a power cut must not leave it half-filled under its name."""
+    """Sync all files of a folder to disk, so that a power failure cannot leave it incomplete under its name."""
     for place, _, files in os.walk(folder):
         for name in files:
             with Path(place, name).open("rb") as file:
@@ -81,14 +81,14 @@ def _sync(folder: Path) -> None:
 
 
 def write_whole(path: str | Path, data: bytes) -> None:
-    """Write a file so that it is either whole or not there."""
+    """Write a file atomically."""
     with whole_file(path) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
 def _part_of(path: Path, make: Callable[[Path], int]) -> Iterator[tuple[Path, int]]:
-    """A new part of a target, locked; gone at the end, unless it was given another name."""
+    """A new, locked part for a target; removed at the end unless it was renamed."""
     make_folder(path.parent)
     sweep(path)
     part, handle = _claimed(path, make)
@@ -104,7 +104,7 @@ def _claimed(path: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
     while True:
         part = _part_name(path)
         handle = make(part)
-        if hold(handle) and part.exists():  # else somebody who was sweeping took it for a leftover
+        if hold(handle) and part.exists():  # else another process removed it as a leftover
             return part, handle
         os.close(handle)
 
@@ -133,7 +133,7 @@ def _umask() -> int:
 
 
 def sweep(path: Path) -> None:
-    """Remove the parts of this target whose writers are dead."""
+    """Remove parts of this target left by dead processes."""
     with os.scandir(path.parent) as entries:
         parts = [Path(entry) for entry in entries if (m := PART.fullmatch(entry.name)) and m[1] == path.name]
     for part in parts:
@@ -142,7 +142,7 @@ def sweep(path: Path) -> None:
 
 
 def sweep_all(folder: Path) -> None:
-    """Remove all parts in a folder and below it whose writers are dead."""
+    """Remove all parts in a folder and its subfolders left by dead processes."""
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
             if PART.fullmatch(name):
@@ -160,7 +160,7 @@ def _remove_dead(part: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a folder with all that is in it, or a link but not what is behind it."""
+    """Remove a file, a folder with its content, or a link but not its target."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -168,7 +168,7 @@ def remove(path: Path) -> None:
 
 
 def discard(folder: Path) -> None:
-    """Remove a folder in one step, so that a kill leaves all of it or nothing that has its name."""
+    """Remove a folder atomically: if the process is killed, the folder is complete or gone."""
     if folder.parent.is_dir():
         sweep(folder)
     if os.path.lexists(folder):
@@ -181,7 +181,7 @@ def discard(folder: Path) -> None:
 
 
 def hold(handle: int, *, unknown: bool = True) -> bool:
-    """Lock an open file until it is closed or the process ends; `unknown` is the answer where there are no locks."""
+    """Lock an open file until it is closed or the process ends; returns `unknown` if locks are not supported."""
     try:
         import fcntl
     except ImportError:  # not on Windows
@@ -190,14 +190,14 @@ def hold(handle: int, *, unknown: bool = True) -> bool:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # some network disks have none
+    except OSError:  # not on some network disks
         return unknown
     return True
 
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Only one process at a time in a folder: `path` is the file that stands for it."""
+    """Let only one process at a time work in a folder, with a lock on the file `path`."""
     with writing(path):
         file = path.open("a")
     with file:
@@ -206,7 +206,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def lock(file: IO[Any], where: Path) -> None:
-    """Lock an open file, or refuse because another process has it."""
+    """Lock an open file; an error if another process has locked it."""
     if not hold(file.fileno()):
         file.close()
         raise InputError("another process is writing here", hint="wait until it has finished", where=str(where))

@@ -16,11 +16,11 @@ from interloq.data.durable import whole_file
 from interloq.data.write_errors import one_line, writing
 from interloq.errors import InputError, InterloqError, short_repr
 
-MAX_LINE = 64 * 2**20  # a longer line is not a record, and would not fit in memory a few times over
+MAX_LINE = 64 * 2**20  # longer lines are not records, and several copies would not fit in memory
 
 PIECE = 2**20
-SMALL = 16 * 2**20  # of files that are read whole: settings, lists of bots, tables of people's scores
-# what parsing a file that was damaged or made to do harm may raise
+SMALL = 16 * 2**20  # for files that are read at once: settings, lists of bots, tables of people's scores
+# errors when parsing a damaged or malicious file
 UNREADABLE = (
     ArithmeticError,
     AttributeError,
@@ -35,7 +35,7 @@ UNREADABLE = (
 
 
 def plain_suffix(path: str | Path) -> str:
-    """The suffix under the compression: `.csv` for `a.csv.gz`."""
+    """The suffix before that of compression: `.csv` for `a.csv.gz`."""
     suffixes = [s.lower() for s in Path(path).suffixes]
     return next((s for s in reversed(suffixes) if s not in COMPRESSED), "")
 
@@ -58,14 +58,14 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines without their line ends; a line over MAX_LINE comes cut just past that size."""
+    """Numbered lines without line ends; a line over MAX_LINE is truncated just above that size."""
     with open_bytes(path) as stream:
         number = 0
         try:
             while line := stream.readline(MAX_LINE + 1):
                 number += 1
                 while not line.endswith(b"\n") and len(line) > MAX_LINE:
-                    rest = stream.readline(MAX_LINE)  # skipped piece by piece
+                    rest = stream.readline(MAX_LINE)  # skip the rest in pieces
                     if not rest or rest.endswith(b"\n"):
                         break
                 if number == 1:
@@ -73,19 +73,19 @@ def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
                 yield number, line.rstrip(b"\r\n")
         except damage() as error:
             raise InputError(
-                f"the file is damaged or cut off: {error}",
+                f"the file is damaged or truncated: {error}",
                 hint="copy it again",
                 where=f"{path}:{number + 1}",
             ) from error
 
 
 def read_small(path: str | Path, *, limit: int = SMALL) -> bytes:
-    """All decompressed bytes of a file; one that holds more than `limit` is refused before it fills the memory."""
+    """All decompressed bytes of a file; more than `limit` are refused before they fill the memory."""
     return b"".join(_bounded(path, limit))
 
 
 def check_size(path: str | Path, *, limit: int = SMALL) -> None:
-    """Refuse a file of records that are all kept where it holds more than `limit`; a pipe, read once, passes."""
+    """Refuse a file of more than `limit` bytes, since all its records are kept in memory; pipes are accepted."""
     for _ in _bounded(path, limit) if str(path) != "-" else ():
         pass
 
@@ -97,15 +97,15 @@ def _bounded(path: str | Path, limit: int) -> Iterator[bytes]:
             while piece := stream.read(min(PIECE, left + 1)):
                 left -= len(piece)
                 if left < 0:
-                    what = f"the file holds more than {limit >> 20} MiB, which no file of its kind does"
+                    what = f"the file has more than {limit >> 20} MiB, which is too much for a file of its kind"
                     raise InputError(what, hint="check that it is the right file", where=str(path))
                 yield piece
     except damage() as error:
-        raise InputError(f"the file is damaged or cut off: {error}", hint="copy it again", where=str(path)) from error
+        raise InputError(f"the file is damaged or truncated: {error}", hint="copy it again", where=str(path)) from error
 
 
 def read_json(path: str | Path, *, hint: str = "copy it again", limit: int = SMALL) -> dict[str, Any]:
-    """The one JSON object of a settings file."""
+    """The JSON object in a file."""
     data = read_small(path, limit=limit)
     try:
         value = orjson.loads(data)
@@ -118,7 +118,7 @@ def read_json(path: str | Path, *, hint: str = "copy it again", limit: int = SMA
 
 
 def as_line(value: Any) -> bytes:
-    """A JSON value on a line of its own; one that nests too deep to be written is shown in short."""
+    """A JSON value on one line; a value that is nested too deeply is shortened."""
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError:
@@ -127,11 +127,11 @@ def as_line(value: Any) -> bytes:
 
 @contextlib.contextmanager
 def reading_saved(
-    where: str | Path, what: str = "the saved files are damaged", *, hint: str = "copy them again, or make them again"
+    where: str | Path, what: str = "the saved files are damaged", *, hint: str = "copy or create them again"
 ) -> Iterator[None]:
-    """Whatever fails while saved files are opened means that they are damaged, and is said in one line.
+    """Report any error while opening saved files as damage, in one line.
 
-    Only for code that takes saved values apart; what runs on them afterwards must not hide its own mistakes here.
+    Only for code that parses saved values: errors of code that uses them afterwards must not be hidden.
     """
     try:
         yield
@@ -144,7 +144,7 @@ def reading_saved(
 
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file that appears under its name only when it is whole; `-` writes to standard output."""
+    """A file that gets its name only when it is complete; `-` writes to standard output."""
     if str(path) == "-":
         if sys.stdout is None or getattr(sys.stdout, "name", "") == os.devnull:
             raise InputError("standard output is closed", hint="name a file, or open it")
@@ -157,7 +157,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """One JSON document, indented."""
+    """Write a value as indented JSON."""
     with replacing(path) as file:
         file.write(json_bytes(value))
 

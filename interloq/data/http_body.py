@@ -1,14 +1,14 @@
-"""The body of an HTTP answer, read as it arrives and never larger than a limit.
+"""The body of an HTTP answer, read in parts up to a size limit.
 
-HTTP clients unpack what a server has packed before anybody can count it, and a few hundred bytes, packed twice, become
-gigabytes. So bodies are read raw. One layer of gzip is unpacked here, within the limit; anything else is refused.
+HTTP clients decompress bodies before their size can be checked, and a few hundred bytes, compressed twice, become
+gigabytes. So bodies are read raw. One layer of gzip is decompressed here, within the limit; anything else is refused.
 """
 
 from __future__ import annotations
 
 import zlib
 
-_GZIP = 16 + zlib.MAX_WBITS  # zlib's sign for gzip's header
+_GZIP = 16 + zlib.MAX_WBITS  # zlib's code for the gzip format
 
 
 class BodyError(Exception):
@@ -24,26 +24,26 @@ class Body:
         self._gzip = zlib.decompressobj(_GZIP) if _is_gzip(encoding) else None
 
     def add(self, part: bytes) -> None:
-        room = self.largest + 1 - len(self._data)  # one byte over the limit tells that there is more
+        room = self.largest + 1 - len(self._data)  # one byte above the limit shows that there is more
         self._data += self._unpacked(part, room) if self._gzip else part[:room]
         if len(self._data) > self.largest:
             raise BodyError(f"the answer is larger than {self.largest >> 20} MiB")
 
     def whole(self) -> bytes:
-        """The body; one whose gzip is cut off is refused."""
+        """The complete body; truncated gzip is refused."""
         if self._gzip and not self._gzip.eof:
-            raise BodyError("the answer's gzip is cut off")
+            raise BodyError("the gzip data of the answer is truncated")
         return bytes(self._data)
 
     def _unpacked(self, part: bytes, room: int) -> bytes:
         try:
             return b"" if self._gzip is None or self._gzip.eof else self._gzip.decompress(part, room)
         except zlib.error:
-            raise BodyError("the answer says it is gzip, and is not") from None
+            raise BodyError("the answer claims to be gzip, but is not") from None
 
 
 def _is_gzip(encoding: str) -> bool:
     name = encoding.strip().lower()
     if name not in ("", "identity", "gzip", "x-gzip"):
-        raise BodyError(f"the answer is packed as {name[:40]!r}, which was not asked for")
+        raise BodyError(f"the answer is encoded as {name[:40]!r}, which was not requested")
     return name.endswith("gzip")

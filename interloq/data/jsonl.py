@@ -1,7 +1,7 @@
-"""The one on-disk form of records: a JSON object a line, the first line a header that says what they are.
+"""The file format of records: one JSON object per line, and a header in the first line.
 
-`read` streams and `load` lists. Files without a header, JSON arrays, CSV and TSV (`tables.py`) are read too, plain or
-compressed. A bad line is set aside in `*.rejected.jsonl` and the rest is read; with `strict` it stops everything.
+`read` streams and `load` lists. Files without a header, JSON arrays, CSV and TSV (`tables.py`) are also read, plain or
+compressed. Bad lines are set aside in `*.rejected.jsonl` and the rest is read; with `strict`, a bad line is an error.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from interloq.data.files import MAX_LINE, as_line, lines, plain_suffix, replacin
 from interloq.data.layouts import Layout
 from interloq.data.tables import is_table, rows
 from interloq.data.write_errors import writing
-from interloq.errors import InputError, ReadWarning, RejectedWarning
+from interloq.errors import InputError, ReadWarning, RejectedWarning, count
 from interloq.records import Sample, format_key
 
 SCHEMA = 1
-SHOWN = 5  # bad lines named one by one; the others are counted
+SHOWN = 5  # bad lines that are reported one by one; the others are counted
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A line of a file that could not be used, with all that is needed to fix it."""
+    """A line of a file that could not be used, and why."""
 
     path: str
     where: str
@@ -56,9 +56,9 @@ def read(
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Iterator[Any]:
-    """The records of a file, one by one. Bad lines go to `on_reject` too, or end in one RejectedWarning.
+    """The records of a file, one by one. Bad lines are passed to `on_reject`, or reported by one RejectedWarning.
 
-    `columns` says under which names the file has its fields: `{"response": "reply", "system": "model"}`.
+    `columns` maps fields to their names in the file: `{"response": "reply", "system": "model"}`.
     """
     layout = Layout(kind, columns, table=is_table(path))
     rejects = _Rejects(path, on_reject, strict)
@@ -76,8 +76,8 @@ def read(
     finally:
         rejects.close()
     if not good:
-        hint = rejects.first or "write a record on each line"
-        raise InputError(f"no usable record among {rejects.count} lines", hint=hint, where=str(path))
+        hint = rejects.first or "write one record per line"
+        raise InputError(f"no usable record among {count(rejects.count, 'line')}", hint=hint, where=str(path))
     layout.names.check()
     rejects.warn(good)
     if notes := layout.notes():
@@ -98,7 +98,7 @@ def read_all(
 
 
 def header(path: str | Path) -> dict[str, Any]:
-    """The header of a file, empty where it has none."""
+    """The header of a file; empty if it has none."""
     for _, line in lines(path):
         value = _decoded(line) if line.strip().startswith(b"{") else None
         return value if isinstance(value, dict) and _is_header(value) else {}
@@ -106,7 +106,7 @@ def header(path: str | Path) -> dict[str, Any]:
 
 
 def first_object(path: str | Path) -> dict[str, Any] | None:
-    """The first object of a file, its header or a record; None where the file begins otherwise."""
+    """The first object of a file, a header or a record; None if the file starts with something else."""
     next(lines(path), None)  # a file that cannot be read is an error
     try:
         return next((_object(line) for _, line in _records(path)), None)
@@ -115,14 +115,14 @@ def first_object(path: str | Path) -> dict[str, Any] | None:
 
 
 def write(path: str | Path, records: Iterable[Any], *, kind: str, **facts: object) -> int:
-    """Write records of one kind, atomically; `facts` (signature, source, …) go into the header."""
-    count = 0
+    """Write records of one kind atomically; `facts` (signature, source, …) go into the header."""
+    written = 0
     with replacing(path) as file:
         file.write(header_line(kind, facts))
         for record in records:
             file.write(record_line(record))
-            count += 1
-    return count
+            written += 1
+    return written
 
 
 def header_line(kind: str, facts: Mapping[str, object]) -> bytes:
@@ -131,12 +131,12 @@ def header_line(kind: str, facts: Mapping[str, object]) -> bytes:
 
 
 def record_line(record: Any) -> bytes:
-    """A record as its line of a file."""
+    """A record as a line of a file."""
     return orjson.dumps(to_json(record)) + b"\n"
 
 
 def to_json(record: Any) -> Any:
-    """A record as plain JSON values: what is at its default is left out, NaN becomes null."""
+    """A record as plain JSON values: defaults are omitted, NaN becomes null."""
     if is_dataclass(record):
         values = ((field, getattr(record, field.name)) for field in fields(record))
         return {f.name: to_json(v) for f, v in values if v != f.default and v not in ((), {})}
@@ -167,7 +167,7 @@ def _objects(path: str | Path, layout: Layout, rejects: _Rejects) -> Iterator[tu
 
 
 def _records(path: str | Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that are not blank; of a JSON array its items, numbered from 1."""
+    """Numbered lines that are not blank, or the items of a JSON array, numbered from 1."""
     found = ((number, line) for number, line in lines(path) if line.strip())
     for i, (number, line) in enumerate(found):
         if i == 0 and line.lstrip().startswith(b"["):
@@ -177,7 +177,7 @@ def _records(path: str | Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _items(first: bytes, rest: Iterable[tuple[int, bytes]], path: str | Path) -> Iterator[tuple[int, bytes]]:
-    """The items of an array, one line each. It is read whole, so it may not be larger than MAX_LINE."""
+    """The items of an array as lines. It is read at once, so it may not be larger than MAX_LINE."""
     parts, size = [first], len(first)
     for _, line in rest:
         size += len(line) + 1
@@ -197,7 +197,7 @@ def _items(first: bytes, rest: Iterable[tuple[int, bytes]], path: str | Path) ->
 
 def _object(line: bytes) -> dict[str, Any]:
     if len(line) > MAX_LINE:
-        raise InputError(f"the line is longer than {MAX_LINE >> 20} MiB", hint="put one record on a line")
+        raise InputError(f"the line is longer than {MAX_LINE >> 20} MiB", hint="write one record per line")
     value = _decoded(line)
     if not isinstance(value, dict):
         raise InputError(
@@ -215,9 +215,9 @@ def _decoded(line: bytes) -> Any:
             line.decode("utf-8")
         except UnicodeDecodeError as bad:
             raise InputError(f"byte {bad.start + 1} is not valid UTF-8", hint="save the file as UTF-8") from error
-        hint = "write each record as one whole JSON object on one line"
+        hint = "write each record as one JSON object on one line"
         if any(word in line for word in (b"NaN", b"Infinity")) or "infinity" in error.msg:
-            hint = "JSON has no NaN and no infinity: write null for 'not applicable'"
+            hint = "JSON has no NaN or infinity: write null for 'not applicable'"
         raise InputError(f"not valid JSON ({error.msg} at column {error.colno})", hint=hint) from error
 
 
@@ -227,15 +227,17 @@ def _is_header(value: Mapping[str, Any]) -> bool:
 
 def _check_header(value: Mapping[str, Any], kind: str, where: str) -> None:
     if value["kind"] != kind:
-        raise InputError(f"the file holds {value['kind']}, expected {kind}", hint="name another file", where=where)
+        raise InputError(f"the file contains {value['kind']}, expected {kind}", hint="name another file", where=where)
     if value["schema"] != SCHEMA:
         raise InputError(
-            f"schema {value['schema']} is not {SCHEMA}", hint="read it with the version that wrote it", where=where
+            f"schema {value['schema']}; this version reads schema {SCHEMA}",
+            hint="read it with the version that wrote it",
+            where=where,
         )
 
 
 class _Rejects:
-    """Collects bad lines; the file for them is made at the first one."""
+    """Collects bad lines; their file is created with the first one."""
 
     def __init__(self, path: str | Path, on_reject: Callable[[Rejected], None] | None, strict: bool) -> None:
         self.path, self.on_reject, self.strict = path, on_reject, strict
@@ -276,14 +278,15 @@ class _Rejects:
     def warn(self, good: int) -> None:
         if self.count and not self.on_reject:
             warnings.warn(
-                f"{self.path}: {self.count} of {self.count + good} lines set aside in {self.target}; {self.first}",
+                f"{self.path}: {self.count:,} of {count(self.count + good, 'line')} set aside in {self.target}; "
+                f"{self.first}",
                 RejectedWarning,
                 stacklevel=3,
             )
 
 
 def rejected_path(path: str | Path) -> Path:
-    """`samples.jsonl.gz` → `samples.rejected.jsonl`, beside it."""
+    """`samples.jsonl.gz` → `samples.rejected.jsonl`, in the same folder."""
     if str(path) == "-":
         return Path("stdin.rejected.jsonl")
     path = Path(path)
@@ -295,7 +298,7 @@ def rejected_path(path: str | Path) -> Path:
 
 
 class _Seen:
-    """Refuses a second sample with the same id and system, or dialogue with the same id: one would hide the other."""
+    """Refuses a second sample with the same id and system, or a second dialogue with the same id."""
 
     def __init__(self, kind: str) -> None:
         self.lines: dict[int, int] | None = {} if kind in ("samples", "dialogues") else None
@@ -304,9 +307,9 @@ class _Seen:
         if self.lines is None:
             return
         key = record.key if isinstance(record, Sample) else (record.id, "")
-        first = self.lines.setdefault(hash(key), number)  # a 64-bit hash: flat memory, a clash is news
+        first = self.lines.setdefault(hash(key), number)  # a 64-bit hash, to save memory
         if first != number:
             raise InputError(
                 f"duplicate id {format_key(key)}, first seen in line {first}",
-                hint="give every sample its own id, or the system that it is of",
+                hint="give every sample its own id, or name its system",
             )

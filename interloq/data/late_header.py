@@ -1,6 +1,6 @@
-"""Files whose header says what is known only when the last record is: counts, above all.
+"""Files with a header that is known only after the last record, since it contains counts.
 
-Records wait as bytes in another file; they are copied behind the header without being read again.
+The records are first written to another file, and copied after the header without being parsed again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from interloq.data.write_errors import writing
 def write_then_head(
     path: str | Path, records: Iterable[Any], facts: Callable[[], Mapping[str, object]], *, kind: str
 ) -> None:
-    """Write records atomically, behind a header with the `facts` that are known after the last of them."""
+    """Write records atomically, after a header with `facts` that are known after the last record."""
     with writing(tempfile.gettempdir()), tempfile.TemporaryFile() as waiting:
         for record in records:
             waiting.write(record_line(record))
@@ -28,13 +28,13 @@ def write_then_head(
 
 
 def copy_records(path: str | Path, lines: IO[bytes], *, kind: str, **facts: object) -> None:
-    """A header, and the lines of records that another file holds; atomically."""
+    """Write a header and the lines of another file, atomically."""
     with replacing(path) as file:
         file.write(header_line(kind, facts))
         shutil.copyfileobj(lines, file)
 
 
 def header_after(before: Mapping[str, Any], stage: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What the header of a stage's output says: all that the input's did, and the facts after those of earlier runs."""
+    """Header of a stage's output: that of the input, with these facts appended to those of earlier runs."""
     kept = {name: value for name, value in before.items() if name not in ("kind", "schema", stage)}
     return kept | {stage: [*before.get(stage, []), facts]}

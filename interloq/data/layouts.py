@@ -1,4 +1,4 @@
-"""Records from the layouts that people have: fields under other names, chat exports, rows of a table."""
+"""Records from other layouts: fields under other names, chat exports, rows of a table."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from interloq.data import chat, tables
 from interloq.data.parsers import PARSERS
 from interloq.data.synonyms import Names
 from interloq.data.tables import Reject
-from interloq.errors import InputError, nearest
+from interloq.errors import InputError, count, nearest
 
 Numbered = tuple[int, bytes, Any]  # the line's number, the line and its record
 _TURNS = {"samples": "context", "dialogues": "turns"}
 
 
 class Layout:
-    """Makes records of one kind, and remembers what of the layout a user should know."""
+    """Creates records of one kind, and collects notes about the layout for the user."""
 
     def __init__(self, kind: str, columns: Mapping[str, str] | None = None, *, table: bool = False) -> None:
         if kind not in PARSERS:
             raise InputError(f"unknown kind of record {kind!r}{nearest(kind, PARSERS)}")
-        if table:  # whose columns are compared in lower case
+        if table:  # column names are compared in lower case
             columns = {field: name.lower() for field, name in (columns or {}).items()}
         self.kind, self.table = kind, table
         self.names = Names(kind, columns, keep=tables.COLUMNS.get(kind, ()) if table else ())
         self._parse = PARSERS[kind]
         self._ratings = Names("ratings")
-        self._left_out: Counter[str] = Counter()
+        self._skipped: Counter[str] = Counter()
         self._rated_by_row = False
 
     def records(self, objects: Iterable[tuple[int, bytes, Mapping[str, Any]]], reject: Reject) -> Iterator[Numbered]:
-        """The records of numbered lines; rows of a table with one row per sample and rater are put together."""
+        """The records of numbered lines; table rows of the same sample by different raters are merged."""
         held: dict[Any, Numbered] = {}
         for number, line, value in objects:
             try:
@@ -52,7 +52,7 @@ class Layout:
         yield from held.values()
 
     def record(self, value: Mapping[str, Any], number: str) -> Any:
-        """The record of one object; `number` names it where it has no id."""
+        """The record of one object; `number` is its id if it has none."""
         value = self.names.renamed(value)
         if self.table:
             self._rated_by_row = self.kind == "samples" and "rater" in value
@@ -65,14 +65,14 @@ class Layout:
         return self._parse(value, number)
 
     def notes(self) -> str:
-        """What was not read as it stands, in one line; empty where all was."""
+        """Notes about fields that were renamed or messages that were skipped, in one line; empty if there are none."""
         used = [*self.names.used.items(), *self._ratings.used.items()]
         found = [f"{name!r} is read as {field!r}" for field, name in used]
-        counts = [f"{n} {what}{'s' if n > 1 else ''}" for what, n in sorted(self._left_out.items()) if n]
-        return "; ".join(found + ([f"left out as not part of the dialogue: {', '.join(counts)}"] if counts else []))
+        counts = [count(n, what) for what, n in sorted(self._skipped.items()) if n]
+        return "; ".join(found + ([f"skipped as not part of the dialogue: {', '.join(counts)}"] if counts else []))
 
     def _of_chat(self, value: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-        turns = chat.turns(value[field], self._left_out)
+        turns = chat.turns(value[field], self._skipped)
         found = {**value, field: turns}
         if field == "turns" and not value.get("systems"):
             found["systems"] = chat.systems(turns, value)

@@ -1,4 +1,4 @@
-"""Refuses an output that is also an input, by the file itself and not by its name."""
+"""Refuses an output that is also an input, comparing files, not names."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from interloq.errors import InputError
 
 
 def refuse_overwriting(outputs: Sequence[str | Path], inputs: Sequence[str | Path]) -> None:
-    """Raise an error if an output is an input, another output, or a file that reading an input writes."""
+    """Raise an error if an output is an input, another output, or the file for bad lines of an input."""
     for place, output in enumerate(map(str, outputs)):
         if any(_same(output, str(other)) for other in outputs[:place]):
-            raise InputError(f"two outputs are the same file {output!r}", hint="give each a name of its own")
+            raise InputError(f"two outputs are the same file {output!r}", hint="give each its own name")
         for path in map(str, inputs):
             if what := _collision(output, path):
                 raise InputError(what, hint="choose another output")
@@ -30,10 +30,10 @@ def _collision(output: str, path: str) -> str:
 
 
 def _same(first: str, second: str) -> bool:
-    """The same file or folder, whatever the names: links count."""
+    """Whether two names refer to the same file or folder, also through links."""
     try:
         return Path(first).samefile(second)
-    except (OSError, ValueError):  # one of them is not there, or is not a path at all
+    except (OSError, ValueError):  # one of them does not exist, or is not a path
         return first != "-" and _resolved(first) == _resolved(second)
 
 

@@ -1,4 +1,4 @@
-"""Records from plain values, as JSON gives them: every field is checked, and what is wrong is named."""
+"""Records from plain JSON values; every field is checked."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
     failure = _get(value, "failure" if "failure" in value else EARLIER_FAILURE, str, "")
     if not (turns or failure):  # a dialogue that failed at its first turn has none
         has = "" if "turns" in value else _has(value)
-        raise InputError(f"the dialogue has no turns{has}", hint='add "turns": ["…", "…"] or leave the record out')
+        raise InputError(f"the dialogue has no turns{has}", hint='add "turns": ["…", "…"] or omit the record')
     return Dialogue(
         id=_id(value, number),
         turns=turns,
@@ -78,7 +78,7 @@ PARSERS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
 
 
 def _id(value: Mapping[str, Any], number: str) -> str:
-    """A record without an id is named by its line."""
+    """The id of a record, or its line number if it has none."""
     given = value.get("id", number)
     return str(given) if isinstance(given, int) and not isinstance(given, bool) else _get(value, "id", str, number)
 
@@ -128,7 +128,7 @@ def _entry(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def _list(value: Mapping[str, Any], name: str) -> list[Any]:
-    """A list field; one text or number alone is a list of one."""
+    """A list field; a single text or number is a list of one."""
     given = value.get(name)
     if given is None:
         return []
@@ -154,7 +154,7 @@ def _get(
         if not required:
             return default
         if name in value:
-            raise InputError(f"{full} is missing: it is null", hint=f'write "{name}": "" where it is empty')
+            raise InputError(f"{full} is missing: it is null", hint=f'write "{name}": "" if it is empty')
         raise InputError(f"{full} is missing{_has(value)}", hint=f'add "{name}"{_mapping(name, value, of)}')
     if not isinstance(given, kind):
         wanted = "text" if kind is str else "an object"
@@ -163,7 +163,7 @@ def _get(
 
 
 def _has(value: Mapping[str, Any]) -> str:
-    """The names a record does have: one of them may be what was meant."""
+    """The names of a record's fields, since one of them may be the missing field."""
     shown = ", ".join(repr(name) for name in list(value)[:SHOWN_NAMES])
     return f"; the record has {shown}{', …' if len(value) > SHOWN_NAMES else ''}" if shown else ""
 

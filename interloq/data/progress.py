@@ -1,4 +1,4 @@
-"""How long work says how far it is: `with progress(label, total) as step: step(n)`."""
+"""Progress reports of long work: `with progress(label, total) as step: step(n)`."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Progress = Callable[[str, int | None], AbstractContextManager[Step]]
 
 
 def silent(label: str, total: int | None = None) -> AbstractContextManager[Step]:  # noqa: ARG001
-    """Progress that nobody sees."""
+    """Progress that is not shown."""
     return nullcontext(lambda _: None)
 
 
 def counted(records: Iterable[T], step: Step) -> Iterator[T]:
-    """The records, each counted as it goes by."""
+    """The records; `step` is called for each of them."""
     for record in records:
         step(1)
         yield record
 
 
 def lines_ahead(path: str | Path, progress: Progress) -> int | None:
-    """How many lines there are to read, where anybody is told; a pipe does not say."""
+    """Number of lines to read, if progress is shown; None for a pipe."""
     return None if progress is silent or str(path) == "-" else sum(1 for _ in lines(path))
 
 

@@ -1,4 +1,4 @@
-"""What a file of records holds, counted while they stream by."""
+"""Counts of the records of a file, made while streaming."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Summary:
         self.unscored = 0
 
     def watch(self, records: Iterable[Any]) -> Iterator[Any]:
-        """The records themselves, counted as they pass."""
+        """The records, which are counted."""
         for record in records:
             self.add(record)
             yield record
@@ -52,7 +52,7 @@ class Summary:
         self.not_applicable[rating.aspect] += rating.value is None
 
     def facts(self) -> dict[str, Any]:
-        """The counts as plain values; what cannot stand in such records is left out."""
+        """The counts as plain values, without those that do not apply to this kind of record."""
         facts: dict[str, Any] = {"records": self.records, "systems": dict(sorted(self.systems.items()))}
         if self.references:
             facts["references"] = {str(n): count for n, count in sorted(self.references.items())}

@@ -1,7 +1,7 @@
 """Fields under other names: `reply` for `response`, `model` for `system`, `annotator` for `rater`.
 
-A name that can only mean one field is accepted, and said; between two candidates nobody guesses. `columns` (on the
-command line `--map response=reply`) settles it.
+A name that can only mean one field is accepted and reported; two candidates for a field are an error. `columns` (on the
+command line `--map response=reply`) resolves it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 class Names:
-    """Renames the fields of records of one kind, and remembers what was taken for what."""
+    """Renames the fields of records of one kind, and records which synonyms were used."""
 
     def __init__(self, kind: str, columns: Mapping[str, str] | None = None, *, keep: Collection[str] = ()) -> None:
         self.fields, self.columns = FIELDS.get(kind, {}), dict(columns or {})
@@ -61,7 +61,7 @@ class Names:
         self._absent = set(self.columns.values())
 
     def renamed(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The record with its fields under their own names."""
+        """The record with its standard field names."""
         found = self._mapped(value) if self.columns else value
         if self._others.isdisjoint(found):
             return found
@@ -73,7 +73,7 @@ class Names:
         return left | {field: found[name] for field, name in taken.items()}
 
     def check(self) -> None:
-        """Refuse a mapping to a column that was in no record: a typing mistake would lose the field silently."""
+        """Refuse a mapping to a name that no record had: a typing mistake would lose the field silently."""
         if self._absent:
             names = ", ".join(map(repr, sorted(self._absent)))
             raise InputError(f"no record has {names}, named by --map", hint="map fields to names that the file has")

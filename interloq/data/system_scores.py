@@ -1,4 +1,4 @@
-"""People's score of each system: `{"mine": 4.1, "theirs": 3.9}`, or a table with a name and a number in each line."""
+"""People's score of each system: `{"mine": 4.1, "theirs": 3.9}`, or a table with a name and a number per line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HINT = 'write {"system": score, …} as JSON, or lines system,score as CSV'
 
 
 def read_system_scores(path: str | Path) -> dict[str, float]:
-    """Name → score; the first line of a table may be a heading."""
+    """Name → score; the first line of a table may be a header."""
     try:
         text = read_small(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -24,9 +24,9 @@ def read_system_scores(path: str | Path) -> dict[str, float]:
     found: dict[str, float] = {}
     for where, name, value in _json(text, str(path)) if text.lstrip().startswith("{") else _table(text, str(path)):
         if name in found:
-            raise InputError(f"system {name!r} comes twice", hint="give each system one score", where=where)
+            raise InputError(f"system {name!r} is listed twice", hint="give each system one score", where=where)
         if not math.isfinite(value):
-            raise InputError(f"the score of {name!r} is {value}", hint="leave the system out", where=where)
+            raise InputError(f"the score of {name!r} is {value}", hint="omit the system", where=where)
         found[name] = value
     if not found:
         raise InputError("no scores of systems", hint=HINT, where=str(path))
@@ -36,7 +36,7 @@ def read_system_scores(path: str | Path) -> dict[str, float]:
 def _json(text: str, path: str) -> Iterator[tuple[str, str, float]]:
     try:
         pairs: list[tuple[str, object]] = json.loads(text, object_pairs_hook=list)
-    except (ValueError, RecursionError) as error:  # numbers of more digits than Python converts are ValueErrors too
+    except (ValueError, RecursionError) as error:  # numbers with more digits than Python converts are also ValueErrors
         raise InputError(f"not valid JSON ({error})", hint=HINT, where=path) from error
     for name, value in pairs:
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -2,7 +2,7 @@
 
 Columns of samples: `id`, `context` and `references` (several joined by `|||`), `reference`, `reference_2`, …,
 `response`, `system`, `rating`, `rating:<aspect>`, `rating:<aspect>:<rater>`, and `rater`, who gave the ratings of a row
-whose columns name nobody. Columns of ratings: their fields. An empty rating is "not applicable" (null).
+if the columns name no rater. Columns of ratings: their fields. An empty rating is "not applicable" (null).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def is_table(path: str | Path) -> bool:
 
 
 def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
-    """Each row as (line number, the line again, cells by column)."""
+    """Each row as (line number, line, cells by column)."""
     if kind not in COLUMNS:
         raise InputError(f"{kind} cannot be read from a table", hint="give a .jsonl file", where=str(path))
     csv.field_size_limit(MAX_LINE)
@@ -47,7 +47,7 @@ def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            reject(start, b"", InputError(f"not a valid row: {_said(error)}", hint="close every quote"))
+            reject(start, b"", InputError(f"not a valid row: {_csv_message(error)}", hint="close every quote"))
             continue
         if cells is None:
             return
@@ -56,15 +56,15 @@ def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[
             continue
         if len(cells) != len(columns):
             what = f"{len(cells)} cells for {len(columns)} columns"
-            reject(start, line, InputError(what, hint="quote cells that hold the separator"))
+            reject(start, line, InputError(what, hint="quote cells that contain the separator"))
         else:
             yield start, line, {name: cell for name, cell in zip(columns, cells, strict=True) if name}
 
 
 def columns_of(given: Sequence[Any], kind: str, names: Names, *, where: str) -> list[str]:
-    """The columns' names in lower case; unknown ones are refused, because a misspelt one would be lost.
+    """The column names in lower case; unknown ones are refused, because a misspelt column would be lost.
 
-    A column without a name (the index that pandas writes) stays without one.
+    A column without a name (the index that pandas writes) keeps an empty name.
     """
     columns = [str(name).strip().lower() for name in given]
     columns = ["" if name.startswith("unnamed:") else name for name in columns]
@@ -80,19 +80,19 @@ def columns_of(given: Sequence[Any], kind: str, names: Names, *, where: str) -> 
         stem = name.split(":")[0]
         if stem not in COLUMNS[kind] and not (stem.startswith("reference_") and stem[10:].isdigit()):
             close = difflib.get_close_matches(stem, COLUMNS[kind], n=1, cutoff=0.5)
-            hint = f"rename or delete it, or say what it holds: --map {close[0] if close else 'FIELD'}={name}"
+            hint = f"rename or delete it, or map it to a field: --map {close[0] if close else 'FIELD'}={name}"
             raise InputError(f"unknown column {name!r}", hint=hint, where=where)
     if REQUIRED[kind] not in fields:
         what = f"no column {REQUIRED[kind]!r}; the file has {', '.join(map(repr, named)) or 'none'}"
         raise InputError(what, hint=f"name it in the first row or map it: --map {REQUIRED[kind]}=NAME", where=where)
     if kind == "samples" and "rater" in fields and "id" not in fields:
-        hint = "name each sample, so that the ratings of its rows come together"
-        raise InputError("a column 'rater' and no column 'id'", hint=hint, where=where)
+        hint = "give each sample an id, so that the ratings of its rows can be merged"
+        raise InputError("there is a column 'rater' but no column 'id'", hint=hint, where=where)
     return columns
 
 
 def cells(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """A row, its columns under their own names, as the JSON values of its record. Cells may be lists already."""
+    """A row with standard column names as the JSON values of its record. Cells may already be lists."""
     return _rating_cells(row) if kind == "ratings" else _sample_cells(row)
 
 
@@ -118,11 +118,11 @@ def _texts(path: str | Path, reject: Reject) -> Iterator[str]:
         except UnicodeDecodeError as error:
             what = f"byte {error.start + 1} is not valid UTF-8"
             reject(number, line, InputError(what, hint="save the file as UTF-8"))
-            yield "\n"  # keeps the count of lines
+            yield "\n"  # keeps the line numbers right
 
 
 def _delimiter(first: str, usual: str) -> str:
-    """What separates the names in the first row: exports differ, whatever the file is called."""
+    """The separator of the first row, since exports differ whatever the file is called."""
     counts = {mark: first.count(mark) for mark in DELIMITERS}
     best = max(DELIMITERS, key=lambda mark: (counts[mark], mark == usual))
     return best if counts[best] else usual
@@ -133,23 +133,23 @@ def _header(first: str, delimiter: str, path: str | Path) -> list[str]:
         return next(csv.reader([first], delimiter=delimiter, strict=True), [])
     except csv.Error as error:
         hint = "close every quote and end lines with a line feed"
-        raise InputError(f"not a row of column names: {_said(error)}", hint=hint, where=f"{path}:1") from error
+        raise InputError(f"not a row of column names: {_csv_message(error)}", hint=hint, where=f"{path}:1") from error
 
 
-def _said(error: csv.Error) -> str:
-    """What csv says, without its advice to programmers."""
+def _csv_message(error: csv.Error) -> str:
+    """The message of a csv error, without its advice to programmers."""
     return str(error).split(" - ")[0]
 
 
 def _list(cell: Any, *, whole: bool = False) -> list[Any]:
-    """The texts of a cell: none where it is empty or missing, several where it is split or a list already."""
+    """The texts of a cell: none if it is empty or missing, several if it is split or a list."""
     if isinstance(cell, str):
         return [part.strip() for part in cell.split(SEPARATOR) if part.strip()] if not whole else [cell] if cell else []
     return cell if isinstance(cell, list) else [] if cell is None else [cell]
 
 
 def _text(cell: Any) -> Any:
-    """Numbers that name something: a table cannot tell `7` from `"7"`."""
+    """A number used as a name, as text: a table cannot distinguish `7` from `"7"`."""
     whole = isinstance(cell, float) and cell.is_integer()
     return str(int(cell) if whole else cell) if isinstance(cell, int | float) else cell
 

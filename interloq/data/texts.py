@@ -1,4 +1,4 @@
-"""Every text of a file, whatever it holds: records of any kind, or plain text with one text per line."""
+"""All texts of a file: records of any kind, or plain text with one text per line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def file_texts(
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
 ) -> Iterator[str]:
-    """The texts of a file one by one, empty ones left out; `kind` is seen from the file where it is not given."""
+    """The texts of a file one by one, without empty ones; `kind` is detected unless given."""
     kind = kind or kind_of(path)
     if kind == TEXT:
         found = _lines(path)
@@ -42,7 +42,7 @@ def file_texts(
 
 
 def kind_of(path: str | Path) -> str:
-    """What a file holds: its header says it, or the fields of its first record; a pipe is taken for plain text."""
+    """The kind of a file, from its header or the fields of its first record; a pipe is read as plain text."""
     if is_table(path):
         return "samples"
     value = None if str(path) == "-" else first_object(path)
@@ -52,7 +52,7 @@ def kind_of(path: str | Path) -> str:
 
 
 def texts_of(record: Sample | Dialogue | Pair | Post) -> Iterator[str]:
-    """Every text of a record."""
+    """All texts of a record."""
     if isinstance(record, Sample):
         yield from (turn.text for turn in record.context)
         yield record.response

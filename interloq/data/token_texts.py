@@ -1,4 +1,4 @@
-"""Texts as numbered tokens, for many texts at once: what counting and averaging need, without lists of strings."""
+"""Many texts as numbered tokens, for counting and averaging without lists of strings."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 from interloq.data.tokenize import Tokenizer
 
 Ints = NDArray[np.int32]
-FEW = 1024  # texts split before their words are looked up, while these are still in the cache
+FEW = 1024  # texts split at a time, so that their words are still in the cache when looked up
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Tokenised texts end to end in one array; text i is `tokens[ends[i]:ends[i + 1]]`."""
+    """Tokenised texts concatenated in one array; text i is `tokens[ends[i]:ends[i + 1]]`."""
 
     tokens: Ints
     ends: NDArray[np.int64]
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Tokens of each text."""
+        """Number of tokens in each text."""
         return np.diff(self.ends)
 
     def padded(self, which: NDArray[np.int64], width: int, fill: int) -> Ints:
@@ -37,7 +37,7 @@ class Texts:
         return rows
 
     def joined(self, which: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The tokens of the chosen texts end to end, and their lengths."""
+        """The concatenated tokens of the chosen texts, and their lengths."""
         starts = self.ends[which]
         lengths = self.ends[which + 1] - starts
         ends = np.cumsum(lengths)
@@ -54,25 +54,25 @@ class Texts:
 
 
 class Numbering:
-    """Gives equal tokens equal numbers; splits each distinct word once, or text if the tokenizer looks past words."""
+    """Numbers tokens; splits each distinct word once, or each distinct text unless the tokenizer is `by_word`."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._by_word = tokenizer.by_word
         self._units = _Units(tokenizer)
 
     def vocabulary(self) -> list[str]:
-        """The tokens met so far; a token's number is its place."""
+        """The tokens so far; a token's number is its position."""
         return list(self._units.ids)
 
     def texts(self, texts: Iterable[str]) -> Texts:
-        """Texts as numbers of tokens."""
+        """The texts as numbered tokens."""
         iterator = iter(texts)
         which, ends = [np.zeros(0, dtype=np.int64)], [0]
         while batch := list(islice(iterator, FEW)):
             units: list[str] = []
             done = ends[-1]
             for text in batch:
-                # a line break hides the end of a word from 13a, which joins over "-\n": such a text stays whole
+                # 13a joins words over "-\n", so texts with line breaks are not split into words first
                 if self._by_word and "\n" not in text:
                     units += text.split()
                 else:
@@ -83,7 +83,7 @@ class Numbering:
 
 
 class _Units(dict[str, int]):
-    """Word or text → its place in a table of token numbers, made when first asked for."""
+    """Word or text → its row in a table of token numbers, created on first use."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
@@ -99,7 +99,7 @@ class _Units(dict[str, int]):
         return place
 
     def spread(self, which: NDArray[np.int64], ends: NDArray[np.int64]) -> Texts:
-        """The tokens of units one after another, and where each text ends among them."""
+        """The concatenated tokens of the units, and the end of each text."""
         table, table_ends = np.array(self._tokens, dtype=np.int32), np.array(self._ends)
         starts, lengths = table_ends[which], table_ends[which + 1] - table_ends[which]
         total = np.concatenate([[0], np.cumsum(lengths)])

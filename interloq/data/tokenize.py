@@ -1,7 +1,6 @@
 """Tokenizers, each with a signature that says exactly what it does.
 
-sacrebleu's own are used where it has them (13a, intl, char, zh, ja-mecab); whitespace, space and sentencepiece are
-ours.
+13a, intl, char, zh and ja-mecab are sacrebleu's; whitespace, space and sentencepiece are defined here.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from interloq.signature import file_fingerprint
 
 
 class Tokenizer(Protocol):
-    """Text → tokens. `by_word` says that no token, and no rule, reaches across white space."""
+    """Splits texts into tokens. `by_word` says that no token or rule reaches across white space."""
 
     by_word: ClassVar[bool]
 
@@ -26,7 +25,7 @@ class Tokenizer(Protocol):
         """The tokens of a text."""
 
     def signature(self) -> str:
-        """Name, fields and versions that fix the tokens."""
+        """Name, fields and versions that determine the tokens."""
 
 
 TokenizerChoice = Annotated[Tokenizer, "how texts are split into tokens"]  # the type of a field
@@ -34,7 +33,7 @@ TokenizerChoice = Annotated[Tokenizer, "how texts are split into tokens"]  # the
 
 @dataclass(frozen=True)
 class Whitespace(Component):
-    """Split at white space: for text that is tokenised already."""
+    """Splits at white space: for text that is already tokenised."""
 
     lowercase: Annotated[bool, "lower-case texts first"] = False
     by_word: ClassVar[bool] = True
@@ -48,7 +47,7 @@ class Whitespace(Component):
 
 @dataclass(frozen=True)
 class Spaces(Component):
-    """Split at every single space, so two in a row hold an empty token: the rule of the COCO caption code's ROUGE-L."""
+    """Splits at every single space, so two in a row enclose an empty token, as in the COCO caption code's ROUGE-L."""
 
     lowercase: Annotated[bool, "lower-case texts first"] = False
     by_word: ClassVar[bool] = False
@@ -63,7 +62,7 @@ class Spaces(Component):
 
 @dataclass(frozen=True)
 class Sacrebleu(Component):
-    """A tokenizer of sacrebleu; the subclasses only name it."""
+    """A tokenizer of sacrebleu, named by a subclass."""
 
     lowercase: Annotated[bool, "lower-case texts first"] = False
     by_word: ClassVar[bool] = False
@@ -72,7 +71,7 @@ class Sacrebleu(Component):
 
     def tokens(self, text: str) -> list[str]:
         tokenize = _sacrebleu(self.module, self.cls)
-        # sacrebleu's BLEU strips the end first: 13a would take a hyphen before a last line break for a broken word
+        # as sacrebleu's BLEU does: 13a would read a hyphen before a final line break as a broken word
         return str(tokenize((text.lower() if self.lowercase else text).rstrip())).split()
 
     def signature(self) -> str:
@@ -83,9 +82,9 @@ class Sacrebleu(Component):
 
 @dataclass(frozen=True)
 class Mteval13a(Sacrebleu):
-    """mteval-v13a: the rules behind most published BLEU of western languages."""
+    """mteval-v13a: the rules of most published BLEU scores for western languages."""
 
-    # every rule looks at most one character away and lines are padded with spaces, so words can be done one by one
+    # rules look at most one character away and lines are padded with spaces, so words can be split one by one
     by_word: ClassVar[bool] = True
     module, cls = "tokenizer_13a", "Tokenizer13a"
 
@@ -99,14 +98,14 @@ class International(Sacrebleu):
 
 @dataclass(frozen=True)
 class Characters(Sacrebleu):
-    """A token a character, white space left out."""
+    """One token per character, without white space."""
 
     module, cls = "tokenizer_char", "TokenizerChar"
 
 
 @dataclass(frozen=True)
 class Chinese(Sacrebleu):
-    """Chinese characters one by one, the rest as 13a."""
+    """Each Chinese character is a token; the rest as 13a."""
 
     module, cls = "tokenizer_zh", "TokenizerZh"
 
@@ -131,7 +130,7 @@ class JapaneseMecab(Sacrebleu):
 
 @dataclass(frozen=True)
 class SentencePiece(Component):
-    """Pieces of a SentencePiece model: one that you have, or one made by `interloq train tokenizer`."""
+    """Pieces of a SentencePiece model: your own, or one trained with `interloq train tokenizer`."""
 
     places = ("model",)
     model: Annotated[str, "a SentencePiece model file"]
@@ -162,9 +161,9 @@ def train_sentencepiece(
     algorithm: str = "unigram",
     fewer: bool = False,
 ) -> Path:
-    """Train a model on texts as they stream by; it appears at `model` only when it is whole.
+    """Train a model on a stream of texts; the file `model` appears only when it is complete.
 
-    `fewer` takes what a small corpus gives where that is below `vocabulary`, instead of refusing it.
+    `fewer` accepts fewer pieces than `vocabulary` from a small corpus, instead of refusing it.
     """
     sentencepiece = _import_sentencepiece()
     from interloq.data.files import replacing
@@ -179,12 +178,12 @@ def train_sentencepiece(
                 vocab_size=vocabulary,
                 character_coverage=coverage,
                 model_type=algorithm,
-                num_threads=1,  # more threads change the pieces from run to run
+                num_threads=1,  # with more threads the pieces differ from run to run
                 minloglevel=2,
                 hard_vocab_limit=not fewer,
             )
         except RuntimeError as error:
-            raise InputError(f"sentencepiece did not train: {error}", hint="choose another vocabulary size") from error
+            raise InputError(f"sentencepiece cannot train: {error}", hint="choose another vocabulary size") from error
     return Path(model)
 
 
@@ -204,7 +203,7 @@ def _import_sentencepiece() -> Any:
 
 
 def sentencepiece_processor(model: str) -> Any:
-    """The model of a file, kept for all that name it; read anew once the file was written again."""
+    """The model in a file, cached; read again when the file has changed."""
     path = Path(model)
     if not path.is_file():
         raise InputError(
@@ -214,7 +213,7 @@ def sentencepiece_processor(model: str) -> Any:
 
 
 @cache
-def _processor(model: str, written: int) -> Any:  # noqa: ARG001 - the time is part of the key
+def _processor(model: str, written: int) -> Any:  # noqa: ARG001 - part of the cache key
     sentencepiece = _import_sentencepiece()
     try:
         return sentencepiece.SentencePieceProcessor(model_file=model)

@@ -1,4 +1,4 @@
-"""Texts that were not seen before, among more than fit into memory as texts."""
+"""Removal of repeated texts from more texts than fit into memory."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 
 class Distinct:
-    """Knows texts by 64-bit hashes in sorted arrays: 8 bytes a text."""
+    """Stores 64-bit hashes of texts in sorted arrays: 8 bytes per text."""
 
     def __init__(self) -> None:
         self._runs: list[NDArray[np.uint64]] = []
 
     def new(self, texts: Sequence[str]) -> list[str]:
-        """The texts never seen before, each once."""
+        """The texts that were not seen before, each once."""
         hashes, first = np.unique(np.array([_hash(text) for text in texts], dtype=np.uint64), return_index=True)
         known = np.zeros(len(hashes), dtype=bool)
         for run in self._runs:
@@ -25,7 +25,7 @@ class Distinct:
         return [texts[i] for i in np.sort(first[~known])]
 
     def _remember(self, hashes: NDArray[np.uint64]) -> None:
-        """Runs of like size are joined, so that there are few of them."""
+        """Merge runs of similar size, so that there are few of them."""
         if len(hashes):
             self._runs.append(hashes)
         while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
@@ -34,5 +34,5 @@ class Distinct:
 
 
 def _hash(text: str) -> int:
-    """Not Python's own hash, which differs from run to run."""
+    """A hash that is the same in every run, unlike Python's own."""
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

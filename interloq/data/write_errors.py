@@ -1,4 +1,4 @@
-"""Errors of the file system in one line: what could not be written, why, and what to do about it."""
+"""File system errors in one line: what could not be written, why, and what to do."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ HINTS = {
     errno.ENOSPC: "free some space and run the command again",
     errno.EDQUOT: "free some of your quota and run the command again",
     errno.EFBIG: "write to a disk without that limit (see `ulimit -f`)",
-    errno.EACCES: "choose a place that you may write to",
-    errno.EPERM: "choose a place that you may write to",
-    errno.EROFS: "choose a place that you may write to",
+    errno.EACCES: "choose a folder that you may write to",
+    errno.EPERM: "choose a folder that you may write to",
+    errno.EROFS: "choose a folder that you may write to",
     errno.EIO: "check the disk",
     errno.EMFILE: "raise the limit on open files (see `ulimit -n`)",
     errno.EXDEV: "choose an output on a single disk",
@@ -29,7 +29,7 @@ HINTS = {
 
 @contextlib.contextmanager
 def writing(path: str | Path, *also: type[Exception]) -> Iterator[None]:
-    """Turn errors of the file system into one line about this output; `also` are a library's own."""
+    """Turn file system errors into one line about this output; `also` are further errors of a library."""
     try:
         yield
     except also as error:
@@ -42,23 +42,23 @@ def writing(path: str | Path, *also: type[Exception]) -> Iterator[None]:
 
 
 def _target(path: str | Path) -> str:
-    """What a path will be called: `.NAME.….part` is nothing that a user has named."""
+    """The final name of a path: users do not know `.NAME.….part`."""
     return "/".join((found[1] if (found := PART.fullmatch(name)) else name) for name in str(path).split("/"))
 
 
 def is_of_files(error: OSError) -> bool:
-    """Whether this is about a file, and not about a network or a program; numpy's writers give no number."""
+    """Whether the error is about a file, not a network or a program; errors of numpy's writers have no number."""
     return error.errno in HINTS or (error.errno is None and type(error) is OSError)
 
 
 def one_line(error: Exception) -> str:
-    """An error in one line of bounded length."""
+    """An error in one line of limited length."""
     text = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def hint(error: Exception) -> str:
-    """Libraries in other languages give the number only in words; the likeliest reason is a full disk."""
+    """The error number in a library's message, else that of a full disk, the likeliest reason."""
     if getattr(error, "errno", None) in HINTS:
         return HINTS[error.errno]  # type: ignore[attr-defined]
     return next((hint for number, hint in HINTS.items() if os.strerror(number) in str(error)), HINTS[errno.ENOSPC])

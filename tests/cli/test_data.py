@@ -151,7 +151,7 @@ def test_check_takes_the_kind_from_the_header(data: Path, capsys: Captured) -> N
     assert main(["data", "check", "d.jsonl", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "dialogues"
     assert main(["data", "check", "d.jsonl", "--kind", "samples"]) == 2
-    assert "the file holds dialogues, expected samples" in capsys.readouterr().err
+    assert "the file contains dialogues, expected samples" in capsys.readouterr().err
 
 
 def test_check_names_a_bad_first_line(folder: Path, capsys: Captured) -> None:

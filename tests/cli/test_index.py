@@ -108,7 +108,7 @@ def test_what_test_items_share_is_left_out(pool: Path, capsys: Captured) -> None
         (["build", "none.jsonl", "-o", "index", "--retriever", "bm25"], "no file 'none.jsonl'"),
         (["build", "pairs.jsonl", "-o", "index", "--retriever", "bm52"], "did you mean 'bm25'?"),
         (["build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--segment", "0"], "segment must be"),
-        (["build", "samples.jsonl", "-o", "index", "--retriever", "bm25"], "holds samples, expected pairs"),
+        (["build", "samples.jsonl", "-o", "index", "--retriever", "bm25"], "contains samples, expected pairs"),
         (["add", "none", "pairs.jsonl"], "no index in none"),
         (["search", "none", "text"], "no index in none"),
         (["info", "none"], "no index in none"),

@@ -137,7 +137,7 @@ def test_aspects_are_listed(files: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["one.jsonl", "--aspect", "humour"], "no usable ratings of 'humour': 6 are 'not applicable'"),
         (["one.jsonl", "--role", "judge"], "by people of role 'judge'"),
         ([], "no score file given"),
-        (["samples.jsonl"], "the file holds samples, expected scores"),
+        (["samples.jsonl"], "the file contains samples, expected scores"),
         (["gone.jsonl"], "gone.jsonl"),
         (["one.jsonl", "--by", "sample", "--bootstrap", "-1"], "n_bootstrap must not be negative"),
     ],

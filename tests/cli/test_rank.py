@@ -184,7 +184,7 @@ def test_missing_dialogues_pipes_and_repeated_files_are_refused(
         ([paths[0], "--dialogues", paths[1]], "1 scored dialogues are not among the dialogues"),
         ([paths[0], paths[0], "--dialogues", paths[1]], "is named twice"),
         ([paths[0], "--dialogues", "-"], "from a pipe"),
-        ([paths[1], "--dialogues", paths[1]], "holds dialogues, expected scores"),
+        ([paths[1], "--dialogues", paths[1]], "contains dialogues, expected scores"),
         ([paths[0], "--dialogues", paths[1], "-m", "bleu"], "choose one of: made"),
     ):
         assert main(["rank", *arguments]) == 2

@@ -107,7 +107,7 @@ def test_the_page_can_go_to_a_pipe(scored: Path) -> None:
     ("arguments", "said"),
     [
         (["absent.jsonl", "--samples", "samples.jsonl", "-o", "r.html"], "cannot read absent.jsonl"),
-        (["samples.jsonl", "--samples", "samples.jsonl", "-o", "r.html"], "the file holds samples, expected scores"),
+        (["samples.jsonl", "--samples", "samples.jsonl", "-o", "r.html"], "the file contains samples, expected scores"),
         (["-", "--samples", "samples.jsonl", "-o", "r.html"], "a report cannot be made from a pipe"),
         (["scores.jsonl", "--samples", "samples.jsonl", "-o", "samples.jsonl"], "is also an input"),
         (

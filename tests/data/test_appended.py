@@ -47,7 +47,7 @@ def test_an_append_that_fails_leaves_whole_lines(tmp_path: Path) -> None:
 
 def test_a_file_of_somebody_else_is_not_cut(tmp_path: Path) -> None:
     (tmp_path / "notes").write_bytes(b"a line without an end")
-    with pytest.raises(InputError, match="not a file that Interloq began"):
+    with pytest.raises(InputError, match="not an unfinished file of Interloq"):
         list(Appended(tmp_path / "notes").lines())
     assert (tmp_path / "notes").read_bytes() == b"a line without an end"
     (tmp_path / "ours").write_bytes(b'{"kind":"dial')

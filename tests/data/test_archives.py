@@ -45,14 +45,14 @@ def test_links_and_paths_that_lead_out_of_an_archive_lead_nowhere(tmp_path: Path
 def test_an_archive_is_bounded_by_size_and_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = archive(tmp_path / "a.tar.gz", *((member(f"{i}.txt"), b"x" * 1000) for i in range(9)))
     monkeypatch.setattr(archives, "MAX_MEMBERS", 8)
-    with pytest.raises(InputError, match="the archive holds more than 8 files"):
+    with pytest.raises(InputError, match="the archive has more than 8 files"):
         read_files(path, ["*.txt"])
     monkeypatch.setattr(archives, "MAX_MEMBERS", 9)
     monkeypatch.setattr(archives, "MAX_DATASET", 5000)
-    with pytest.raises(InputError, match="the dataset holds more than"):
+    with pytest.raises(InputError, match="the dataset has more than"):
         read_files(path, ["*.txt"])
     monkeypatch.setattr(archives, "MAX_FILE", 999)
-    with pytest.raises(InputError, match=r"0\.txt holds more than|a header claims"):
+    with pytest.raises(InputError, match=r"0\.txt has more than|a header claims"):
         read_files(path, ["*.txt"])
 
 

@@ -1,4 +1,4 @@
-"""Chat exports are dialogues; what is no turn of one is left out and counted."""
+"""Chat exports are dialogues; messages that are not turns are skipped and counted."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def test_openai_messages(tmp_path: Path) -> None:
     assert dialogue == Dialogue("a", [Turn("hi", "user"), Turn("hello\nyou", "assistant")], {"assistant": "gpt"})
     assert str(caught[0].message) == (
         f"{path}: 'messages' is read as 'turns'; "
-        "left out as not part of the dialogue: 1 non-text part, 1 system prompt, 2 tool messages"
+        "skipped as not part of the dialogue: 1 non-text part, 1 system prompt, 2 tool messages"
     )
 
 
 def test_sharegpt_conversations(tmp_path: Path) -> None:
     turns = [{"from": "system", "value": "x"}, {"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}]
-    with pytest.warns(ReadWarning, match="'conversations' is read as 'turns'; left out .*: 1 system prompt"):
+    with pytest.warns(ReadWarning, match="'conversations' is read as 'turns'; skipped .*: 1 system prompt"):
         (dialogue,) = load(written(tmp_path, {"id": "a", "conversations": turns}), kind="dialogues")
     assert dialogue == Dialogue("a", [Turn("hi", "human"), Turn("hello", "gpt")])
 

@@ -129,7 +129,7 @@ def test_other_names_are_accepted_and_said() -> None:
         (lambda: from_columns(["a", "b", "c"], OWN, systems="bot"), "systems must be a list"),
         (lambda: from_columns(["a"], {"x": 1}), "references must be a list"),
         (lambda: from_columns(["a"], {"x"}), "references must be a list"),
-        (lambda: from_columns([{"response": "a"}], ["x"]), "a whole table and references beside it"),
+        (lambda: from_columns([{"response": "a"}], ["x"]), "a whole table and also references"),
         (lambda: from_columns(WITHOUT), "row 1: response is missing"),
         (lambda: from_columns(pd.DataFrame({"response": ["a"], "referense": ["b"]})), "unknown column 'referense'"),
         (lambda: from_columns([{"response": "a", "ratings": [10**400]}]), "must be finite"),

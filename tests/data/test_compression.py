@@ -36,6 +36,6 @@ def test_a_cut_off_compressed_file_is_named(tmp_path: Path, suffix: str) -> None
     path = tmp_path / f"a.jsonl{suffix}"
     write(path, [Sample(str(i), "c", f"reply {i * 7919}") for i in range(2000)], kind="samples")
     path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(InputError, match=r"damaged or cut off|no usable") as caught:
+    with pytest.raises(InputError, match=r"damaged or truncated|no usable") as caught:
         load(path)
     assert str(path) in str(caught.value)

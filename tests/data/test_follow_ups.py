@@ -88,7 +88,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ({}, "no dimension in the file; write"),
         ({"turn": {}}, "no dimension in the file"),
         ({"turns": {}}, "unknown part 'turns'; did you mean 'turn'"),
-        ({"turn": ["kind"]}, r"'turn' must hold dimensions, got \['kind'\]"),
+        ({"turn": ["kind"]}, r"'turn' must contain dimensions, got \['kind'\]"),
         ({"turn": {"kind": ["So kind !"]}}, "dimension 'kind' must be an object, got"),
         ({"turn": {"kind": {}}}, "dimension 'kind' has no follow-ups"),
         ({"turn": {"kind": {"positve": ["x"]}}}, "'kind' has an unknown part 'positve'; did you mean 'positive'"),
@@ -97,7 +97,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ({"turn": {"kind": {"positive": [3]}}}, r"kind.positive\[0\] must be a text, got 3"),
         ({"turn": {"kind": {"positive": ["a", "a"]}}}, "kind.positive has 'a' twice"),
         ({"turn": {"kind": {"positive": ["a"], "negative": ["a"]}}}, "'kind' has 'a' on both sides"),
-        ({"turn": {"kind": {"positive": ["a"]}}, "dialogue": {"KIND": {"negative": ["b"]}}}, "'KIND' is there twice"),
+        ({"turn": {"kind": {"positive": ["a"]}}, "dialogue": {"KIND": {"negative": ["b"]}}}, "'KIND' is listed twice"),
         ({"full": [""]}, r"full\[0\] must be a text"),
     ],
 )

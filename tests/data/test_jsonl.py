@@ -84,7 +84,7 @@ def test_a_bad_line_is_named_set_aside_and_passed_over(tmp_path: Path, line: byt
 def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"garbage\n")
-    with pytest.raises(InputError, match="no usable record among 1 lines"):
+    with pytest.raises(InputError, match="no usable record among 1 line"):
         load(path)
     path.write_bytes(b"")
     with pytest.raises(InputError, match="no usable record"):
@@ -103,11 +103,11 @@ def test_missing_files_folders_and_kinds(tmp_path: Path) -> None:
 def test_header_of_another_kind_or_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write(path, [Score("1", "bleu", 0.5)], kind="scores")
-    with pytest.raises(InputError, match="holds scores, expected samples"):
+    with pytest.raises(InputError, match="contains scores, expected samples"):
         load(path)
     assert load(path, kind="scores") == [Score("1", "bleu", 0.5)]
     path.write_bytes(b'{"kind": "samples", "schema": 99}\n' + GOOD)
-    with pytest.raises(InputError, match="schema 99 is not 1"):
+    with pytest.raises(InputError, match="schema 99; this version reads schema 1"):
         load(path)
 
 

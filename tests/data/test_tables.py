@@ -55,9 +55,9 @@ def test_a_bad_row_is_named_by_its_line(tmp_path: Path, row: str, said: str) -> 
 @pytest.mark.parametrize(
     ("head", "said"),
     [
-        ("id,respons\n1,x\n", "unknown column 'respons'; rename or delete it, or say what it holds: --map response="),
+        ("id,respons\n1,x\n", "unknown column 'respons'; rename or delete it, or map it to a field: --map response="),
         ("id,system\n1,x\n", "no column 'response'"),
-        ("response,rater,rating\na,ann,1\na,bob,2\n", "a column 'rater' and no column 'id'"),
+        ("response,rater,rating\na,ann,1\na,bob,2\n", "a column 'rater' but no column 'id'"),
     ],
 )
 def test_bad_columns_stop_at_once(tmp_path: Path, head: str, said: str) -> None:

@@ -165,7 +165,7 @@ def test_files_that_are_not_logs_are_refused(job: Way, capsys: Captured) -> None
     Path("samples.jsonl").write_text('{"id": "1", "response": "tea"}\n')
     for files, says in (
         ("none", "no file 'none.jsonl'"),
-        ("samples", "the file holds samples; name files of pairs or of dialogues"),
+        ("samples", "the file contains samples; name files of pairs or of dialogues"),
     ):
         assert main(command(job, "refused", files=files)) == 2
         assert says in capsys.readouterr().err

@@ -243,10 +243,10 @@ def test_the_server_says_how_long_to_wait(server: Server, word: str, rest: float
         ("blank", "empty", 1),
         ("large", "the answer is larger than 1 MiB", 1),
         ("bomb", "the answer is larger than 1 MiB", 1),
-        ("twice", "the answer is packed as 'gzip, gzip', which was not asked for", 1),
-        ("brotli", "the answer is packed as 'br', which was not asked for", 1),
-        ("torn", "the answer's gzip is cut off", 1),
-        ("no gzip", "the answer says it is gzip, and is not", 1),
+        ("twice", "the answer is encoded as 'gzip, gzip', which was not requested", 1),
+        ("brotli", "the answer is encoded as 'br', which was not requested", 1),
+        ("torn", "the gzip data of the answer is truncated", 1),
+        ("no gzip", "the answer claims to be gzip, but is not", 1),
     ],
 )
 def test_a_failure_concerns_one_dialogue(server: Server, word: str, failure: str, attempts: int) -> None:

@@ -30,7 +30,7 @@ def test_openings_from_dialogues_lines_and_text_are_the_same(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.jsonl", "", "no usable record among 0 lines; write a record on each line"),
+        ("a.jsonl", "", "no usable record among 0 lines; write one record per line"),
         ("a.txt", "\n  \n", "no opening in the file"),
         ("a.txt", "hello\thi\nalone\n", "a.txt:2: the opening has 1 of 2 utterances"),
         ("a.txt", "hello\t \n", "a.txt:1: an utterance of the opening is empty"),

@@ -88,7 +88,7 @@ def test_an_answer_is_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> Non
     for encoding, body, message in (
         ("gzip", zeros, "the answer is larger than 1 MiB"),
         ("identity", bytes(2_000_000), "the answer is larger than 1 MiB"),
-        ("gzip, gzip", gzip.compress(zeros), "the answer is packed as 'gzip, gzip'"),
+        ("gzip, gzip", gzip.compress(zeros), "the answer is encoded as 'gzip, gzip'"),
     ):
         with (
             scripted((200, {"content-encoding": encoding}, body)) as (host, _),

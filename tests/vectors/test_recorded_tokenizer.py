@@ -21,7 +21,7 @@ def test_another_tokenizer_is_refused(some: WordVectors, tmp_path: Path) -> None
         some.sentences(["the"], "13a")
     np.testing.assert_array_equal(some.sentences(["the"], create("whitespace")), some.sentences(["the"]))
     without = WordVectors.of(WORDS, some.matrix)
-    with pytest.raises(InputError, match="do not say how texts are split into words; give tokenizer"):
+    with pytest.raises(InputError, match="these vectors have no recorded tokenizer; give tokenizer"):
         without.sentences(["the"])
     np.testing.assert_array_equal(without.sentences(["the"], "whitespace"), some.sentences(["the"]))
 

@@ -1,1 +1,1 @@
-"""Building a corpus: logs are cut into shards, cleaned in parallel, joined out of core, and walked into dialogues."""
+"""Building a corpus: logs are split into shards, cleaned in parallel, joined out of core, and made into dialogues."""

@@ -1,7 +1,7 @@
 """A corpus from raw logs: posts → clean posts → threads → dialogues, pairs and groups, split by time.
 
-The build runs in stages whose results lie in `<output>/.work` until the corpus is whole: shards of the logs are cleaned
-in parallel, threads are joined out of core, and stretches of threads become dialogues in parallel. Every stage can be
+The build runs in stages, with results in `<output>/.work` until the corpus is complete: shards of the logs are cleaned
+in parallel, threads are joined out of core, and ranges of threads become dialogues in parallel. Every stage can be
 killed and resumes where it stopped. The outputs depend neither on the number of workers nor on the order of the posts.
 """
 
@@ -31,11 +31,11 @@ from interloq.data.files import read_json, write_json
 from interloq.data.folders import inside, is_free, matching
 from interloq.data.jsonl import SCHEMA
 from interloq.data.write_errors import writing
-from interloq.errors import InputError, InterloqError
+from interloq.errors import InputError, InterloqError, count
 from interloq.signature import fingerprint
 from interloq.version import __version__
 
-Progress = Callable[[str, float], None]  # what is being done, and which share of it is done
+Progress = Callable[[str, float], None]  # the current stage, and the share of it that is done
 MEMORY = "2GB"
 LARGEST_BLOCK = 2**30
 BAD_LINES = "posts.rejected.jsonl"
@@ -53,14 +53,14 @@ def build(
     strict: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Build a corpus in a folder, or resume it; returns what `corpus.json` holds.
+    """Build a corpus in a folder, or resume it; returns the content of `corpus.json`.
 
-    `workers` is the number of processes (0: one a core), `memory` the limit of the joins, `block` the bytes of a log
-    that a worker takes at a time. `fresh` throws an earlier build in the folder away.
+    `workers` is the number of processes (0: one per core), `memory` the limit of the joins, `block` the bytes of a log
+    that a worker processes at a time. `fresh` removes an earlier build in the folder.
     """
     threads.checked_memory(memory)
     if not 0 < block <= LARGEST_BLOCK:
-        raise InputError(f"a block cannot have {block:,} bytes", hint=f"give at most {LARGEST_BLOCK >> 20} MiB")
+        raise InputError(f"a block cannot have {count(block, 'byte')}", hint=f"give at most {LARGEST_BLOCK >> 20} MiB")
     threads.duckdb_version()
     job = _Job(inputs, Path(output), (settings or Settings()).checked(), workers or cores(), memory, block, strict)
     job.progress = progress or (lambda _, __: None)
@@ -68,7 +68,7 @@ def build(
         job.clear()
     known = job.finished()
     if known is not None:
-        discard(job.work)  # there where it was killed at the very end
+        discard(job.work)  # exists if the build was killed at the very end
         return known
     job.begin()
     with locked(job.work / "lock"):
@@ -103,15 +103,15 @@ class _Job:
     def _logs(self) -> Logs:
         return Logs(self.inputs, self.settings.format, dict(self.settings.fields), self.block)
 
-    # ---- beginning and ending
+    # ---- start and end
 
     def clear(self) -> None:
-        """Remove an earlier build, whole or not, and nothing else."""
+        """Remove an earlier build, complete or not, and nothing else."""
         if self._facts() is None and not self.work.exists():
             return
         if self.work.exists():
             with locked(self.work / "lock"):
-                pass  # nobody is at work here
+                pass  # no other process is building here
         for part in (*PARTS, ""):
             for name in (f"{kind}{suffix}" for kind in KINDS for suffix in SUFFIXES.values()):
                 (self.output / part / name).unlink(missing_ok=True)
@@ -122,7 +122,7 @@ class _Job:
         discard(self.work)
 
     def finished(self) -> dict[str, Any] | None:
-        """The facts of a corpus that was built here from the same logs in the same way."""
+        """The facts of a corpus that was built here from the same logs with the same options."""
         facts = self._facts()
         if facts is None:
             return None
@@ -132,11 +132,11 @@ class _Job:
                 pass
             if facts["signature"] == self.settings.signature(_source(logs)):
                 return facts
-        what = "the folder holds a corpus of other logs or other options"
+        what = "the folder has a corpus of other logs or with other options"
         raise InputError(what, hint="choose another folder, or add --fresh to replace it", where=str(self.output))
 
     def begin(self) -> None:
-        """Make the folder of the unfinished build, or make sure that the one there is this one."""
+        """Create the folder of the unfinished build, or check that an existing one belongs to this build."""
         plan = {
             "settings": self.settings.plain(),
             "inputs": [str(path) for path in self.inputs],
@@ -149,18 +149,18 @@ class _Job:
             if read_json(path, hint="add --fresh") == orjson.loads(orjson.dumps(plan)):
                 return
             if self._is_of_worth():
-                what = "an unfinished build with other logs or other options is in the folder"
-                raise InputError(what, hint="repeat it as it was, or add --fresh", where=str(self.output))
+                what = "the folder has an unfinished build with other logs or other options"
+                raise InputError(what, hint="use the same logs and options, or add --fresh", where=str(self.output))
             self.clear()
         if any(
             Path(given).is_dir() and self.output.resolve().is_relative_to(Path(given).resolve())
             for given in self.inputs
         ):
-            raise InputError(f"{self.output} lies in a folder of logs", hint="choose a folder beside the logs")
+            raise InputError(f"{self.output} is in a folder of logs", hint="choose a folder outside the logs")
         if self.output.exists() and not self.output.is_dir():
             raise InputError(f"{self.output} is a file", hint="name a folder")
         if not is_free(self.output) and not self.work.exists():
-            what = "the folder is not empty and holds no corpus"
+            what = "the folder is not empty and is not a corpus folder"
             raise InputError(what, hint="choose another folder", where=str(self.output))
         with writing(self.output):
             (self.work / "posts").mkdir(parents=True, exist_ok=True)
@@ -168,7 +168,7 @@ class _Job:
             write_json(path, plan)
 
     def _is_of_worth(self) -> bool:
-        """Whether an unfinished build has kept a post; before that its folder can be claimed again."""
+        """Whether an unfinished build has kept a post; before that, its folder can be reused."""
         files = matching(self.work / "posts", "*.json")
         return any(read_json(path, hint="add --fresh").get("kept") for path in files)
 
@@ -197,7 +197,7 @@ class _Job:
         return facts
 
     def _clean(self) -> list[dict[str, Any]]:
-        """Clean all shards that are not done; returns the counts of all."""
+        """Clean all unfinished shards; returns the counts of all shards."""
         folder = self.work / "posts"
         numbers: list[int] = []
 
@@ -214,13 +214,13 @@ class _Job:
         for read in work(clean_shard, tasks(), min(self.workers, blocks)):
             self.progress("cleaning posts", min(1.0, read / self.size) if self.size else 0.0)
         self._check_whole(len(numbers))
-        counts = [count for number in numbers if (count := done(folder, number))]
-        if not any(count["kept"] for count in counts):
+        counts = [found for number in numbers if (found := done(folder, number))]
+        if not any(found["kept"] for found in counts):
             raise self._nothing_left(counts)
         return counts
 
     def _check_whole(self, shards: int) -> None:
-        """The tables of an earlier run must rest on exactly these shards: a log may have got longer or shorter."""
+        """Check that the tables of an earlier run are of exactly these shards: a log may have changed in length."""
         found = {"shards": shards, "source": _source(self.logs)}
         path = self.work / "cleaned.json"
         if len(matching(self.work / "posts", "*.json")) != shards:
@@ -231,13 +231,13 @@ class _Job:
 
     def _nothing_left(self, counts: Sequence[dict[str, Any]]) -> InputError:
         total = summed(counts, "dropped")
-        bad = sum(count["rejected"] for count in counts)
+        bad = sum(found["rejected"] for found in counts)
         reasons = [f"{n} {reason}" for reason, n in total.most_common()]
         if bad:
             file = matching(self.work / "posts", "*.rejected")[0]
             first = orjson.loads(file.read_bytes().split(b"\n", 1)[0])
-            reasons.append(f"{bad} bad lines, the first: {first['where']}: {first['what']}")
-        hint = f"dropped: {', '.join(reasons)}" if reasons else "check that the files hold posts"
+            reasons.append(f"{count(bad, 'bad line')}, the first: {first['where']}: {first['what']}")
+        hint = f"dropped: {', '.join(reasons)}" if reasons else "check that the files contain posts"
         return InputError("no post is left after cleaning", hint=hint, where=str(self.inputs[0]))
 
     def _join(self, tables: Tables) -> tuple[int, ...]:
@@ -254,8 +254,8 @@ class _Job:
         options = (ordered, folder, self.settings.shape, self.settings.compression)
         posts = sum(stretch.end - stretch.first for stretch in left)
         walked = 0
-        for count in work(walk_stretch, ((stretch, *options) for stretch in left), min(self.workers, len(left))):
-            walked += count
+        for posts in work(walk_stretch, ((stretch, *options) for stretch in left), min(self.workers, len(left))):
+            walked += posts
             self.progress("writing dialogues", walked / posts)
 
     # ---- outputs
@@ -283,8 +283,8 @@ class _Job:
         return names, parts
 
     def _bad_lines(self, cleaned: Sequence[dict[str, Any]]) -> list[str]:
-        """Gather the bad lines of all shards in one file; an old one goes."""
-        if not any(count["rejected"] for count in cleaned):
+        """Collect the bad lines of all shards in one file, which replaces an old one."""
+        if not any(found["rejected"] for found in cleaned):
             (self.output / BAD_LINES).unlink(missing_ok=True)
             return []
         assemble(self.output / BAD_LINES, b"", matching(self.work / "posts", "*.rejected"))
@@ -292,12 +292,12 @@ class _Job:
 
 
 def _changed(where: str) -> InputError:
-    hint = "put the logs back as they were, or add --fresh to begin again"
-    return InputError("the logs have changed since this build began", hint=hint, where=where)
+    hint = "restore the logs, or add --fresh to start over"
+    return InputError("the logs have changed since this build started", hint=hint, where=where)
 
 
 def _source(logs: Logs) -> str:
-    """One name for the content of the logs, whatever their order and names."""
+    """Hash of the content of the logs, independent of their order and names."""
     return fingerprint(*sorted(logs.fingerprints.values()))
 
 
@@ -308,11 +308,11 @@ def _explained() -> Iterator[None]:
 
     try:
         yield
-    except (duckdb.InterruptException, RuntimeError) as error:  # the second is what Ctrl-C becomes in there
+    except (duckdb.InterruptException, RuntimeError) as error:  # the second is raised for Ctrl-C
         if isinstance(error, RuntimeError) and "interrupt" not in str(error).lower():
             raise
         raise KeyboardInterrupt from None
     except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
         first = str(error).splitlines()[0]
-        hint = "give more with --memory, or make room on the disk; then run it again: it resumes where it stopped"
+        hint = "increase --memory or free disk space, then run it again to resume"
         raise InterloqError(f"the joins ran out of memory or disk: {first}; {hint}") from error

@@ -1,4 +1,4 @@
-"""Classes of characters as ranges of code points: one source for patterns and for the tables of whole batches."""
+"""Classes of characters as ranges of code points, used for patterns and for the tables of whole batches."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from interloq.errors import InputError, nearest
 
 Range = tuple[int, int]
 TOP = 0x110000
-ASSIGNED = 0x40000  # no letter stands above; looking there takes long
+ASSIGNED = 0x40000  # there are no letters above, and looking there is slow
 
-# Characters that show nothing: controls that are no white space, marks of direction, zero-width space, byte order mark.
-# Zero-width joiners (200C, 200D) stay: Persian and the scripts of India spell with them.
+# Invisible characters: controls that are not white space, direction marks, zero-width space, byte order mark.
+# Zero-width joiners (200C, 200D) are kept: Persian and the scripts of India need them for spelling.
 INVISIBLE: tuple[Range, ...] = (
     (0x00, 0x08),
     (0x0E, 0x1B),
@@ -32,7 +32,7 @@ INVISIBLE: tuple[Range, ...] = (
     (0xFEFF, 0xFEFF),
     (0xFFF9, 0xFFFB),
 )
-# Pictographs, and the symbols that people use like them (stars, hearts, notes); private use: old carriers' emoji.
+# Pictographs, and symbols used like them (stars, hearts, notes); private use: emoji of old phone carriers.
 EMOJI: tuple[Range, ...] = (
     (0x203C, 0x203C),
     (0x2049, 0x2049),
@@ -136,7 +136,7 @@ def scripts_of(lang: str) -> tuple[str, ...]:
     """The scripts in which a language is written."""
     found = LANGUAGE_SCRIPTS.get(lang)
     if found is None:
-        hint = "name its scripts yourself, for example --script Latin"
+        hint = "name its scripts, for example --script Latin"
         raise InputError(f"no script known for language {lang!r}", hint=hint)
     return found
 
@@ -152,7 +152,7 @@ def script_ranges(scripts: Iterable[str]) -> tuple[Range, ...]:
 
 
 def in_pattern(ranges: Iterable[Range]) -> str:
-    """Ranges as the inside of a character class."""
+    """The ranges as the content of a character class of a pattern."""
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 
@@ -164,13 +164,13 @@ def mark(table: NDArray[np.uint8], ranges: Iterable[Range], bit: int) -> None:
 
 @cache
 def combining() -> tuple[Range, ...]:
-    """Combining marks: vowel signs and accents are part of a word although they are no letters."""
+    """Combining marks: vowel signs and accents are part of a word although they are not letters."""
     return _ranges([code for code in range(0x10000) if unicodedata.category(chr(code))[0] == "M"])
 
 
 @cache
 def alphanumeric() -> tuple[Range, ...]:
-    r"""What `\w` stands for, without the underscore."""
+    r"""What `\w` matches, except the underscore."""
     return _ranges([code for code in range(ASSIGNED) if chr(code).isalnum()])
 
 

@@ -1,11 +1,11 @@
 """Cleaning posts: every filter is a small pure function on one text or one post.
 
-Texts are made plain in a fixed order (`clean_text`): HTML entities, Markdown if asked, invisible characters, URLs, user
+Texts are cleaned in a fixed order (`clean_text`): HTML entities, Markdown if asked, invisible characters, URLs, user
 names, hashtags, emoji, white space, repeated letters, repeated words. Then a post is kept, or dropped for one reason:
-the first that applies in the order of `REASONS`. The values are those of Tsuta et al. (2020, 2023) where they give one:
+the first that applies in the order of `REASONS`. Defaults are those of Tsuta et al. (2020, 2023) if they give one:
 fewer than 5 characters, or less than 60 % in the script of the language.
 
-This module is the definition. `scan.py` gives the same results for whole batches, several times faster.
+This module is the reference. `scan.py` gives the same results for whole batches, several times faster.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from interloq.data.corpus import characters
 from interloq.errors import InputError
 
 REASONS = {
-    "notice": "a system message, no post",
+    "notice": "a system message, not a post",
     "retweet": "a retweet or share of another post",
     "quote": "quotes another post instead of answering it",
-    "no_user": "nobody is named as its user",
-    "no_time": "no time is given, and the corpus is split by time",
+    "no_user": "it has no user",
+    "no_time": "it has no time, and the corpus is split by time",
     "empty": "no text, or none left after cleaning",
-    "short": "fewer characters than asked for",
-    "script": "too small a share of its characters is in the scripts of the language",
-    "language": "a detector takes it for another language",
+    "short": "fewer characters than required",
+    "script": "too few of its characters are in the scripts of the language",
+    "language": "a detector finds another language",
 }
 DETECTORS = ("label", "fasttext", "lingua")
-NO_TIME = -(2**63)  # stands for a missing time where times are numbers
+NO_TIME = -(2**63)  # marks a missing time
 
 
 class RawPost(NamedTuple):
-    """A post as its log has it; `time` counts microseconds since 1970 (NO_TIME where there is none)."""
+    """A post as in its log; `time` is in microseconds since 1970, or NO_TIME."""
 
     id: str
     user: str
@@ -46,11 +46,11 @@ class RawPost(NamedTuple):
     reply_to: str = ""
     lang: str = ""
     shape: Literal["", "notice", "retweet", "quote"] = ""
-    quoted: str = ""  # the id of the post that a quote quotes
+    quoted: str = ""  # the id of the quoted post
 
 
 class Columns(NamedTuple):
-    """Many raw posts, a list for each part: what is done to thousands of posts at a time."""
+    """Many raw posts as one list per field, to process thousands at a time."""
 
     id: list[str]
     user: list[str]
@@ -62,7 +62,7 @@ class Columns(NamedTuple):
     quoted: list[str]
 
     def where(self, kept: Sequence[object]) -> Columns:
-        """The posts whose place in `kept` holds something true."""
+        """The posts with a true value in `kept`."""
         return Columns(*([*compress(column, kept)] for column in self))  # type: ignore[arg-type]
 
 
@@ -75,36 +75,39 @@ def columns_of(posts: Sequence[RawPost]) -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class Cleaning:
-    """What is removed from texts, and which posts are dropped."""
+    """Options: what is removed from texts, and which posts are dropped."""
 
     lang: Annotated[str, "keep posts in this language, such as ja or en; empty keeps all"] = ""
-    detectors: Annotated[tuple[str, ...], "label, fasttext, lingua: all given must agree"] = ("label", "fasttext")
-    scripts: Annotated[tuple[str, ...], "keep texts in these scripts; empty: those of the language"] = ()
-    script_share: Annotated[float, "least share of a text in these scripts"] = 0.6
+    detectors: Annotated[tuple[str, ...], "label, fasttext, lingua; all that are given must agree"] = (
+        "label",
+        "fasttext",
+    )
+    scripts: Annotated[tuple[str, ...], "keep texts in these scripts; empty: the scripts of the language"] = ()
+    script_share: Annotated[float, "smallest share of a text in these scripts"] = 0.6
     min_characters: Annotated[int, "drop shorter posts"] = 5
     urls: Annotated[bool, "remove URLs"] = True
     users: Annotated[bool, "remove @names"] = True
     emoji: Annotated[bool, "remove emoji"] = True
-    hashtags: Annotated[Literal["keep", "word", "remove"], "word: remove the sign only"] = "keep"
+    hashtags: Annotated[Literal["keep", "word", "remove"], "word: remove only the sign"] = "keep"
     markdown: Annotated[bool, "texts are Markdown: remove quoted lines and link targets"] = False
-    repeated_letters: Annotated[int, "cut soooooo to this many; 0: leave"] = 3
-    repeated_words: Annotated[int, "cut no no no no to this many; 0: leave"] = 3
-    quotes: Annotated[Literal["drop", "keep", "reply"], "posts that quote; reply: as answers to these"] = "drop"
-    need_time: bool = True  # follows from the split
+    repeated_letters: Annotated[int, "shorten soooooo to this many letters; 0: off"] = 3
+    repeated_words: Annotated[int, "shorten no no no no to this many words; 0: off"] = 3
+    quotes: Annotated[Literal["drop", "keep", "reply"], "posts that quote another; reply: treat as replies"] = "drop"
+    need_time: bool = True  # set by the split
 
     def __post_init__(self) -> None:
         for name in self.detectors:
             if name not in DETECTORS:
                 raise InputError(f"unknown detector {name!r}", hint=f"choose among {', '.join(DETECTORS)}")
         if not 0 <= self.script_share <= 1:
-            raise InputError(f"script share must lie between 0 and 1, got {self.script_share}")
+            raise InputError(f"script share must be from 0 to 1, got {self.script_share}")
         for name in ("min_characters", "repeated_letters", "repeated_words"):
             if getattr(self, name) < 0:
-                raise InputError(f"{name} must not be negative, got {getattr(self, name)}")
+                raise InputError(f"{name} must be at least 0, got {getattr(self, name)}")
         characters.script_ranges(self.target_scripts())
 
     def target_scripts(self) -> tuple[str, ...]:
-        """The scripts that texts must be written in; none: any."""
+        """The scripts that texts must be in; empty for any."""
         return self.scripts or (characters.scripts_of(self.lang) if self.lang else ())
 
 
@@ -114,14 +117,22 @@ _INVISIBLE = re.compile(f"[{characters.in_pattern(characters.INVISIBLE)}]+")
 _EMOJI_CLASS = characters.in_pattern(characters.EMOJI)
 _EMOJI = re.compile(f"[{_EMOJI_CLASS}](?:\u200d?[{_EMOJI_CLASS}])*\u200d?")
 _KEYCAP = re.compile("[0-9#*]?\ufe0f?\u20e3")
-# Patterns begin with fixed characters, and look-behinds stand after them, so that a search can jump to candidates.
+# Patterns start with fixed characters, followed by look-behinds, so that a search can jump to candidates.
 _URL_REST = r"[!-~]*[\w/=&#%+~-]"
 _URL = re.compile(rf"https?://{_URL_REST}", re.ASCII)
 _RARE_URL = re.compile(
     rf"(?:HTTPS?://|Https?://|ftp://|[wW](?<![\w.-].)(?:ww|WW)\.|pic\.twitter\.com/|t(?<![\w.-].)\.co/){_URL_REST}",
     re.ASCII,
 )
-RARE_URLS = ("HTTP", "Http", "ftp:", "ww.", "WW.", "r.com/", "t.co/")  # one is in every rare URL, and a / or a w.
+RARE_URLS = (
+    "HTTP",
+    "Http",
+    "ftp:",
+    "ww.",
+    "WW.",
+    "r.com/",
+    "t.co/",
+)  # in every rare URL, with a / or a w.
 _USER_REST = r"(?<![\w.+/-].)\w{1,30}(?:@[\w.-]*\w)?"
 _USER, _WIDE_USER = (re.compile(at + _USER_REST, re.ASCII) for at in ("@", "[@＠]"))
 _HASHTAG = re.compile(r"[#＃](?<![\w&].)(\w+)")
@@ -132,12 +143,12 @@ _STRESS = re.compile(r"(\*{1,3}|~~|`+)(?=\S)(.+?)(?<=\S)\1")
 
 
 def unescape(text: str) -> str:
-    """`&amp;` → `&`, as the interfaces of X and Reddit escape their texts."""
+    """`&amp;` → `&`: the APIs of X and Reddit escape texts."""
     return html.unescape(text)
 
 
 def without_markdown(text: str) -> str:
-    """Without quoted lines, marks of stress, targets of links and names such as /u/name."""
+    """The text without quoted lines, emphasis marks, link targets and names such as /u/name."""
     text = _QUOTED_LINE.sub("", text)
     text = _LINK.sub(r"\1", text)
     text = _STRESS.sub(r"\2", text)
@@ -145,12 +156,12 @@ def without_markdown(text: str) -> str:
 
 
 def without_invisible(text: str) -> str:
-    """Without zero-width and direction marks and control characters."""
+    """The text without zero-width marks, direction marks and control characters."""
     return _INVISIBLE.sub("", text)
 
 
 def without_urls(text: str) -> str:
-    """Without https://… and the rarer forms such as www.… and t.co/…"""
+    """The text without https://… and rarer forms such as www.… and t.co/…"""
     return without_rare_urls(without_common_urls(text))
 
 
@@ -165,7 +176,7 @@ def without_rare_urls(text: str) -> str:
 
 
 def without_users(text: str) -> str:
-    """Without @names; addresses such as ann@example.org stay."""
+    """The text without @names; addresses such as ann@example.org are kept."""
     return (_WIDE_USER if "＠" in text else _USER).sub(" ", text)
 
 
@@ -180,29 +191,29 @@ def with_plain_hashtags(text: str) -> str:
 
 
 def without_emoji(text: str) -> str:
-    """Without pictographs and what joins them, flags, and keycaps with their digits."""
+    """The text without pictographs and their joiners, flags, and keycaps with their digits."""
     if "\u20e3" in text:
         text = _KEYCAP.sub(" ", text)
     return _EMOJI.sub(" ", text)
 
 
 def single_spaces(text: str) -> str:
-    """White space of any kind and length becomes one space; none is left at the ends."""
+    """The text with single spaces for any white space, and none at the ends."""
     return " ".join(text.split())
 
 
 def shorter_letters(text: str, most: int = 3) -> str:
-    """A unit of one to four characters, repeated more than `most` times, is cut: `soooooo` → `sooo`. Numbers stay."""
+    """Shorten repeats of one to four characters to `most`: `soooooo` → `sooo`. Numbers are kept."""
     return _letters(most).sub(r"\1" * most, text) if most else text
 
 
 def shorter_words(text: str, most: int = 3) -> str:
-    """A word repeated more than `most` times is cut: `no no no no no` → `no no no`."""
+    """Shorten repeats of a word to `most`: `no no no no no` → `no no no`."""
     return _words(most).sub(" ".join([r"\1"] * most), text) if most else text
 
 
 def clean_text(text: str, cleaning: Cleaning) -> str:
-    """The whole chain, in its order."""
+    """The text after all filters, in their order."""
     text = unescape(text)
     if cleaning.markdown:
         text = without_markdown(text)
@@ -221,12 +232,12 @@ def clean_text(text: str, cleaning: Cleaning) -> str:
 
 
 def normalised(text: str) -> str:
-    """Letters and digits alone, in one case: what two texts share that differ in marks and spaces only."""
+    """Only letters and digits, case-folded: equal for texts that differ only in punctuation and spaces."""
     return _not_of_words().sub("", text.casefold())
 
 
 def bare(text: str) -> str:
-    """A normalised text without its digits: the same for posts that differ in numbers only."""
+    """A normalised text without digits: equal for posts that differ only in numbers."""
     return _DIGITS.sub("", text)
 
 
@@ -252,7 +263,7 @@ def _not_of_words() -> re.Pattern[str]:
 
 
 def script_share(text: str, scripts: tuple[str, ...]) -> float:
-    """The share of the characters, white space aside, that belong to these scripts."""
+    """Share of the characters, except white space, in these scripts."""
     inside = len(_not_of_scripts(scripts).sub("", text))
     return inside / max(1, len(text) - text.count(" "))
 
@@ -263,7 +274,7 @@ def _not_of_scripts(scripts: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def reason_of_post(post: RawPost, cleaning: Cleaning) -> str:
-    """Why a post is dropped whatever its text says; empty where it may stay."""
+    """Why a post is dropped regardless of its text; empty if it is not."""
     if post.shape in ("notice", "retweet"):
         return post.shape
     if post.shape == "quote" and cleaning.quotes == "drop" and not post.reply_to:
@@ -274,7 +285,7 @@ def reason_of_post(post: RawPost, cleaning: Cleaning) -> str:
 
 
 def reason_of_text(text: str, cleaning: Cleaning) -> str:
-    """Why a post with this clean text is dropped; languages are judged apart (`langid.py`)."""
+    """Why a post with this clean text is dropped; languages are checked in `langid.py`."""
     if not text:
         return "empty"
     if len(text) < cleaning.min_characters:
@@ -284,7 +295,7 @@ def reason_of_text(text: str, cleaning: Cleaning) -> str:
 
 
 def clean_post(post: RawPost, cleaning: Cleaning) -> tuple[str, str]:
-    """The clean text and the reason to drop the post, languages aside; one of the two is empty."""
+    """The clean text, or the reason to drop the post (except its language); one of the two is empty."""
     reason = reason_of_post(post, cleaning)
     if reason:
         return "", reason
@@ -294,7 +305,7 @@ def clean_post(post: RawPost, cleaning: Cleaning) -> tuple[str, str]:
 
 
 def replied_to(post: RawPost, cleaning: Cleaning) -> str:
-    """The id of the post that it answers; with `quotes="reply"` a quote answers what it quotes."""
+    """The id of the post that it answers; with `quotes="reply"`, a quote answers the quoted post."""
     if not post.reply_to and post.shape == "quote" and cleaning.quotes == "reply":
         return post.quoted
     return post.reply_to

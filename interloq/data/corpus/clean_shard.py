@@ -1,7 +1,7 @@
-"""Cleaning one shard: raw lines in, a table of kept posts out, with counts and examples of what was dropped.
+"""Cleaning one shard: from raw lines to a table of kept posts, with counts and examples of dropped posts.
 
-The table and the bad lines are written first and the counts last, each under a name of its own until it is whole: where
-the counts are, the shard is done.
+The table and the bad lines are written first and the counts last, each atomically: if the counts exist, the shard is
+done.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ COLUMNS = ("id", "who", "text", "time", "reply_to", "normal", "bare")
 
 @dataclass
 class Cleaned:
-    """The kept posts of a shard as columns, and what became of the others."""
+    """The kept posts of a shard as columns, and counts of the others."""
 
     columns: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in COLUMNS})
-    read: Counter[str] = field(default_factory=Counter)  # posts by file
+    read: Counter[str] = field(default_factory=Counter)  # posts per file
     dropped: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
     rejected: list[bytes] = field(default_factory=list)
-    shown: int = 5  # examples of each reason
+    shown: int = 5  # examples by reason
 
 
 def done(folder: Path, number: int) -> dict[str, Any] | None:
@@ -53,14 +53,14 @@ def done(folder: Path, number: int) -> dict[str, Any] | None:
 
 
 def clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, strict: bool) -> int:
-    """Clean a shard and write it; returns the bytes of input that are read by now."""
+    """Clean a shard and write it; returns the bytes of input read up to its end."""
     with _uncollected():
         return _clean_shard(shard, cleaning, folder, examples, strict)
 
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the collector of cycles: a shard makes hundreds of thousands of objects and no cycle."""
+    """Turn off garbage collection: a shard creates hundreds of thousands of objects and no cycles."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -87,7 +87,7 @@ def _clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, 
 
 
 def _add(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
-    """Clean a batch; of every post the first reason to drop it counts."""
+    """Clean a batch; the first reason to drop a post is counted."""
     posts = _without(posts, _reasons(posts, cleaning), posts.text, cleaned)
     before = posts.text
     texts, reasons = scan.judged_texts(before, cleaning)
@@ -99,14 +99,14 @@ def _add(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
 
 
 def _reasons(posts: Columns, cleaning: Cleaning) -> list[str]:
-    """`reason_of_post` of every post; nothing to look at where all have a user and a time and no special shape."""
+    """`reason_of_post` of every post, with a shortcut if all have a user and a time and are ordinary posts."""
     if all(posts.user) and not any(posts.shape) and not (cleaning.need_time and NO_TIME in posts.time):
         return []
     return [reason_of_post(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)]
 
 
 def _without(posts: Columns, reasons: Sequence[str], texts: Sequence[str], cleaned: Cleaned) -> Columns:
-    """The posts without a reason to be dropped; the others are counted, and a few shown with their own texts."""
+    """The posts without a reason to be dropped; the others are counted, and some kept as examples."""
     if not any(reasons):
         return posts
     for reason, count in Counter(reasons).items():
@@ -120,7 +120,7 @@ def _without(posts: Columns, reasons: Sequence[str], texts: Sequence[str], clean
 
 
 def _keep(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
-    """Add clean posts to the columns; a text of signs alone stands for itself where texts are compared."""
+    """Add clean posts to the columns; a text without letters and digits is compared as it is."""
     normal = [short or text for short, text in zip(scan.normalised_texts(posts.text), posts.text, strict=True)]
     columns = cleaned.columns
     columns["id"] += posts.id
@@ -131,11 +131,11 @@ def _keep(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
         posts = posts._replace(reply_to=[replied_to(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)])
     columns["reply_to"] += posts.reply_to
     columns["normal"] += normal
-    columns["bare"] += [None if text.isalpha() else bare(text) for text in normal]  # None: as the normal text
+    columns["bare"] += [None if text.isalpha() else bare(text) for text in normal]  # None: the same as the normal text
 
 
 def _rejected(where: str, line: bytes, error: InputError) -> bytes:
-    """A line of the file of bad lines, as `jsonl.py` writes them; a very long line is cut."""
+    """A line for the file of bad lines, in the format of `jsonl.py`; a very long line is truncated."""
     record: dict[str, Any] = {"where": where, "what": error.what, "hint": error.hint}
     try:
         record["line"] = line[:KEPT_OF_LINE].decode("utf-8", "strict" if len(line) <= KEPT_OF_LINE else "ignore")
@@ -167,17 +167,17 @@ def _shown(examples: Sequence[tuple[str, str, str]]) -> Iterator[dict[str, str]]
 
 
 def cut(text: str) -> str:
-    """Text of bounded length."""
+    """Text of limited length."""
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
 def _write_table(number: int, columns: dict[str, list[Any]], path: Path) -> None:
-    """Texts that are only ever compared are kept as 64-bit hashes."""
+    """Write the table; texts that are only compared are stored as 64-bit hashes."""
     import duckdb
 
     count = len(columns["id"])
     arrays = {name: np.array(values, dtype=np.int64 if name == "time" else object) for name, values in columns.items()}
-    arrays["place"] = np.arange(number << 32, (number << 32) + count)  # names a post wherever only a number will do
+    arrays["place"] = np.arange(number << 32, (number << 32) + count)  # the number of a post
     connection = _connection()
     connection.register("arrays", arrays)
     with whole_file_by_name(path, duckdb.IOException) as part:
@@ -195,7 +195,7 @@ FROM arrays
 
 @cache
 def _connection() -> Any:
-    """One a process, because opening one takes longer than writing a thousand posts."""
+    """One connection per process, because opening one takes longer than writing a thousand posts."""
     import duckdb
 
     return duckdb.connect(config={"threads": 1})

@@ -1,7 +1,7 @@
 """Dialogues and pairs from threads: a thread is a tree of posts, each answering the one above it.
 
-Following Ritter et al. (2010) and Tsuta et al. (2020), replies are followed from the post that began the thread; a path
-of replies between exactly two users with at least three posts is a dialogue. A post and a reply to it by somebody else
+Following Ritter et al. (2010) and Tsuta et al. (2020), replies are followed from the first post of the thread; a path
+of replies between exactly two users with at least three posts is a dialogue. A post and a reply to it by another user
 are a pair; several replies to one post are a group.
 """
 
@@ -18,7 +18,7 @@ from interloq.records import Dialogue, Pair, Turn
 
 
 class ThreadPost(NamedTuple):
-    """A post in its thread; `parent` is the place of the post that it answers, `place` its own."""
+    """A post in its thread; `place` is its number, `parent` that of the post it answers."""
 
     place: int
     parent: int | None
@@ -32,22 +32,22 @@ class ThreadPost(NamedTuple):
 class Shape:
     """Which paths through a thread are dialogues, and which replies are pairs."""
 
-    users: Annotated[int, "users of a dialogue, exactly; 0: any number"] = 2
+    users: Annotated[int, "exact number of users of a dialogue; 0: any"] = 2
     min_posts: Annotated[int, "drop shorter dialogues"] = 3
-    max_posts: Annotated[int, "a longer dialogue ends there"] = 1000
+    max_posts: Annotated[int, "truncate longer dialogues"] = 1000
     branches: Annotated[Literal["all", "longest"], "branches of a thread that become dialogues"] = "all"
-    others: Annotated[bool, "other users may take part elsewhere in the thread"] = True
+    others: Annotated[bool, "allow other users elsewhere in the thread"] = True
     merge: Annotated[bool, "consecutive posts of one user become one turn"] = False
     pairs: Annotated[Literal["first", "all"], "replies to the first post of a thread, or to any post"] = "first"
 
     def __post_init__(self) -> None:
         if self.users < 0 or self.min_posts < 1 or self.max_posts < self.min_posts:
-            what = f"cannot make dialogues of {self.users} users and {self.min_posts} to {self.max_posts} posts"
+            what = f"dialogues cannot have {self.users} users and {self.min_posts} to {self.max_posts} posts"
             raise InputError(what, hint="give 0 or more users and at least 1 post")
 
 
 class Thread:
-    """The posts of one thread, the first one first, in the order of their times."""
+    """The posts of one thread, in order of time, from its first post."""
 
     def __init__(self, posts: Sequence[ThreadPost]) -> None:
         self.posts = posts
@@ -74,13 +74,13 @@ def dialogues_of(thread: Thread, shape: Shape) -> Iterator[Dialogue]:
     if shape.branches == "all":
         yield from dialogues
         return
-    longest = max(dialogues, key=lambda dialogue: len(dialogue.turns), default=None)  # the first of equals
+    longest = max(dialogues, key=lambda dialogue: len(dialogue.turns), default=None)  # the first of equally long ones
     if longest is not None:
         yield longest
 
 
 def pairs_of(thread: Thread, shape: Shape) -> Iterator[list[Pair]]:
-    """For every post with replies by others, these replies."""
+    """Each post that others answered, with these replies."""
     root = thread.root
     if root is None:
         return
@@ -95,14 +95,14 @@ def pairs_of(thread: Thread, shape: Shape) -> Iterator[list[Pair]]:
 
 
 def group_of(pairs: Sequence[Pair]) -> list[Pair]:
-    """The replies to one post that differ in their texts, where there are at least two."""
+    """The replies to one post with different texts, if there are at least two."""
     distinct = {pair.response: pair for pair in reversed(pairs)}
     group = [pair for pair in pairs if distinct[pair.response] is pair]
     return group if len(group) > 1 else []
 
 
 def pairs_of_dialogue(dialogue: Dialogue) -> Iterator[Pair]:
-    """Each turn with the one before it, where two speakers take turns or none are named."""
+    """Pairs of each turn and the one before it, if two speakers take turns or none are named."""
     for i, (utterance, response) in enumerate(zip(dialogue.turns, dialogue.turns[1:], strict=False)):
         if not utterance.speaker or utterance.speaker != response.speaker:
             id, to = f"{dialogue.id}/{i + 1}", f"{dialogue.id}/{i}"
@@ -110,7 +110,7 @@ def pairs_of_dialogue(dialogue: Dialogue) -> Iterator[Pair]:
 
 
 def _below(thread: Thread, root: ThreadPost) -> Iterator[ThreadPost]:
-    """The post and all below it, a post before its replies."""
+    """The post and all below it, each before its replies."""
     stack = [root]
     while stack:
         post = stack.pop()
@@ -119,12 +119,12 @@ def _below(thread: Thread, root: ThreadPost) -> Iterator[ThreadPost]:
 
 
 def _paths(thread: Thread, shape: Shape) -> Iterator[list[ThreadPost]]:
-    """Paths from the first post that no reply of the allowed users goes on."""
+    """Longest paths from the first post with the allowed number of users."""
     if thread.root is None:
         return
     stack = [(thread.root, 0)]
     path: list[ThreadPost] = []
-    users: list[frozenset[str]] = []  # who has spoken up to each post of the path
+    users: list[frozenset[str]] = []  # users up to each post of the path
     while stack:
         post, depth = stack.pop()
         path[depth:] = [post]

@@ -1,4 +1,4 @@
-"""What a build found, for `corpus.json`: counts of every filter with examples, replies, threads and parts."""
+"""The content of `corpus.json`: counts and examples of every filter, replies, threads and parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def corpus_facts(
     found: dict[str, Any],
     parts: dict[str, Any],
 ) -> dict[str, Any]:
-    """Everything that `corpus.json` says of a build."""
+    """The content of `corpus.json` for a build."""
     read = summed(cleaned, "read")
     return {
         "kind": "corpus",
@@ -49,7 +49,7 @@ def corpus_facts(
 
 
 def _dropped(cleaned: Sequence[dict[str, Any]], examples: int) -> dict[str, Any]:
-    """What the filters of single posts dropped; the examples do not depend on the cuts."""
+    """Posts dropped by the filters of single posts; the examples do not depend on how logs were split into shards."""
     total = summed(cleaned, "dropped")
     dropped = {}
     for reason, what in REASONS.items():
@@ -67,7 +67,7 @@ def _named(dropped: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def summed(cleaned: Sequence[dict[str, Any]], name: str) -> Counter[str]:
-    """The counts of one name, added up over all shards."""
+    """The counts of one name, summed over all shards."""
     total: Counter[str] = Counter()
     for count in cleaned:
         total.update(count[name])
@@ -75,7 +75,7 @@ def summed(cleaned: Sequence[dict[str, Any]], name: str) -> Counter[str]:
 
 
 def part_facts(total: Counter[str], users: int) -> dict[str, Any]:
-    """What a part of the corpus holds, in numbers."""
+    """Counts of a part of the corpus."""
     dialogues, turns = total["dialogues"], total["turns"]
     return {
         **{name: total[name] for name in ("threads", "posts")},

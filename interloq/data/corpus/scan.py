@@ -1,9 +1,9 @@
 """Cleaning many texts at once, with the results of `clean.py`.
 
-Most filters find nothing to do in most texts. So the characters of a whole batch are looked up in one table, which says
-for every text which filters could apply; only those run, on those texts alone. A flag may be raised in vain, but a text
-without the flag is certain to pass the filter unchanged: that is what the tests hold. Texts in ASCII, the bulk of many
-logs, are looked at apart, because a byte a character is four times as fast as four.
+Most filters do not change most texts. So the characters of a whole batch are looked up in one table, which says for
+every text which filters could apply; only those run, on those texts alone. A flag may be set in vain, but a text
+without the flag is certain to pass the filter unchanged; the tests check this. Texts in ASCII, the bulk of many logs,
+are processed separately, because one byte per character is four times as fast as four.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from interloq.data.corpus.clean import Cleaning
 Codes = NDArray[np.uint8] | NDArray[np.uint32]
 Flags = NDArray[np.uint16]
 Rows = NDArray[np.int64]
-END = "\x1f"  # after every text: a control character that no clean text has
+END = "\x1f"  # after every text: a control character that no clean text contains
 AMPERSAND, INVISIBLE, SLASH, AT, HASH, EMOJI, SPACE, MARKDOWN = (1 << i for i in range(8))
 RARE_URL, CHANGED = 256, 512
 ALL = 1023
@@ -29,21 +29,21 @@ MARKDOWN_CHARACTERS = ">[*~`/"
 
 
 class Scan:
-    """The characters of a batch of texts, one text after another."""
+    """The concatenated characters of a batch of texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.codes = _codes(END.join(texts) + END)
         self.ends = np.fromiter(accumulate(map(len, texts)), dtype=np.int64, count=len(texts))
-        self.ends += np.arange(len(texts))  # the place of each text's END
+        self.ends += np.arange(len(texts))  # position of each text's END
         self.starts = np.concatenate(([0], self.ends[:-1] + 1))
 
     def rows(self, places: Rows) -> Rows:
-        """The texts in which these places lie."""
+        """The texts that contain these positions."""
         return np.unique(np.searchsorted(self.ends, places)) if len(places) else places
 
 
 def judged_texts(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], list[str]]:
-    """`clean_text` of every text, and `reason_of_text` of what comes out."""
+    """`clean_text` of every text, and `reason_of_text` of the results."""
     plain = [text.isascii() for text in texts]
     if all(plain) or not any(plain):
         return _judged(texts, cleaning)
@@ -71,7 +71,7 @@ def normalised_texts(texts: Sequence[str]) -> list[str]:
 
 
 def _normalised(texts: Sequence[str]) -> list[str]:
-    folded = "\n".join(texts).casefold()  # folding looks at one character at a time, and may leave ASCII only
+    folded = "\n".join(texts).casefold()  # folding works character by character, and may result in ASCII
     codes = np.frombuffer(folded.encode("utf-32-le"), dtype=np.uint32)
     kept: str = codes[_of_words()[codes]].tobytes().decode("utf-32-le")
     return kept.split("\n")
@@ -107,9 +107,9 @@ def _codes(joined: str) -> Codes:
 
 
 def _remove(texts: list[str], cleaning: Cleaning) -> None:
-    """All filters before the repeats, in their order; texts are changed in place.
+    """Apply all filters before the repeats, in their order; texts are changed in place.
 
-    Other white space than spaces goes first: what follows makes no difference between the two, and leaves spaces only.
+    White space is first replaced by spaces: the filters do not distinguish the two, and leave only spaces.
     """
     flags = _flags(Scan(texts))
     _apply(texts, flags, AMPERSAND, clean.unescape, then=ALL)
@@ -131,7 +131,7 @@ def _remove(texts: list[str], cleaning: Cleaning) -> None:
 
 
 def _flags(scan: Scan) -> Flags:
-    """Which filters could apply to each text."""
+    """The filters that could apply to each text, as flags."""
     flags = np.bitwise_or.reduceat(_table()[scan.codes], scan.starts).astype(np.uint16)
     spaces = (scan.codes == 32) | (scan.codes == ord(END))
     flags[scan.rows(np.flatnonzero(spaces[:-1] & spaces[1:]))] |= SPACE
@@ -139,13 +139,13 @@ def _flags(scan: Scan) -> Flags:
     dots = np.flatnonzero(scan.codes == ord("."))
     flags[scan.rows(dots[(scan.codes[dots - 1] | 32) == ord("w")])] |= RARE_URL
     flags[(flags & SLASH) > 0] |= RARE_URL
-    if np.count_nonzero(scan.codes == ord(END)) > len(scan.ends):  # some text has one of its own
+    if np.count_nonzero(scan.codes == ord(END)) > len(scan.ends):  # some text contains END
         flags |= SPACE
     return flags
 
 
 def _apply(texts: list[str], flags: Flags, bit: int, work: Callable[[str], str], *, then: int = CHANGED) -> None:
-    """Run a filter where its flag is up; what it changes needs the filters of `then` too."""
+    """Run a filter on texts with its flag; texts that it changes also need the filters of `then`."""
     changed = []
     for row in np.flatnonzero(flags & bit).tolist():
         before = texts[row]
@@ -157,7 +157,7 @@ def _apply(texts: list[str], flags: Flags, bit: int, work: Callable[[str], str],
 
 
 def _apply_joined(texts: list[str], flags: Flags, bit: int, work: Callable[[str], str]) -> None:
-    """As `_apply`, with one call for all texts: for filters that take END, which no text has here, for an end."""
+    """As `_apply`, with one call for all texts: for filters that treat END, which no text contains here, as an end."""
     rows = np.flatnonzero(flags & bit).tolist()
     if rows:
         done = work(END.join([texts[row] for row in rows])).split(END)
@@ -167,7 +167,7 @@ def _apply_joined(texts: list[str], flags: Flags, bit: int, work: Callable[[str]
 
 
 def _without_rare_urls(text: str) -> str:
-    """Looks again first: the `t.co/` of most texts has gone with its `https://`."""
+    """Remove rare URLs after another check: the `t.co/` of most texts was removed with its `https://`."""
     for part in clean.RARE_URLS:
         if part in text:
             return clean.without_rare_urls(text)
@@ -175,7 +175,7 @@ def _without_rare_urls(text: str) -> str:
 
 
 def _without_double_spaces(texts: list[str], flags: Flags) -> None:
-    """`single_spaces` of changed texts, which have no other white space than the spaces that filters have left."""
+    """`single_spaces` of changed texts, in which all white space is spaces."""
     for row in np.flatnonzero(flags & CHANGED).tolist():
         text = texts[row].strip()
         texts[row] = " ".join(text.split()) if "  " in text else text
@@ -183,7 +183,7 @@ def _without_double_spaces(texts: list[str], flags: Flags) -> None:
 
 @cache
 def _table() -> NDArray[np.uint8]:
-    """Which flags a character raises."""
+    """The flags that a character sets."""
     table = np.zeros(characters.TOP, dtype=np.uint8)
     for text, bit in (("&", AMPERSAND), ("/", SLASH), ("@＠", AT), ("#＃", HASH), (MARKDOWN_CHARACTERS, MARKDOWN)):
         characters.mark(table, [(ord(character), ord(character)) for character in text], bit)
@@ -197,12 +197,12 @@ def _table() -> NDArray[np.uint8]:
 
 
 def _shorten(texts: list[str], scan: Scan, cleaning: Cleaning) -> set[int]:
-    """Cut repeats, texts in place; returns the rows that were looked at."""
+    """Shorten repeats in place; returns the rows that were checked."""
     letters = _shorten_letters(texts, scan, cleaning.repeated_letters) if cleaning.repeated_letters else []
     words: set[int] = set()
     if cleaning.repeated_words:
         words |= set(scan.rows(_same_words(scan.codes, cleaning.repeated_words)).tolist())
-        if letters:  # `nooooo nooo noooo nooo` has become a repeated word
+        if letters:  # `nooooo nooo noooo nooo` is now a repeated word
             again = Scan([texts[row] for row in letters])
             words |= {letters[i] for i in again.rows(_same_words(again.codes, cleaning.repeated_words)).tolist()}
         for row in words:
@@ -211,7 +211,7 @@ def _shorten(texts: list[str], scan: Scan, cleaning: Cleaning) -> set[int]:
 
 
 def _shorten_letters(texts: list[str], scan: Scan, most: int) -> list[int]:
-    """Cut repeated letters, where they are: a match begins at a place of `_periodic`, and ends soon after the last."""
+    """Shorten repeated letters: a match starts at a position of `_periodic` and ends soon after the last."""
     places = _periodic(scan.codes, most)
     if not len(places):
         return []
@@ -227,7 +227,7 @@ def _shorten_letters(texts: list[str], scan: Scan, most: int) -> list[int]:
 
 
 def _periodic(codes: Codes, most: int) -> Rows:
-    """Places from which a unit of one to four characters comes `most` more times: each equals the one a unit on."""
+    """Positions at which a unit of one to four characters is followed by `most` repeats."""
     found = np.zeros(len(codes), dtype=bool)
     for unit in range(1, 5):
         same = codes[:-unit] == codes[unit:]
@@ -237,7 +237,7 @@ def _periodic(codes: Codes, most: int) -> Rows:
 
 
 def _runs(truth: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
-    """Where `length` truths in a row begin; windows are doubled, so that few passes do."""
+    """Starts of `length` consecutive true values; windows are doubled, so few passes are needed."""
     have = 1
     while have < length and len(truth):
         step = min(have, length - have)
@@ -247,7 +247,7 @@ def _runs(truth: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
 
 
 def _same_words(codes: Codes, most: int) -> Rows:
-    """Places of words followed by `most` that look the same: as long, with the same first and last letter."""
+    """Positions of words followed by `most` similar ones: of equal length, first and last letter."""
     gaps = np.flatnonzero((codes == 32) | (codes == ord(END)))
     starts = np.concatenate(([0], gaps[:-1] + 1))
     lengths = gaps - starts

@@ -1,4 +1,4 @@
-"""Everything that the content of a corpus depends on."""
+"""The settings of a build: everything that the content of a corpus depends on."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Settings:
     joining: Joining = field(default_factory=Joining)
     shape: Shape = field(default_factory=Shape)
     split: Split = field(default_factory=Split)
-    format: Annotated[str, "posts, twitter, reddit, irc, telegram, …; auto: told by the file"] = "auto"
-    fields: tuple[tuple[str, str], ...] = ()  # field of a post → the log's own name for it
-    examples: Annotated[int, "examples to keep of the posts that each filter drops"] = 5
+    format: Annotated[str, "posts, twitter, reddit, irc, telegram, …; auto: detected"] = "auto"
+    fields: tuple[tuple[str, str], ...] = ()  # field of a post → its name in the log
+    examples: Annotated[int, "examples to keep of posts dropped by each filter"] = 5
     compression: Annotated[Literal["zst", "gz", "none"], "compression of the outputs"] = "zst"
 
     def signature(self, source: str) -> str:
-        """All options by group, the content of the logs, the detectors and the version."""
+        """Signature of all options, the content of the logs, the detectors and the version."""
         groups = []
         for name in ("cleaning", "bots", "joining", "shape", "split"):
             group = getattr(self, name)
@@ -42,12 +42,12 @@ class Settings:
         return "|".join([f"corpus({','.join(groups)})", *facts, f"version:{__version__}"])
 
     def plain(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """The settings as plain JSON values."""
         values: dict[str, Any] = orjson.loads(orjson.dumps(asdict(self)))
         return values
 
     def checked(self) -> Settings:
-        """Settings that can be run here: what is missing is said before hours of work."""
+        """Check that the settings can be used here, before hours of work."""
         check_format(self.format)
         cleaning = self.cleaning
         if cleaning.lang:

@@ -20,13 +20,13 @@ from interloq.describe import help_of
 from interloq.errors import InputError, nearest, short_repr
 from interloq.registry import expected, fits
 
-FIELDS = "fields"  # the table of names that a log gives to the parts of a post
+FIELDS = "fields"  # the table of a log's names for the parts of a post
 HINT = "`interloq corpus settings` prints all keys"
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One setting: `name` is `group.field`, or the field alone where it is in no group."""
+    """One setting: `name` is `group.field`, or just the field if it has no group."""
 
     name: str
     hint: Any
@@ -35,12 +35,12 @@ class Key:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values that it may have; none: any of its type."""
+        """The allowed values; empty for any of its type."""
         return typing.get_args(self.hint) if typing.get_origin(self.hint) is Literal else ()
 
     @property
     def line(self) -> str:
-        """As it stands in the file."""
+        """The line of the file."""
         choices = f" ({', '.join(self.choices)})" if self.choices else ""
         return f"{self.name.rpartition('.')[2]} = {_toml(self.default)}  # {self.help}{choices}"
 
@@ -51,21 +51,21 @@ class Key:
         if isinstance(value, list) != bool(part) or not all(_fits(each, part or self.hint) for each in values):
             wanted = f"a list of {expected(part)}" if part else expected(self.hint)
             raise InputError(f"{self.name} must be {wanted}, got {short_repr(value)}", where=where)
-        # whole numbers are written without a point, and would be another setting in the signature
+        # an integer given for a float would change the signature
         read = [float(each) if (part or self.hint) is float else each for each in values]
         return tuple(read) if part else read[0]
 
 
 @cache
 def keys() -> dict[str, Key]:
-    """All keys by name, those outside of any group first."""
+    """All keys by name; those without a group come first."""
     settings = Settings()
     groups = [f.name for f in fields(settings) if is_dataclass(getattr(settings, f.name))]
     return {key.name: key for group in ("", *groups) for key in _keys_of(settings, group)}
 
 
 def read_settings(path: str | Path) -> Settings:
-    """The settings in a file; what it does not name has its default."""
+    """The settings in a file, with defaults for missing keys."""
     where = str(path)
     try:
         table = tomllib.loads(read_small(path).decode("utf-8"))
@@ -74,7 +74,7 @@ def read_settings(path: str | Path) -> Settings:
     names = log_names(table.pop(FIELDS, {}), where)
     values = {name: _key(name, where).read(value, where) for name, value in _flat(table, where).items()}
     if values.get("split.dev_from"):
-        values["split.shares"] = ()  # dates stand instead of shares
+        values["split.shares"] = ()  # dates replace shares
     try:
         return replaced(replace(Settings(), fields=names), values)
     except InputError as error:
@@ -92,7 +92,7 @@ def replaced(settings: Settings, values: Mapping[str, Any]) -> Settings:
 
 
 def log_names(given: object, where: str = "") -> tuple[tuple[str, str], ...]:
-    """Which field of a log stands for which part of a post."""
+    """Part of a post → its field in the log."""
     if not isinstance(given, dict):
         raise InputError(f"{FIELDS} must be a table, got {short_repr(given)}", hint=f"write [{FIELDS}]", where=where)
     for part, name in given.items():
@@ -109,7 +109,7 @@ def default_toml() -> str:
     for name, key in keys().items():
         tables.setdefault(name.rpartition(".")[0], []).append(key.line)
     parts = ["\n".join([*([f"[{group}]"] if group else []), *lines]) for group, lines in tables.items()]
-    example = f'[{FIELDS}]  # the names that your log gives to {", ".join(NAMES)}\n# user = "author.name"'
+    example = f'[{FIELDS}]  # names in your log for {", ".join(NAMES)}\n# user = "author.name"'
     return "\n\n".join([*parts, example]) + "\n"
 
 

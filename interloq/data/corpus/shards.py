@@ -1,4 +1,4 @@
-"""Cutting logs into shards: whole lines, a few megabytes each, at places that depend on the files alone."""
+"""Splitting logs into shards of complete lines, a few megabytes each, at positions that depend only on the files."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from interloq.errors import InputError
 from interloq.records import Post
 
 BLOCK = 4 * 2**20
-HEAD = 2**18  # what is looked at to tell a file's format
+HEAD = 2**18  # bytes read to detect a file's format
 MAX_WHOLE = 512 * 2**20
-MAX_ROW = 2**20  # no honest cell of a table is longer
+MAX_ROW = 2**20  # no real cell of a table is longer
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """What one worker cleans at a time."""
+    """The input that a worker cleans at a time."""
 
     number: int
     pieces: tuple[Piece, ...]
-    read: int  # bytes of the input on disk that have been read up to its end
-    digest: str  # names all content up to its end, so that a changed input is noticed
+    read: int  # bytes of the input on disk up to its end
+    digest: str  # hash of all content up to its end, to detect changes
 
 
 @dataclass
 class Logs:
-    """The inputs of a build: iterate for their shards; `fingerprints` and `passed_over` fill up on the way."""
+    """The inputs of a build: iterate for their shards, which fills `fingerprints` and `passed_over`."""
 
     inputs: Sequence[str | Path]
     format: str = "auto"
@@ -56,7 +56,7 @@ class Logs:
                 pieces.append(piece)
                 size += len(piece.data)
                 read = source.tell()
-                if 2 * size >= self.block:  # a piece ends at a line end, a little before the block does
+                if 2 * size >= self.block:  # a piece ends at a line end, a little before the end of the block
                     yield Shard(number, tuple(pieces), read, self._digest())
                     pieces, number, size = [], number + 1, 0
         if pieces:
@@ -78,27 +78,27 @@ class Logs:
         self._finished.update(self._current.digest())
 
     def _digest(self) -> str:
-        """Names the files that are finished and what was read of the current one."""
+        """Hash of the finished files and of what was read of the current one."""
         hashed = self._finished.copy()
         hashed.update(self._current.digest())
         return hashed.hexdigest()[:16]
 
     def _plan(self, source: Source, head: bytes) -> Piece | None:
-        """A piece without data that says how to read the file; None where it holds no posts."""
+        """A piece without data that says how to read the file; None if it has no posts."""
         if head.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError("the file is in UTF-16", hint="save it as UTF-8", where=source.name)
         suffix = plain_suffix(source.name)
         format = self.format
         if format == "auto":
             format = guess_format(head, suffix)
-            format = "posts" if format and format != "table" and self.fields else format  # named fields are of no other
+            format = "posts" if format and format != "table" and self.fields else format  # no other has named fields
         elif format == "posts" and suffix in (".csv", ".tsv"):
             format = "table"
         if not format:
             if not source.named or not head.strip():
                 return None
             hint = "name its format with --format; docs/corpus.md lists them"
-            raise InputError("cannot tell what kind of log this is", hint=hint, where=source.name)
+            raise InputError("cannot detect the format of this log", hint=hint, where=source.name)
         whole = format in WHOLE or (format != "table" and is_list(head))
         plan = Piece(source.name, format, b"", links=source.links, whole=whole)
         if format == "posts":
@@ -117,7 +117,7 @@ def read_posts(
 
 
 def _first_bytes(stream: IO[bytes]) -> bytes:
-    """The head of a file, or all of a shorter one; a pipe gives as much as it has at a time."""
+    """The start of a file, or all of a shorter one, read repeatedly because pipes give parts."""
     head = b""
     while len(head) < HEAD and (more := stream.read(HEAD - len(head))):
         head += more
@@ -146,7 +146,7 @@ def _cut(plan: Piece, head: bytes, stream: IO[bytes], block: int) -> Iterator[Pi
         yield replace(plan, data=data)
     elif plan.format == "table":
         _, _, rest = head.partition(b"\n")
-        if not rest:  # the line of column names alone, or one so long that no row follows it here
+        if not rest:  # only the line of column names, or one so long that no row follows it here
             rest = stream.read(block)
         yield from _lines(replace(plan, first_line=2), rest, stream, block, _end_of_rows)
     else:
@@ -154,7 +154,7 @@ def _cut(plan: Piece, head: bytes, stream: IO[bytes], block: int) -> Iterator[Pi
 
 
 def _lines(plan: Piece, rest: bytes, stream: IO[bytes], block: int, end: Callable[[bytes], int]) -> Iterator[Piece]:
-    """Pieces of whole lines, about a block each; `end` says where the last whole line of some data ends."""
+    """Pieces of complete lines, about one block each; `end` finds the end of the last complete line of some data."""
     number = plan.first_line
     while data := rest + (stream.read(block - len(rest)) if len(rest) < block else b""):
         at = end(data[:block])
@@ -172,7 +172,7 @@ def _lines(plan: Piece, rest: bytes, stream: IO[bytes], block: int, end: Callabl
 
 
 def _after_line(stream: IO[bytes]) -> bytes:
-    """What follows the next line end; the line itself is passed over piece by piece."""
+    """The data after the next line end; the rest of the line is skipped in pieces."""
     while more := stream.read(BLOCK):
         at = more.find(b"\n")
         if at >= 0:
@@ -181,7 +181,7 @@ def _after_line(stream: IO[bytes]) -> bytes:
 
 
 def _end_of_rows(data: bytes) -> int:
-    """The end of the last whole row: a line end inside quotes ends none, unless a quote was never closed."""
+    """The end of the last complete row: line ends inside quotes do not count, unless a quote is never closed."""
     at, inside = len(data), data.count(b'"') % 2
     while (end := data.rfind(b"\n", 0, at)) >= 0:
         inside ^= data.count(b'"', end, at) % 2

@@ -1,6 +1,6 @@
-"""The files that logs come in: named one by one, a folder, or a tar archive that is read in place.
+"""The files of logs: single files, folders, or tar archives that are read without unpacking.
 
-Files of a folder or an archive that hold no posts (a licence, say) are passed over; a file named alone must hold some.
+Files of a folder or archive without posts (such as a licence) are skipped; a file named by the user must have posts.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from interloq.errors import InputError
 SUFFIXES = (".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".txt", ".log", "")
 ANNOTATION = ".annotation.txt"
 _PASSED_OVER = (ANNOTATION, ".tok.txt", ".rejected.jsonl")
-_WINDOW = 2**31  # Reddit's dumps are packed with the largest window there is
+_WINDOW = 2**31  # Reddit's dumps are compressed with the largest window
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An open file: `tell` says how many bytes of the input on disk have been read."""
+    """An open file: `tell` gives the number of bytes of the input on disk that have been read."""
 
     name: str
-    named: bool  # by the user, and not found in a folder or an archive
+    named: bool  # named by the user, not found in a folder or archive
     stream: IO[bytes]
     tell: Callable[[], int]
-    links: bytes = b""  # the IRC annotation that belongs to it
+    links: bytes = b""  # its IRC annotation
 
 
 def total_size(inputs: Sequence[str | Path]) -> int:
@@ -41,7 +41,7 @@ def total_size(inputs: Sequence[str | Path]) -> int:
 
 
 def on_disk(inputs: Sequence[str | Path]) -> list[Path]:
-    """The files on disk, folders looked through."""
+    """The files on disk, including those in folders."""
     found: list[Path] = []
     for given in inputs:
         if str(given) == "-":
@@ -67,11 +67,11 @@ def opened(inputs: Sequence[str | Path]) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def damage_named(name: str) -> Iterator[None]:
-    """Says in which file it was when a compressed file turns out to be broken."""
+    """Name the file if it turns out to be damaged."""
     try:
         yield
     except damage(tarfile.TarError, ValueError) as error:
-        raise InputError(f"the file is damaged or cut off: {error}", hint="copy it again", where=name) from error
+        raise InputError(f"the file is damaged or truncated: {error}", hint="copy it again", where=name) from error
 
 
 def _alone(path: Path, done: int, *, named: bool) -> Iterator[Source]:
@@ -86,7 +86,7 @@ def _alone(path: Path, done: int, *, named: bool) -> Iterator[Source]:
 
 
 def _members(path: Path, done: int) -> Iterator[Source]:
-    """The regular files of an archive in its own order; nothing is unpacked, and links are not followed."""
+    """The regular files of an archive in its order; nothing is unpacked, and links are not followed."""
     with damage_named(str(path)), opened_archive(path) as (archive, tell):
         found = list(members(archive, path))
         links = {_stem(m.name): small_member(archive, m, path) for m in found if m.name.endswith(ANNOTATION)}
@@ -110,7 +110,7 @@ def _in_folder(folder: Path) -> list[Path]:
 
 
 def _wanted(name: str, names: set[str]) -> bool:
-    """Whether a file of a folder or archive may hold posts."""
+    """Whether a file of a folder or archive may have posts."""
     base = PurePosixPath(name).name
     if base.startswith(".") or base.endswith(_PASSED_OVER):
         return False

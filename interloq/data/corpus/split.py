@@ -1,7 +1,7 @@
-"""Parts of a corpus by time: what trains an evaluator is older than what tests it, and no thread is in two parts.
+"""Splitting a corpus by time: training data is older than test data, and no thread is in two parts.
 
-Tsuta et al. (2020) train on one year, develop on the next and test on a third. Borders are given as dates, or found so
-that the parts have given shares of the threads. A thread that begins before a border and ends after it is dropped.
+Tsuta et al. (2020) train on one year, develop on the next and test on a third. Borders are given as dates, or chosen so
+that the parts have given shares of the threads. A thread that starts before a border and ends after it is dropped.
 """
 
 from __future__ import annotations
@@ -20,12 +20,16 @@ Histogram = Callable[[int, int | None, int | None], Sequence[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How a corpus is split; neither shares nor dates leaves it whole."""
+    """How a corpus is split; without shares and dates it is not split."""
 
-    shares: Annotated[tuple[float, ...], "train, dev and test in order of time; empty: no parts"] = (0.8, 0.1, 0.1)
-    dev_from: Annotated[str, "date on which dev begins, instead of shares"] = ""
-    test_from: Annotated[str, "date on which test begins"] = ""
-    unseen: Annotated[bool, "drop posts whose text is in an earlier part"] = False
+    shares: Annotated[tuple[float, ...], "shares of train, dev, test by time; empty: no split"] = (
+        0.8,
+        0.1,
+        0.1,
+    )
+    dev_from: Annotated[str, "date on which dev starts, instead of shares"] = ""
+    test_from: Annotated[str, "date on which test starts"] = ""
+    unseen: Annotated[bool, "drop posts with a text that is in an earlier part"] = False
 
     def __post_init__(self) -> None:
         if self.shares and (len(self.shares) != 3 or min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-9):
@@ -33,16 +37,16 @@ class Split:
         if bool(self.dev_from) != bool(self.test_from):
             raise InputError("one border is missing", hint="give both dev_from and test_from, or neither")
         if self.dev_from and microseconds(self.dev_from) > microseconds(self.test_from):
-            raise InputError(f"dev would begin at {self.dev_from}, after test at {self.test_from}")
+            raise InputError(f"dev would start at {self.dev_from}, after test at {self.test_from}")
 
     @property
     def by_time(self) -> bool:
-        """Whether parts are split by time."""
+        """Whether the corpus is split by time."""
         return bool(self.shares or self.dev_from)
 
 
 def borders(split: Split, histogram: Histogram) -> tuple[int, ...]:
-    """The times at which dev and test begin; none where the corpus stays whole."""
+    """The times at which dev and test start; empty if the corpus is not split."""
     if split.dev_from:
         return microseconds(split.dev_from), microseconds(split.test_from)
     if not split.shares:
@@ -51,10 +55,10 @@ def borders(split: Split, histogram: Histogram) -> tuple[int, ...]:
 
 
 def border_at(share: float, histogram: Histogram) -> int:
-    """The second from which on all threads that begin lie behind this share of them.
+    """The second before which this share of the threads starts.
 
-    `histogram(width, first, last)` counts threads by when they begin, in steps of `width` microseconds between two
-    times: days first, then the seconds of one day, so that never more than a few numbers are held.
+    `histogram(width, first, last)` counts threads by their start, in steps of `width` microseconds between two times:
+    first days, then the seconds of one day, so that few numbers are kept in memory.
     """
     days = sorted(histogram(DAY, None, None))
     wanted = share * sum(count for _, count in days)
@@ -66,7 +70,7 @@ def border_at(share: float, histogram: Histogram) -> int:
 
 
 def _reached(steps: Sequence[tuple[int, int]], wanted: float, before: int) -> tuple[int | None, int]:
-    """The step in which a sum is passed, and the sum before it."""
+    """The step at which the running sum passes a value, and the sum before it."""
     for step, count in steps:
         if before + count > wanted:
             return step, before
@@ -75,5 +79,5 @@ def _reached(steps: Sequence[tuple[int, int]], wanted: float, before: int) -> tu
 
 
 def shown(at: Sequence[int]) -> dict[str, str]:
-    """The borders for people."""
+    """The borders as text."""
     return {f"{part}_from": iso(time) for part, time in zip(PARTS[1:], at, strict=False) if time != NO_TIME}

@@ -1,8 +1,8 @@
-"""Threads out of core: clean posts on disk in, the posts of whole threads in order out, in a bounded amount of memory.
+"""Joining posts into threads out of core: from clean posts on disk to the ordered posts of threads, in limited memory.
 
-DuckDB joins and sorts the tables and puts on disk what does not fit. Every step reads files and writes one, which
-appears under its name only when it is whole: after a kill, what is there is kept and the rest is done again. Nothing
-depends on the order of the posts in the logs: of copies the earliest stays, and ties are settled by ids and texts.
+DuckDB joins and sorts the tables, on disk if they do not fit into memory. Every step reads files and writes one
+atomically, so a build that was killed resumes after the last finished step. Nothing depends on the order of the posts
+in the logs: the earliest of several copies is kept, and ties are resolved by ids and texts.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from interloq.errors import InputError, MissingDependencyError
 
 DROPPED = {
     "duplicate_id": "another post has the same id",
-    "bot": "its user behaves like a program",
+    "bot": "its user is a bot",
     "same_day": "a copy of a post of the same day",
     "seen_earlier": "its text is in an earlier part",
 }
 BROKEN = {
-    "missing": "answers a post that is not there, or was dropped",
+    "missing": "answers a post that is missing or was dropped",
     "self": "answers itself",
-    "backwards": "is older than the post that it answers",
+    "backwards": "is older than the post it answers",
     "late": "came later than joining.max_gap allows",
-    "cycle": "answers go round in a circle",
+    "cycle": "replies form a cycle",
 }
-MAX_THREAD = 200_000  # posts: a thread is walked in memory
-CHUNK = 100_000  # posts of the threads that are walked at a time
-STEPS = 16  # tables made, more or less: deep threads take a few more
+MAX_THREAD = 200_000  # posts: a thread is processed in memory
+CHUNK = 100_000  # posts of the threads that are processed at a time
+STEPS = 16  # approximate number of tables: deep threads need a few more
 
 
 @dataclass(frozen=True, slots=True)
 class Bots:
-    """Which users are taken for programs."""
+    """Which users count as bots."""
 
-    per_day: Annotated[int, "a bot has more posts on one day; 0: off"] = 300
-    posts: Annotated[int, "or at least this many posts in all …"] = 20
-    repeats: Annotated[float, "… this share of which repeat another, numbers aside; 0: off"] = 0.5
+    per_day: Annotated[int, "users with more posts on one day are bots; 0: off"] = 300
+    posts: Annotated[int, "or with at least this many posts in total …"] = 20
+    repeats: Annotated[float, "… of which this share repeat another, ignoring numbers; 0: off"] = 0.5
     names: Annotated[bool, "users with 'bot' as a part of their name are bots"] = False
-    users: Annotated[tuple[str, ...], "drop these users too"] = ()
+    users: Annotated[tuple[str, ...], "also drop these users"] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "users", tuple(sorted(self.users)))  # their order changes nothing
+        object.__setattr__(self, "users", tuple(sorted(self.users)))  # their order does not matter
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ class Joining:
     """How posts are joined into threads."""
 
     duplicates: Annotated[Literal["user", "any", "off"], "drop same-day copies by one user, or by anybody"] = "user"
-    utc_offset: Annotated[float, "hours from UTC: when days begin, 9 for Japan"] = 0.0
-    orphans: Annotated[bool, "a reply to a missing post may begin a thread"] = False
-    max_gap: Annotated[float, "hours after which a reply does not count as one; 0: no limit"] = 0.0
+    utc_offset: Annotated[float, "hours from UTC at which days start, 9 for Japan"] = 0.0
+    orphans: Annotated[bool, "a reply to a missing post may start a thread"] = False
+    max_gap: Annotated[float, "hours after which a reply no longer counts; 0: no limit"] = 0.0
 
 
 class Tables:
-    """The steps, each a file in a folder; `counts` says what they found."""
+    """The steps, each a file in a folder, and their `counts`."""
 
     def __init__(self, posts: Path, folder: Path, *, memory: str, threads: int) -> None:
         self.folder, self.made = folder, 0
@@ -79,7 +79,7 @@ class Tables:
         shutil.rmtree(self.folder / "spill", ignore_errors=True)
 
     def make(self, name: str, query: str) -> None:
-        """Write the answer to a query as a table, unless it is there, and make it known under its name."""
+        """Write the result of a query as a table, unless it exists, and register it by name."""
         path = self.folder / f"{name}.parquet"
         if not path.exists():
             with whole_file_by_name(path) as part:
@@ -89,27 +89,27 @@ class Tables:
         self.progress(min(0.95, self.made / STEPS))
 
     def know(self, name: str, as_name: str = "") -> None:
-        """Make a Parquet file known as a table."""
+        """Register a Parquet file as a table."""
         table = self.connection.read_parquet(str(self.folder / f"{name}.parquet"))
         table.create_view(as_name or name, replace=True)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """The rows that a query finds."""
+        """The rows of a query."""
         found: list[tuple[Any, ...]] = self.connection.execute(query).fetchall()
         return found
 
     def number(self, query: str) -> int:
-        """The one number that a query finds."""
+        """The single number of a query."""
         return int(self.rows(query)[0][0] or 0)
 
     def set(self, **values: Any) -> None:
-        """Values that queries read with getvariable()."""
+        """Set values that queries read with getvariable()."""
         for name, value in values.items():
             self.connection.execute(f"SET VARIABLE {name} = ?", [value])
 
 
 def duckdb_version() -> str:
-    """The version of DuckDB, which must be there."""
+    """The version of DuckDB, which must be installed."""
     try:
         import duckdb
     except ImportError:
@@ -126,17 +126,17 @@ def _connected(spill: Path, memory: str, threads: int) -> Any:
 
 
 def checked_memory(size: str) -> str:
-    """A size that DuckDB understands; it takes some others for no limit at all."""
+    """Check a size: DuckDB treats some that it does not understand as no limit."""
     if not re.fullmatch(r"[1-9]\d*(\.\d+)? ?[KMGT]i?B", size):
-        raise InputError(f"cannot use {size!r} as a limit of memory", hint="write --memory 4GB")
+        raise InputError(f"cannot use {size!r} as a memory limit", hint="write --memory 4GB")
     return size
 
 
-# ---- posts that stay -------------------------------------------------------------------------------------------------
+# ---- posts to keep ---------------------------------------------------------------------------------------------------
 
 
 def keep_posts(tables: Tables, joining: Joining, bots: Bots) -> None:
-    """Drop copies and programs: makes the tables again, bots, copies and kept."""
+    """Drop copies and bots: creates the tables again, bots, copies and kept."""
     tables.set(
         day=DAY,
         day_offset=round(joining.utc_offset * 3600 * SECOND),
@@ -196,16 +196,16 @@ ANTI JOIN again USING (place) ANTI JOIN bots USING (who) ANTI JOIN copies USING 
 
 
 def link(tables: Tables, joining: Joining) -> None:
-    """Join every reply to its post and find the first post of each: makes the tables links and roots."""
+    """Join every reply to its post and find the first post of each thread: creates the tables links and roots."""
     tables.set(max_gap=round(joining.max_gap * 3600 * SECOND) or 2**62)
     tables.make("links", _LINKS)
     tables.make("up_0", "SELECT child AS place, parent AS up FROM links WHERE broken = ''")
     rounds, left = 0, 2**62
     while True:
-        # A pointer goes to the parent, then to the parent's parent, then four up: a few rounds reach every first post.
+        # Pointers go to the parent, then to the parent's parent, then four up: a few rounds reach every first post.
         tables.know(f"up_{rounds}", "up")
         unfinished = tables.number("SELECT count(*) FROM up SEMI JOIN up AS above ON up.up = above.place")
-        if not unfinished or unfinished >= left:  # the rest goes round in circles
+        if not unfinished or unfinished >= left:  # the rest are cycles
             break
         tables.make(f"up_{rounds + 1}", _JUMP)
         rounds, left = rounds + 1, unfinished
@@ -228,7 +228,7 @@ _ROOTS = "SELECT place, up AS root FROM up ANTI JOIN up AS above ON up.up = abov
 
 
 def join_threads(tables: Tables, joining: Joining, split: Split) -> tuple[int, ...]:
-    """Put threads into parts and their posts in order: makes the tables threads and ordered; returns the borders."""
+    """Assign threads to parts and sort their posts: creates the tables threads and ordered; returns the borders."""
     tables.set(orphans=joining.orphans, max_thread=MAX_THREAD)
     tables.make("members", _MEMBERS)
     tables.make("trees", _TREES)
@@ -287,7 +287,7 @@ SELECT row_number() OVER () AS line, * FROM (
 
 
 def chunks(tables: Tables) -> Iterator[tuple[int, int, int]]:
-    """Part, first line and the line after the last of stretches of whole threads."""
+    """Part, first line and end of ranges of complete threads."""
     for part, first, last in tables.rows("SELECT part, min(line), max(line) FROM ordered GROUP BY part ORDER BY part"):
         while first <= last:
             end = last + 1
@@ -304,11 +304,11 @@ AND root = (SELECT root FROM ordered WHERE line = getvariable('line'))
 """
 
 
-# ---- what was found --------------------------------------------------------------------------------------------------
+# ---- counts ----------------------------------------------------------------------------------------------------------
 
 
 def counts(tables: Tables, examples: int) -> dict[str, Any]:
-    """How many posts, links and threads fell away for what reason, with examples."""
+    """Numbers of dropped posts, links and threads by reason, with examples."""
     dropped = {reason: _dropped(tables, query, examples) for reason, query in _DROPPED.items()}
     why = dict(tables.rows("SELECT why, count(*) FROM threads GROUP BY why"))
     members = dict(tables.rows("SELECT why, sum(posts)::BIGINT FROM threads GROUP BY why"))
@@ -344,7 +344,7 @@ def _dropped(tables: Tables, query: str, examples: int) -> dict[str, Any]:
 
 
 def _broken(tables: Tables) -> dict[str, int]:
-    """Replies whose link cannot be followed, by reason."""
+    """Number of replies with unusable links, by reason."""
     found = dict(tables.rows("SELECT broken, count(*) FROM links WHERE broken <> '' GROUP BY broken"))
     missing = "SELECT count(*) FROM kept ANTI JOIN links ON kept.place = links.child WHERE reply_to <> ''"
     circling = "SELECT count(*) FROM links ANTI JOIN roots ON links.child = roots.place WHERE broken = ''"
@@ -353,7 +353,7 @@ def _broken(tables: Tables) -> dict[str, int]:
 
 
 def users_by_part(tables: Tables) -> dict[int, int]:
-    """How many users each part has."""
+    """Number of users per part."""
     return dict(tables.rows("SELECT part, count(DISTINCT who) FROM ordered GROUP BY part"))
 
 

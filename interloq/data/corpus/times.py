@@ -1,4 +1,4 @@
-"""Times of posts: whatever logs write becomes microseconds since 1970 in UTC, and ISO 8601 on the way out."""
+"""Times of posts: read from many formats as microseconds since 1970 in UTC, and written as ISO 8601."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _DATE = re.compile(r"(?:19|20)\d{6}")
 
 
 def microseconds(value: Any) -> int:
-    """A time as a number; NO_TIME where none is given. Numbers count seconds, milli-, micro- or nanoseconds."""
-    if value.__class__ is int and 0 <= value <= LATEST_SECONDS:  # what most logs write
+    """A time in microseconds, or NO_TIME. Numbers are seconds, milli-, micro- or nanoseconds."""
+    if value.__class__ is int and 0 <= value <= LATEST_SECONDS:  # the most common format
         return int(value) * SECOND
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _of_number(value)
@@ -42,7 +42,7 @@ def microseconds(value: Any) -> int:
 
 
 def iso(time: int) -> str:
-    """`2017-04-18T23:36:43Z`, with a fraction where there is one; empty for NO_TIME."""
+    """`2017-04-18T23:36:43Z`, with a fraction if not 0; empty for NO_TIME."""
     if time == NO_TIME:
         return ""
     moment = _EPOCH + timedelta(microseconds=time)
@@ -50,7 +50,7 @@ def iso(time: int) -> str:
 
 
 def _of_number(value: float) -> int:
-    """The size says the unit: seconds until the year 2100 have ten digits, and every unit has three more."""
+    """The unit, from the size: seconds until 2100 have ten digits, and each smaller unit three more."""
     if not math.isfinite(value):
         return NO_TIME
     for factor in (SECOND, 1_000, 1):

@@ -1,4 +1,4 @@
-"""Walking a stretch of threads: posts in order in, packed lines of dialogues, pairs and groups out, with counts."""
+"""From the ordered posts of a range of threads to compressed lines of dialogues, pairs and groups, with counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS = ("dialogues", "pairs", "groups")
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Whole threads of one part: lines of the ordered table from `first` up to `end`."""
+    """Complete threads of one part: lines of the ordered table from `first` up to `end`."""
 
     number: int
     part: int
@@ -32,12 +32,12 @@ class Stretch:
     end: int
 
     def path(self, folder: Path, kind: str) -> Path:
-        """Where its records of a kind are written."""
+        """The file for its records of one kind."""
         return folder / f"{self.part}-{self.number:06}.{kind}"
 
 
 def walk_stretch(stretch: Stretch, ordered: Path, folder: Path, shape: Shape, compression: str) -> int:
-    """Write what a stretch holds, the counts last; returns how many posts it has."""
+    """Write the records of a range, then the counts; returns the number of posts."""
     lines: dict[str, list[bytes]] = {kind: [] for kind in KINDS}
     counts: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
     for thread in _threads(ordered, stretch):
@@ -80,7 +80,7 @@ def _post(row: tuple[Any, ...]) -> ThreadPost:
 
 
 def _dialogue_line(dialogue: Dialogue) -> bytes:
-    """As `jsonl.write` would write it, several times faster."""
+    """A line in the format of `jsonl.write`, several times faster."""
     turns = [_filled({"text": turn.text, "speaker": turn.speaker, "time": turn.time}) for turn in dialogue.turns]
     return orjson.dumps({"id": dialogue.id, "turns": turns}) + b"\n"
 

@@ -1,4 +1,4 @@
-"""Worker processes that are safe to interrupt: Ctrl-C lets what runs end, and no worker outlives its parent."""
+"""Worker processes that are safe to interrupt: on Ctrl-C running tasks finish, and no worker outlives its parent."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from interloq.errors import InterloqError
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def work(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], workers: int) -> Iterator[Any]:
-    """The result of every task as it comes; no more tasks are taken ahead than keep the workers busy."""
+    """The results of the tasks as they finish; only as many tasks are submitted as keep the workers busy."""
     if workers <= 1:
         for task in tasks:
             yield function(*task)
         return
-    context = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
+    context = multiprocessing.get_context("spawn")  # a fork would copy locks held by other threads
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
     try:
         yield from _ahead(pool, function, tasks, 2 * workers)
     except BrokenProcessPool as error:
-        hint = "run it again: it resumes where it stopped; with fewer --workers it takes less memory"
+        hint = "run it again to resume; fewer --workers need less memory"
         raise InterloqError(f"a worker process was killed; {hint}") from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -51,7 +51,7 @@ def _ahead(
 
 
 def _begin() -> None:
-    """Set a worker up: Ctrl-C is the parent's affair, and when the parent is gone there is nobody to work for."""
+    """Set up a worker: it ignores Ctrl-C, which the parent handles, and ends when the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

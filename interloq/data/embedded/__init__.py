@@ -1,8 +1,8 @@
-"""Short texts written for this project: samples of four made-up systems, logs to find references in, and openings.
+"""Short texts written for this project: samples of four invented systems, logs for retrieval, and openings.
 
-No person gave the samples' ratings, and no person's conversation is in the logs. The first pairs of a log were written
-one by one; the others, most of them, are composed from patterns and words of a topic, so that a small rater can learn
-from them which replies belong together. Openings are two utterances each, for bots to go on from.
+The samples' ratings were not given by people, and the logs contain no real conversations. The first pairs of a log were
+written one by one; the others, most of them, are generated from patterns and words of a topic, so that a small rater
+can learn which replies fit. Openings are two utterances each, which bots continue.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Follow-ups: what people say next when a reply was good or bad, by dimension.
+"""Follow-ups: what people say after a good or bad reply, by dimension.
 
-Three files come with Interloq, `en`, `ja` and `zh`; your own is a JSON file of the same form:
+Three files come with Interloq, `en`, `ja` and `zh`; your own is a JSON file of the same format:
 
     {"turn":     {"interesting": {"positive": ["Tell me more!"], "negative": ["That's really boring."]}},
      "dialogue": {"coherent":    {"positive": [],                "negative": ["You are so confusing."]}}}
 
-Either part may be missing, and so may `positive` or `negative` of a dimension, but not both. `source` says where texts
-come from: of the file, or of one dimension. `full` lists the follow-ups of the metric `full`.
+Either part may be missing, and so may `positive` or `negative` of a dimension, but not both. `source` says where the
+texts come from, for the file or for one dimension. `full` lists the follow-ups of the metric `full`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class FollowUps:
     full: tuple[str, ...] = ()
 
     def dimension(self, name: str) -> Dimension:
-        """A dimension by its name; case, and `_` or `-` for a space, do not matter."""
+        """A dimension by its name; case does not matter, and `_` and `-` are read as spaces."""
         found = self.dimensions.get(_plain(name))
         if found is None:
             raise InputError(f"no dimension {name!r}{nearest(_plain(name), self.dimensions)}", where=self.where)
@@ -76,10 +76,10 @@ def _checked(content: Mapping[str, Any], where: str) -> FollowUps:
     for level in LEVELS:
         part = content.get(level, {})
         if not isinstance(part, dict):
-            raise InputError(f"{level!r} must hold dimensions, got {short_repr(part)}", hint=FORM, where=where)
+            raise InputError(f"{level!r} must contain dimensions, got {short_repr(part)}", hint=FORM, where=where)
         for name, value in part.items():
             if _plain(name) in dimensions:
-                raise InputError(f"dimension {name!r} is there twice", hint="give each its own name", where=where)
+                raise InputError(f"dimension {name!r} is listed twice", hint="give each its own name", where=where)
             dimensions[_plain(name)] = _dimension(name, level, value, where)
     full = _texts(content.get("full", []), "full", where)
     if not dimensions and not full:
@@ -98,7 +98,7 @@ def _dimension(name: str, level: str, value: Any, where: str) -> Dimension:
         raise InputError(f"dimension {name!r} has no follow-ups", hint="write at least one", where=where)
     both = set(positive) & set(negative)
     if both:
-        raise InputError(f"{name!r} has {min(both)!r} on both sides", hint="take it from one of them", where=where)
+        raise InputError(f"{name!r} has {min(both)!r} on both sides", hint="remove it from one side", where=where)
     return Dimension(_plain(name), level, positive, negative, str(value.get("source", "")))
 
 
@@ -108,11 +108,11 @@ def _texts(values: Any, name: str, where: str) -> tuple[str, ...]:
     for i, text in enumerate(values):
         if not isinstance(text, str) or not text.strip():
             raise InputError(
-                f"{name}[{i}] must be a text, got {short_repr(text)}", hint="write what is said", where=where
+                f"{name}[{i}] must be a text, got {short_repr(text)}", hint="write the follow-up as text", where=where
             )
     if len(set(values)) < len(values):
         twice = next(text for text in values if values.count(text) > 1)
-        raise InputError(f"{name} has {twice!r} twice", hint="leave one out", where=where)
+        raise InputError(f"{name} has {twice!r} twice", hint="remove one", where=where)
     return tuple(values)
 
 

@@ -1,7 +1,7 @@
 """The ChatterBot corpus: short conversations in YAML, one folder per language (package chatterbot-corpus).
 
-The files have one simple shape (`- - first`, `  - next`), so a small reader does. It reads what was meant where a first
-dash is missing (`- question` over `  - answer`, in six of the published files), which to YAML is one long question.
+The files have one simple structure (`- - first`, `  - next`), so a small parser is enough. It also handles a missing
+first dash (`- question` over `  - answer`, in six of the published files), which YAML would read as one long question.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def installed() -> Path | None:
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
-    """The conversations of all languages in a folder with a folder for each."""
+    """The conversations of all languages, in a folder with one subfolder per language."""
     for file in read_files(path, FILES):
         language = PurePosixPath(file.name).parent.name or Path(path).parent.name
         topic = PurePosixPath(file.name).stem
@@ -40,7 +40,7 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
 def conversations(data: str, where: str) -> list[list[str]]:
     """The conversations of a file; an indented line without a dash continues the text before it."""
     said: list[list[str]] = []
-    inside, block = False, 0  # where a text is written as a block, its depth
+    inside, block = False, 0  # depth of a text that is written as a block
     for line in data.splitlines():
         depth = len(line) - len(line.lstrip())
         if line.startswith("conversations:"):
@@ -59,7 +59,7 @@ def conversations(data: str, where: str) -> list[list[str]]:
         else:
             inside = False
     if not said:
-        raise InputError("no list of conversations in it", hint="name the published files", where=where)
+        raise InputError("no list of conversations in the file", hint="name the published files", where=where)
     return [[turn for turn in map(_unquoted, turns) if turn] for turns in said]
 
 

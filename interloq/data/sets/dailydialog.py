@@ -15,13 +15,13 @@ END = "__eou__"
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
-    """The dialogues of DailyDialog, each with its part."""
+    """The dialogues of DailyDialog, each with its part (train, dev or test)."""
     for file in read_files(path, FILES):
         part = next((ours for theirs, ours in PARTS.items() if theirs in file.name), "all")
         for index, line in enumerate(text_lines(file)):
             texts = [text.strip() for text in line.split(END) if text.strip()]
             if END not in line or not texts:
                 hint = "name DailyDialog's folder or archive"
-                raise InputError(f"no dialogue: {line!r:.60}", hint=hint, where=f"{file.where}:{index + 1}")
+                raise InputError(f"not a dialogue: {line!r:.60}", hint=hint, where=f"{file.where}:{index + 1}")
             turns = [Turn(text, "AB"[i % 2]) for i, text in enumerate(texts)]
             yield part, Dialogue(f"dailydialog/{part}/{index}", turns)

@@ -1,7 +1,7 @@
 """FED (Mehri and Eskenazi, 2020): replies of Meena, Mitsuku and people, and whole dialogues, five judgments each.
 
 Replies have nine qualities (`samples`), dialogues eleven (`dialogues`). Answers such as `N/A (no errors)` become None.
-There are no references, and which annotator gave a judgment is not known.
+There are no references, and the annotators are not identified.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _turns(item: Item, name: str) -> Iterator[Turn]:
         if match:
             yield Turn(match[2], match[1])
         elif line.strip():
-            raise item.error(f"a line of {name!r} names no speaker: {line!r:.60}", "start it with 'User:' or 'System:'")
+            raise item.error(f"a line of {name!r} has no speaker: {line!r:.60}", "start it with 'User:' or 'System:'")
 
 
 def _ratings(item: Item) -> Iterator[Rating]:

@@ -1,7 +1,7 @@
 """GRADE (Huang et al., 2020): replies to ConvAI2, DailyDialog and EmpatheticDialogues contexts, 8 to 11 scores each.
 
-Scores stand in `human_score/human_judgement.json`. Line k of `eval_data/<dataset>/<model>/human_ref.txt` is the
-reference of the k-th item of that dataset and model; `human_hyp.txt` beside it must hold the same replies, or
+Scores are in `human_score/human_judgement.json`. Line k of `eval_data/<dataset>/<model>/human_ref.txt` is the
+reference of the k-th item of that dataset and model; `human_hyp.txt` next to it must have the same replies, or
 references would silently belong to other replies.
 """
 
@@ -40,7 +40,7 @@ def samples(path: str | Path, *, subset: str = "") -> Iterator[Sample]:
 
 
 def _root(path: Path) -> Path:
-    """A judgement file named alone stands for its dataset where the folders around it are the published ones."""
+    """The dataset's folder for a judgement file that is in the published folders."""
     root = path.absolute().parent.parent
     alone = path.is_file() and not is_archive(path)
     return root if alone and path.name == Path(JUDGEMENTS).name and (root / "eval_data").is_dir() else path
@@ -51,7 +51,7 @@ def _reference(item: Item, texts: Mapping[str, list[str]], cell: str, k: int) ->
         return []
     responses, references = (texts.get(f"{cell}/human_{name}.txt", []) for name in ("hyp", "ref"))
     if k >= min(len(responses), len(references)):
-        raise item.error(f"{cell} has no reply and reference number {k}")
+        raise item.error(f"{cell} has no reply and reference {k}")
     if responses[k] != item.text("Response"):
         raise item.error(f"reply {k} of {cell}/human_hyp.txt is {responses[k]!r:.60}, not this item's reply")
     return [Reference(references[k])]
@@ -71,9 +71,9 @@ def _sample(item: Item, dataset: str, references: list[Reference]) -> Sample:
 
 
 def _ratings(item: Item) -> Iterator[Rating]:
-    """Scores are a list written as text; who gave them is not known."""
+    """The scores, which are a list written as text; the annotators are not identified."""
     values = parsed(item.text("HumanScores"), item.where)
     if not isinstance(values, list) or not values:
-        raise item.error(f"'HumanScores' must hold a list of numbers, got {short_repr(values)}")
+        raise item.error(f"'HumanScores' must be a list of numbers, got {short_repr(values)}")
     for value in values:
         yield Rating(as_number(value, "HumanScores", item.where))

@@ -17,9 +17,9 @@ from interloq.records import Dialogue
 def import_dataset(
     name: str, output: str | Path, *, path: str | Path | None = None, subset: str = ""
 ) -> dict[str, Any]:
-    """Write a rated data set, or one `subset` of it, as records; returns what was written, counted.
+    """Write a rated data set, or one `subset` of it, as records; returns the counts.
 
-    `path` is its folder, archive or file; without one it is looked for in $INTERLOQ_DATA.
+    `path` is its folder, archive or file; the default is to look in $INTERLOQ_DATA.
     """
     chosen = registry.dataset(name)
     kind = chosen.kind(subset)
@@ -36,7 +36,7 @@ def import_corpus(
 ) -> dict[str, Any]:
     """Write a dialogue corpus as dialogues and pairs, one folder per part below `output`; returns the counts.
 
-    `path` is its folder or archive; without one it is looked for in $INTERLOQ_DATA. `compress` is zst, gz or none.
+    `path` is its folder or archive; the default is to look in $INTERLOQ_DATA. `compress` is zst, gz or none.
     """
     name = registry.corpus(name).name
     path = Path(path) if path else registry.locate(name)

@@ -1,11 +1,12 @@
-"""Fields of a published item, checked one by one: what is wrong is said with the file and the item's number."""
+"""Fields of published items, checked one by one; errors name the file and the item's number."""
 
 from __future__ import annotations
 
 import csv
+import difflib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import count
@@ -14,7 +15,9 @@ from typing import Any
 import orjson
 
 from interloq.data.archives import DataFile, text
-from interloq.errors import InputError, nearest, short_repr
+from interloq.errors import InputError, short_repr
+
+SHOWN_NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,39 +28,47 @@ class Item:
     where: str
 
     def text(self, name: str) -> str:
-        """A text, without white space around it."""
+        """A text field, without white space around it."""
         return str(self._get(name, str, "text")).strip()
 
     def sequence(self, name: str) -> list[Any]:
-        """A field that holds a list."""
+        """A list field."""
         return list(self._get(name, list, "a list"))
 
     def inner(self, name: str) -> Item:
-        """A field that holds an object."""
+        """An object field."""
         return Item(self._get(name, dict, "an object"), self.where)
 
     def number(self, name: str) -> float:
-        """A field that holds a number."""
+        """A number field."""
         return as_number(self.value.get(name), name, self.where)
 
     def cell(self, name: str) -> float:
-        """A number written as text, as in a CSV cell."""
+        """A number field written as text, as in CSV."""
         try:
             return as_number(float(self.text(name)), name, self.where)
         except ValueError:
             raise self.error(f"{name!r} must be a number, got {self.text(name)!r:.60}") from None
 
     def error(self, what: str, hint: str = "compare it with the published file") -> InputError:
-        """An error with the place of this item."""
+        """An error that names this item."""
         return InputError(what, hint=hint, where=self.where)
 
-    def _get(self, name: str, kind: type, said: str) -> Any:
+    def _get(self, name: str, kind: type, expected: str) -> Any:
         if name not in self.value:
-            raise self.error(f"{name!r} is missing{nearest(name, self.value)}")
+            raise self.error(_missing(name, self.value))
         value = self.value[name]
         if not isinstance(value, kind):
-            raise self.error(f"{name!r} must be {said}, got {short_repr(value)}")
+            raise self.error(f"{name!r} must be {expected}, got {short_repr(value)}")
         return value
+
+
+def _missing(name: str, found: Iterable[str]) -> str:
+    """Message about a missing field, with the field that was probably meant."""
+    names = list(found)
+    if close := difflib.get_close_matches(name, names, n=1, cutoff=0.5):
+        return f"expected a field {name!r}, found {close[0]!r}"
+    return f"{name!r} is missing; found {', '.join(map(repr, names[:SHOWN_NAMES])) or 'no fields'}"
 
 
 def items(file: DataFile) -> Iterator[Item]:
@@ -71,7 +82,7 @@ def items(file: DataFile) -> Iterator[Item]:
 
 
 def rows(file: DataFile, columns: Sequence[str]) -> Iterator[Item]:
-    """The rows of a CSV file, numbered from 0 below the line of column names."""
+    """The rows of a CSV file, numbered from 0 after the line of column names."""
     reader = csv.DictReader(StringIO(text(file), newline=""), strict=True, restval="")
     try:
         missing = [name for name in columns if name not in (reader.fieldnames or ())]
@@ -100,7 +111,7 @@ def as_item(value: Any, where: str) -> Item:
 
 
 def parsed(data: str, where: str) -> Any:
-    """JSON from text; damaged JSON is refused with its place."""
+    """Parse JSON; errors name line and column."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:

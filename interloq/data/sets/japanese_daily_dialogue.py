@@ -1,4 +1,4 @@
-"""Japanese Daily Dialogue (Akama et al., 2023): a file a topic, each a list of dialogues."""
+"""Japanese Daily Dialogue (Akama et al., 2023): one file per topic, each a list of dialogues."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ FILES = tuple(f"data/*/{part}.json" for part in PARTS)
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
-    """The dialogues of KdConv, each with its part."""
+    """The dialogues of KdConv, each with its part (train, dev or test)."""
     for file in read_files(path, FILES):
         part, domain = PurePosixPath(file.name).stem, PurePosixPath(file.name).parent.name
         for index, item in enumerate(items(file)):

@@ -11,7 +11,7 @@ from interloq.records import Dialogue, Pair
 
 
 def pairs(name: str, dialogues: Sequence[Dialogue]) -> tuple[list[Pair], list[Pair]]:
-    """The pairs of dialogues, and the groups of several answers to one question where a corpus has such."""
+    """The pairs of dialogues, and groups of several answers to one question if the corpus has such."""
     found = [pair for dialogue in dialogues for pair in pairs_of_dialogue(dialogue)]
     if not dataset(name).questions:
         return found, []

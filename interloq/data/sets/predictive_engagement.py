@@ -1,7 +1,7 @@
 """PredictiveEngagement (Ghazarian et al., 2020): 600 query and reply pairs of DailyDialog, three scores each.
 
-The table has one row per worker, without the worker's name. `samples` joins the rows of a pair; `scores` gives the
-automatic scores published beside them, as `stored:<column>`. There are no references and no system names.
+The table has one row per worker, without the worker's name. `samples` merges the rows of a pair; `scores` gives the
+published automatic scores, as `stored:<column>`. There are no references and no system names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """RealPersonaChat (Yamashita et al., 2023): Japanese dialogues of people who know their own persona, rated by both.
 
-`human` holds the dialogues between people, `system` those of people with five GPT systems. Ratings are the partners'
-own, from 1 to 5, with the partner's id as the rater; most dialogues have 30 utterances because that was asked for. The
-name of a dialogue's file is its id: the number inside is wrong in two of them.
+`human` has the dialogues between people, `system` those of people with five GPT systems. Ratings were given by the
+partners, from 1 to 5, with the partner's id as the rater; most dialogues have 30 utterances because that was the task.
+A dialogue's id is its file name: the number inside is wrong in two files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Published datasets by name: what each holds, where it is looked for, and its records.
+"""Published datasets by name: a description, file names, and their records.
 
-Some hold rated replies, others are corpora of dialogues, most of them unrated.
+Some have rated replies, others are corpora of dialogues, most of them unrated.
 
-`INTERLOQ_DATA` names the folder that holds them: `usr/`, `usr.tar.gz`, `predictive_engagement.csv` and so on.
+`INTERLOQ_DATA` names the folder with the datasets: `usr/`, `usr.tar.gz`, `predictive_engagement.csv` and so on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VARIABLE = "INTERLOQ_DATA"
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset; its module is named like it, with the names of its FILES and a function for each kind of record.
+    """A dataset. The module of the same name has its file names (FILES) and a function for each kind of record.
 
     `subsets` maps a subset to its kind of record. Subsets are parts of the records, or the kinds themselves.
     """
@@ -33,19 +33,19 @@ class Dataset:
     paper: str
     subsets: Mapping[str, str] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
-    alone: str = ""  # the file's name where the dataset is a single file
+    alone: str = ""  # the file name if the dataset is a single file
     corpus: bool = False  # a dialogue corpus: `dialogues` yields each dialogue with the subset it belongs to
     questions: bool = False  # equal utterances of a corpus are one question with several answers
 
     def kind(self, subset: str = "") -> str:
-        """The kind of record in a subset; without one, that of the first."""
+        """The kind of record in a subset; by default, in the first."""
         if subset and subset not in self.subsets:
             raise InputError(f"{self.name} has no subset {subset!r}{nearest(subset, self.subsets)}")
         default = "dialogues" if self.corpus else "samples"
         return self.subsets[subset] if subset else next(iter(self.subsets.values()), default)
 
     def module(self) -> Any:
-        """The module that reads it."""
+        """The module that reads the dataset."""
         return import_module(f"interloq.data.sets.{self.name}")
 
     def records(self, path: Path, subset: str) -> Iterator[tuple[str, Any]]:
@@ -86,7 +86,7 @@ RATED = (
     ),
     Dataset(
         "predictive_engagement",
-        "600 query and reply pairs, 3 scores each, no references; automatic scores stored beside them",
+        "600 query and reply pairs, 3 scores each, no references; with automatic scores",
         "Ghazarian et al., 2020",
         {"pairs": "samples", "scores": "scores"},
         alone="predictive_engagement.csv",
@@ -158,13 +158,13 @@ def read_parts(name: str, path: str | Path | None = None, *, subset: str = "") -
         key = getattr(record, "key", record.id)
         if unique and key in seen:
             hint = "compare it with the published files"
-            raise InputError(f"{record.id} is there twice", hint=hint, where=str(path))
+            raise InputError(f"{record.id} was found twice", hint=hint, where=str(path))
         seen.add(key)
         yield part, record
 
 
 def locate(name: str, folder: str | Path | None = None) -> Path:
-    """Where a dataset lies: in `folder`, else in the folder named by INTERLOQ_DATA, else in an installed package."""
+    """Path of a dataset: in `folder`, else in the folder named by INTERLOQ_DATA, else in an installed package."""
     chosen = dataset(name)
     folder = os.environ.get(VARIABLE, "") if folder is None else folder
     names = [chosen.name, *(chosen.name + suffix for suffix in ARCHIVES)]
@@ -178,11 +178,11 @@ def locate(name: str, folder: str | Path | None = None) -> Path:
         return Path(installed)
     if str(folder):
         raise InputError(f"no {chosen.name} in {str(folder)!r}", hint=f"put one of these there: {', '.join(names)}")
-    hint = f"name its folder, archive or file, or set {VARIABLE} to the folder that holds it"
+    hint = f"name its folder, archive or file, or set {VARIABLE} to the folder that contains it"
     raise InputError(f"no path given for {chosen.name}", hint=hint)
 
 
 def source_fingerprint(name: str, path: str | Path) -> str:
-    """One name for the files that were read, the same for a folder and its archive."""
+    """Hash of the files that were read, the same for a folder and its archive."""
     files = read_files(path, dataset(name).module().FILES)
     return fingerprint(*(part for file in files for part in (file.name, file.data)))

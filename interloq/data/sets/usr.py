@@ -1,7 +1,7 @@
 """USR (Mehri and Eskenazi, 2020): Topical-Chat and PersonaChat replies, six qualities, three named annotators.
 
-The original reply is a system like the others (`Original Ground Truth`) and the one reference of every reply to its
-context. The `fact` shown to the annotators has no place in a sample and is left out.
+The original reply is a system like the others (`Original Ground Truth`) and the only reference of every reply to its
+context. The `fact` shown to the annotators has no field in a sample and is omitted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from interloq.errors import InputError, nearest
 from interloq.records import Rating, Reference, Sample
 
 GROUND_TRUTH = "Original Ground Truth"
-# the names of the authors' site, of the collection by Yeh et al., and the latter without its slip
+# names on the authors' site and in the collection by Yeh et al., and the latter with its typo corrected
 NAMES = {
     "topical": ("usr_topical_chat.json", "tc_usr_data.json"),
     "persona": ("usr_percona_chat.json", "usr_persona_chat.json", "pc_usr_data.json"),

@@ -137,8 +137,8 @@ def test_exactly_the_share_asked_for_is_enough() -> None:
         ({"lang": "xx"}, "no script known for language 'xx'"),
         ({"scripts": ("Latn",)}, "unknown script 'Latn'; did you mean 'Latin'?"),
         ({"detectors": ("magic",)}, "unknown detector 'magic'"),
-        ({"script_share": 1.5}, "script share must lie between 0 and 1, got 1.5"),
-        ({"min_characters": -1}, "min_characters must not be negative, got -1"),
+        ({"script_share": 1.5}, "script share must be from 0 to 1, got 1.5"),
+        ({"min_characters": -1}, "min_characters must be at least 0, got -1"),
     ],
 )
 def test_impossible_options_are_refused(options: dict[str, object], message: str) -> None:

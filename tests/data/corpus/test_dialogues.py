@@ -164,5 +164,5 @@ def test_pairs_of_dialogues() -> None:
 
 @pytest.mark.parametrize("options", [{"users": -1}, {"min_posts": 0}, {"min_posts": 5, "max_posts": 4}])
 def test_impossible_shapes_are_refused(options: dict[str, int]) -> None:
-    with pytest.raises(InputError, match="cannot make dialogues"):
+    with pytest.raises(InputError, match="dialogues cannot have"):
         Shape(**options)  # type: ignore[arg-type]

@@ -41,7 +41,7 @@ def test_a_broken_file_is_named(tmp_path: Path, suffix: str) -> None:
     squeeze = SQUEEZE[suffix]
     path = tmp_path / f"a.jsonl{suffix}"
     path.write_bytes(squeeze(data)[:-2000])
-    with pytest.raises(InputError, match=r"a\.jsonl.*damaged or cut off"):
+    with pytest.raises(InputError, match=r"a\.jsonl.*damaged or truncated"):
         read(path)
 
 
@@ -80,7 +80,7 @@ def test_folders_and_archives_pass_over_what_is_no_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", "just prose\n", "cannot tell what kind of log this is"),
+        ("a.txt", "just prose\n", "cannot detect the format of this log"),
         ("a.csv", "id,words\n1,2\n", "no field for the user of a post"),
     ],
 )

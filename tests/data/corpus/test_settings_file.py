@@ -86,7 +86,7 @@ def test_every_key_reaches_its_setting(tmp_path: Path) -> None:
         assert values[field] != defaults[field], name
     assert chosen["bots"]["users"] == ["a", "x"]
     assert chosen["fields"] == [["user", "author.name"]]
-    assert chosen["split"]["shares"] == []  # dates stand instead of shares
+    assert chosen["split"]["shares"] == []  # dates replace shares
     assert isinstance(chosen["joining"]["utc_offset"], float)
 
 

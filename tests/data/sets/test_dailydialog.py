@@ -23,5 +23,5 @@ def test_dailydialog(tmp_path: Path) -> None:
     assert dialogue.id == "dailydialog/dev/0"
     assert dialogue.turns == (Turn("Hi validation .", "A"), Turn("Hello !", "B"), Turn("Bye", "A"))
     write_text(folder / "train" / "dialogues_train.txt", "no mark at all\n")
-    with pytest.raises(InputError, match=r"dialogues_train\.txt:1: no dialogue: 'no mark at all'"):
+    with pytest.raises(InputError, match=r"dialogues_train\.txt:1: not a dialogue: 'no mark at all'"):
         list(read_parts("dailydialog", folder))

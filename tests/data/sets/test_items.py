@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from interloq import InputError
 from interloq.data.archives import DataFile
 from interloq.data.sets import fed, grade, multiref_dailydialog, predictive_engagement, usr
-from interloq.data.sets.items import rows
+from interloq.data.sets.items import Item, rows
 from interloq.data.sets.registry import read_dataset
 from tests.published_layouts import (
     ENGAGEMENT,
@@ -59,8 +59,8 @@ def broken_grade(folder: Path) -> Iterator[tuple[Any, str]]:
     for scores, message in (
         ("__import__('os')", "not valid JSON"),
         ("[1, 2", "not valid JSON"),
-        ("[]", "'HumanScores' must hold a list of numbers, got []"),
-        ("7", "'HumanScores' must hold a list of numbers, got 7"),
+        ("[]", "'HumanScores' must be a list of numbers, got []"),
+        ("7", "'HumanScores' must be a list of numbers, got 7"),
         ('[1, "2"]', "'HumanScores' must be a number, got '2'"),
         ("[1, true]", "'HumanScores' must be a number, got True"),
     ):
@@ -73,12 +73,15 @@ def broken_grade(folder: Path) -> Iterator[tuple[Any, str]]:
         "human_judgement.json:1: reply 1 of eval_data/convai2/ranker/human_hyp.txt is 'perhaps .'",
     )
     (folder / "eval_data/convai2/ranker/human_ref.txt").write_text("only one\n")
-    yield grade.samples(folder), "human_judgement.json:1: eval_data/convai2/ranker has no reply and reference number 1"
+    yield (
+        grade.samples(folder),
+        "human_judgement.json:1: eval_data/convai2/ranker has no reply and reference 1",
+    )
 
 
 def broken_fed(folder: Path) -> Iterator[tuple[Any, str]]:
     for change, message in (
-        ({"context": "User: Hi\nno speaker here"}, "a line of 'context' names no speaker: 'no speaker here'"),
+        ({"context": "User: Hi\nno speaker here"}, "a line of 'context' has no speaker: 'no speaker here'"),
         ({"annotations": [1]}, "'annotations' must be an object, got [1]"),
         ({"annotations": {"Overall": 3}}, "'Overall' must be a list, got 3"),
         ({"annotations": {"Overall": ["unsure"]}}, "'Overall' must be a number, got 'unsure'"),
@@ -164,14 +167,21 @@ def test_malformed_items_in_an_archive_are_named_too(tmp_path: Path) -> None:
 
 def test_duplicates_are_refused(tmp_path: Path) -> None:
     write_grade(tmp_path / "grade", [GRADE[0], GRADE[0]])
-    with pytest.raises(InputError, match="grade/dailydialog/0/ranker is there twice"):
+    with pytest.raises(InputError, match="grade/dailydialog/0/ranker was found twice"):
         list(read_dataset("grade", tmp_path / "grade"))
     write_fed(tmp_path / "one")
     write_fed(tmp_path / "two")
-    with pytest.raises(InputError, match=r"fed_data\.json is there twice"):
+    with pytest.raises(InputError, match=r"fed_data\.json was found twice"):
         list(fed.samples(tmp_path))
 
 
 def test_a_table_that_is_none_is_named() -> None:
     with pytest.raises(InputError, match=r"x\.csv: not a table: unexpected end of data"):
         list(rows(DataFile("x.csv", "x.csv", b'"a,b'), ["a"]))
+
+
+def test_a_misspelt_field_is_named_with_the_expected_one() -> None:
+    with pytest.raises(InputError, match=r"^a\.json:3: expected a field 'response', found 'respons'; compare"):
+        Item({"id": "1", "respons": "Hi"}, "a.json:3").text("response")
+    with pytest.raises(InputError, match="'response' is missing; found 'id'"):
+        Item({"id": "1"}, "a.json:3").text("response")

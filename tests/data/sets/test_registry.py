@@ -142,7 +142,7 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
     write_json(
         tmp_path / "data" / "topic1.json", [{"dialogue_id": 1, "utterances": []}, {"dialogue_id": 1, "utterances": []}]
     )
-    with pytest.raises(InputError, match="japanese_daily_dialogue/topic1/1 is there twice"):
+    with pytest.raises(InputError, match="japanese_daily_dialogue/topic1/1 was found twice"):
         list(read_parts("japanese_daily_dialogue", tmp_path))
     write_json(tmp_path / "data" / "topic1.json", [{"utterances": []}])
     with pytest.raises(InputError, match=r"topic1\.json:0: 'dialogue_id' must be a number"):

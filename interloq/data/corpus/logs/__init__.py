@@ -1,4 +1,4 @@
-"""Readers of logs, one format a file. A reader turns a piece of a file into raw posts and sets bad lines aside."""
+"""Readers of logs, one module per format. A reader turns a piece of a file into raw posts and sets bad lines aside."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ import orjson
 from interloq.data.files import as_line
 from interloq.errors import InputError, short_repr
 
-Reject = Callable[[int, bytes, InputError], None]  # line number, the line, what is wrong
+Reject = Callable[[int, bytes, InputError], None]  # line number, line, error
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Whole lines of a file, or a whole file; `first_line` is the number of the first."""
+    """Complete lines of a file, or a whole file; `first_line` is the number of the first."""
 
-    name: str  # the file, as messages say it
+    name: str  # the file's name in messages
     format: str
     data: bytes
     first_line: int = 1
     columns: tuple[str, ...] = ()  # of a table
     delimiter: str = ","
-    fields: Mapping[str, str] = field(default_factory=dict)  # field of a post → the log's own name for it
-    links: bytes = b""  # IRC: the annotation that says which line answers which
+    fields: Mapping[str, str] = field(default_factory=dict)  # field of a post → its name in the log
+    links: bytes = b""  # IRC: the annotation of which line answers which
     whole: bool = False
-    overlong: bool = False  # the data is the beginning of one line that is too long
+    overlong: bool = False  # the data is the start of one line that is too long
 
 
 def stem(name: str) -> str:
-    """What a file gives to the ids of its posts where they have none: its folder and its name without suffixes."""
+    """Prefix for ids of posts without ids: the file's folder and its name without suffixes."""
     path = PurePath(name)
     return "/".join(
         [*path.parts[-2:-1], re.split(r"\.(?:txt|log|ascii|raw|json|jsonl|csv|tsv)\b", path.name)[0]]
@@ -41,7 +41,7 @@ def stem(name: str) -> str:
 
 
 def objects(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
-    """The JSON objects of a piece: one a line, or in a whole file the members of one list."""
+    """The JSON objects of a piece: one per line, or the members of a list in a whole file."""
     if piece.whole:
         yield from _members(piece, reject)
         return
@@ -84,7 +84,7 @@ def not_utf8(error: UnicodeDecodeError) -> InputError:
 
 
 def as_text(value: Any, name: str) -> str:
-    """A text, or a number as text; nothing is empty."""
+    """A text, or a number as text; empty for None."""
     if value.__class__ is str:
         return str(value)
     if value is None:
@@ -114,16 +114,16 @@ def _bad_json(line: bytes, error: orjson.JSONDecodeError) -> InputError:
         line.decode("utf-8")
     except UnicodeDecodeError as bad:
         return not_utf8(bad)
-    hint = "write each post as one whole JSON object on one line"
+    hint = "write each post as one JSON object on one line"
     if b"NaN" in line or b"Infinity" in line:
-        hint = "JSON has no NaN and no infinity: leave the field out"
+        hint = "JSON has no NaN or infinity: omit the field"
     return InputError(f"not valid JSON ({error.msg} at column {error.colno})", hint=hint)
 
 
 def _no_object(value: Any) -> InputError:
-    return InputError(f"expected a JSON object, got {type(value).__name__}", hint="write one post on a line")
+    return InputError(f"expected a JSON object, got {type(value).__name__}", hint="write one post per line")
 
 
 def _check_header(value: Mapping[str, Any], where: str) -> None:
     if value["kind"] != "posts":
-        raise InputError(f"the file holds {value['kind']}, expected posts", hint="name another file", where=where)
+        raise InputError(f"the file contains {value['kind']}, expected posts", hint="name another file", where=where)

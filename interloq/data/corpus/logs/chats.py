@@ -1,6 +1,6 @@
 """Exports of chat programs: Telegram, Discord and Slack as JSON, WhatsApp as text.
 
-WhatsApp says nothing about who answers whom: a message answers the one before it, if that came within a day.
+WhatsApp does not record replies: a message is taken to answer the one before it, if that is less than a day old.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SLACK_LINK = re.compile(r"<(https?://[^|>]+)(?:\|[^>]*)?>")
 
 
 def read_telegram(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """`result.json` of one chat; ids are unique inside a chat only."""
+    """`result.json` of one chat; ids are unique only within a chat."""
     export = document(piece)
     chat = as_text(export.get("id"), "id") if isinstance(export, dict) else ""
 
@@ -63,7 +63,7 @@ def read_discord(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def read_slack(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """A day of a channel; an answer in a thread answers the thread's first message."""
+    """One day of a channel; a message in a thread answers the thread's first message."""
     channel = PurePath(piece.name).parent.name
 
     def post(value: Mapping[str, Any]) -> RawPost:
@@ -114,13 +114,13 @@ def _whatsapp_messages(piece: Piece, reject: Reject) -> Iterator[tuple[int, re.M
         elif open_message:
             open_message[2].append(line)
         elif line.strip():
-            reject(number, line.encode(), InputError(f"no message: {line!r:.60}", hint="export the chat again"))
+            reject(number, line.encode(), InputError(f"not a message: {line!r:.60}", hint="export the chat again"))
     if open_message:
         yield open_message
 
 
 def _month_first(piece: Piece) -> bool:
-    """Whether dates read month/day: more of them can be read in this order alone than in the other alone."""
+    """Whether dates are month/day: more dates are valid only in this order than only in the other."""
     dates = [found for line in piece.data.decode("utf-8", "replace").split("\n") if (found := MESSAGE.match(line))]
     pairs = [(int(found["day"]), int(found["month"])) for found in dates]
     return sum(first <= 12 < second for first, second in pairs) > sum(second <= 12 < first for first, second in pairs)
@@ -157,12 +157,12 @@ def _posts(values: Any, reject: Reject, make: Callable[[Mapping[str, Any]], RawP
 
 def _messages(export: Any) -> Any:
     if not isinstance(export, dict) or "messages" not in export:
-        raise InputError("no 'messages' in it", hint="name the file of one chat")
+        raise InputError("the file has no 'messages'", hint="name the file of one chat")
     return export["messages"]
 
 
 def _telegram_text(value: Any) -> str:
-    """Texts come whole, or in pieces where some are links or stressed."""
+    """The text, which may be split into pieces for links and emphasis."""
     if isinstance(value, list):
         return "".join(as_text(part.get("text") if isinstance(part, dict) else part, "text") for part in value)
     return as_text(value, "text")

@@ -1,8 +1,8 @@
-"""IRC logs: lines `[hh:mm] <nick> text`, with or without a date and seconds; a file is a day.
+"""IRC logs: lines `[hh:mm] <nick> text`, with or without a date and seconds; one file per day.
 
-Which line answers which is said by an annotation beside the log (`x.annotation.txt` for `x.ascii.txt`: lines `i j -`,
-counted from 0; line j answers line i, and i = j begins a conversation). Of several answered lines the last is taken.
-Without an annotation, a line that begins with the name of somebody (`ann: yes`) answers the last line of that person.
+Replies are given by an annotation next to the log (`x.annotation.txt` for `x.ascii.txt`: lines `i j -`, counted from 0;
+line j answers line i, and i = j starts a conversation). If a line answers several, the last one counts. Without an
+annotation, a line that starts with a name (`ann: yes`) answers the last line of that person.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ ADDRESS = re.compile(r"([^\s:,<>]{1,32})[:,]\s+(?=\S)")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One line of the log that somebody said."""
+    """One message of the log."""
 
-    index: int  # counted from 0, as annotations count
+    index: int  # counted from 0, as in annotations
     nick: str
     text: str
     time: int
 
 
 def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """The posts of an IRC log, each with the line it answers where that is known."""
+    """The posts of an IRC log, each with the line it answers, if known."""
     name = stem(piece.name)
     answers = _annotated(piece)
     nicks: set[str] = set()
-    last: dict[str, int] = {}  # the last line of everybody so far
+    last: dict[str, int] = {}  # the last line of each person so far
     for said in _lines(piece, reject):
         if not said.nick:
             yield RawPost(f"{name}:{said.index}", "", "", NO_TIME, shape="notice")
@@ -57,7 +57,7 @@ def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def _lines(piece: Piece, reject: Reject) -> Iterator[Said]:
-    """What was said, with whole times; a system message has no nick."""
+    """The messages, with full times; system messages have no nick."""
     day, clock = _day(piece.name), -1
     for number, line in text_lines(piece, reject):
         found = LINE.match(line)
@@ -66,7 +66,7 @@ def _lines(piece: Piece, reject: Reject) -> Iterator[Said]:
                 yield Said(number - 1, "", "", NO_TIME)
             else:
                 hint = "write [hh:mm] <nick> text"
-                reject(number, line.encode(), InputError(f"no line of IRC: {line!r:.60}", hint=hint))
+                reject(number, line.encode(), InputError(f"not a line of IRC: {line!r:.60}", hint=hint))
             continue
         if found["date"]:
             try:
@@ -83,7 +83,7 @@ def _lines(piece: Piece, reject: Reject) -> Iterator[Said]:
 
 
 def _annotated(piece: Piece) -> dict[int, int]:
-    """Line → the line it answers."""
+    """Line number → number of the line it answers."""
     answers: dict[int, int] = {}
     for number, line in text_lines(replace(piece, data=piece.links), _stop(piece)):
         words = line.split()
@@ -106,13 +106,13 @@ def _stop(piece: Piece) -> Reject:
 
 
 def _address(text: str, nicks: set[str]) -> tuple[str, str]:
-    """The person whom a line addresses, and the line without the name."""
+    """The person that a line addresses, and the line without the name."""
     found = ADDRESS.match(text)
     return (found[1], text[found.end() :]) if found and found[1] in nicks else ("", text)
 
 
 def _day(name: str) -> int:
-    """The day in a file's name; digits that are no date mean something else."""
+    """The date in a file's name; digits that are not a date are ignored."""
     found = DATE.search(PurePath(name).name)
     try:
         return microseconds("-".join(found.groups())) if found else NO_TIME

@@ -1,4 +1,4 @@
-"""Posts in Interloq's own form, and any JSONL, CSV or TSV with a field or column for each part of a post."""
+"""Posts in Interloq's own format, and any JSONL, CSV or TSV with a field or column for each part of a post."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from interloq.data.corpus.times import LATEST_SECONDS, SECOND, microseconds
 from interloq.data.files import MAX_LINE
 from interloq.errors import InputError
 
-# how logs call the parts of a post; the first name that a log uses is taken
+# names of the parts of a post in logs; the first name that a log uses counts
 NAMES: dict[str, tuple[str, ...]] = {
     "id": ("id", "post_id", "message_id", "msg_id", "id_str"),
     "user": ("user", "author", "user_id", "author_id", "speaker", "sender", "from", "username", "nick"),
@@ -25,15 +25,15 @@ NAMES: dict[str, tuple[str, ...]] = {
     "reply_to": ("reply_to", "in_reply_to", "in_reply_to_id", "reply_to_id", "parent_id", "parent"),
     "lang": ("lang", "language"),
 }
-LONGEST_ROW = 1000  # lines of one row
-REREAD = 4  # times that the lines of a piece may be read again after open quotes; then rows are single lines
-BATCH = 2048  # their characters fit into the cache
+LONGEST_ROW = 1000  # lines per row
+REREAD = 4  # how often the lines of a piece are read again after unclosed quotes; then each line is a row
+BATCH = 2048  # so that their characters fit into the cache
 Get = Callable[[Mapping[str, Any]], Any]
 Make = Callable[[dict[str, Any], int], RawPost]
 
 
 def choose_fields(found: Sequence[str], given: Mapping[str, str], where: str) -> dict[str, str]:
-    """Which of a log's own names stands for which part of a post."""
+    """Part of a post → its name in the log."""
     fields = dict(given)
     for part, names in NAMES.items():
         if part not in fields:
@@ -41,7 +41,7 @@ def choose_fields(found: Sequence[str], given: Mapping[str, str], where: str) ->
             fields |= {part: known[0]} if known else {}
     for part in ("user", "text"):
         if part not in fields:
-            hint = f"say which it is: --field {part}=NAME; there are {', '.join(found) or 'none'}"
+            hint = f"name it with --field {part}=NAME; the log has {', '.join(found) or 'none'}"
             raise InputError(f"no field for the {part} of a post", hint=hint, where=where)
     return fields
 
@@ -83,7 +83,7 @@ def read_table(piece: Piece, reject: Reject) -> Iterator[RawPost]:
     for number, line, cells in _rows(piece, reject):
         if any(cells) and len(cells) != len(piece.columns):
             what = f"{len(cells)} cells for {len(piece.columns)} columns"
-            reject(number, line, InputError(what, hint="quote cells that hold the separator"))
+            reject(number, line, InputError(what, hint="quote cells that contain the separator"))
         elif any(cells):
             try:
                 yield make(dict(zip(piece.columns, cells, strict=True)), number)
@@ -92,7 +92,7 @@ def read_table(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def _at_once(lines: Sequence[bytes], fields: Mapping[str, str]) -> Columns | None:
-    """The posts of many lines, part by part; None where one of them needs a closer look."""
+    """The posts of many lines, as columns; None if a line needs to be checked on its own."""
     if any("." in name for name in fields.values()) or "id" not in fields:
         return None
     try:
@@ -104,7 +104,7 @@ def _at_once(lines: Sequence[bytes], fields: Mapping[str, str]) -> Columns | Non
     names = [fields.get(part, "") for part in NAMES]
     try:
         found = list(zip(*map(itemgetter(*names), values), strict=True))
-    except KeyError:  # not all of them have all parts
+    except KeyError:  # some of them lack a part
         found = [tuple(value.get(name) for value in values) for name in names]
     parts = dict(zip(NAMES, found, strict=True))
     times = _as_times(parts.pop("time"))
@@ -118,7 +118,7 @@ def _at_once(lines: Sequence[bytes], fields: Mapping[str, str]) -> Columns | Non
 
 
 def _as_texts(column: Sequence[Any]) -> list[str] | None:
-    """`as_text` of every value, where they are of kinds that need no check one by one."""
+    """`as_text` of every value, if their types need no check one by one."""
     kinds = set(map(type, column))
     if kinds == {str}:
         return list(column)
@@ -160,7 +160,7 @@ def _maker(fields: Mapping[str, str], name_of_file: str) -> Make:
 
 
 def _getter(name: str) -> Get:
-    """Looks a field up; `author.name` looks inside an object."""
+    """A function that looks up a field; `author.name` looks inside an object."""
     if not name:
         return lambda _: ""
     if "." not in name:
@@ -176,7 +176,7 @@ def _getter(name: str) -> Get:
 
 
 def _plain_id(id: str) -> str:
-    """Links of Reddit say `t1_abc` where the post itself says `abc`."""
+    """The id without Reddit's prefix: links have `t1_abc`, the post itself `abc`."""
     return id[3:] if id.startswith(("t1_", "t3_")) else id
 
 
@@ -186,7 +186,7 @@ def _plain_ids(ids: list[str]) -> list[str]:
 
 
 def _rows(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, list[str]]]:
-    """Number, line and cells of every row. After a quote that is never closed, reading resumes at the next line."""
+    """Number, line and cells of every row. After an unclosed quote, reading resumes at the next line."""
     csv.field_size_limit(MAX_LINE)
     lines = _texts(piece, reject)
     start, reread = 0, 0
@@ -205,7 +205,7 @@ def _rows(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, list[str]]
 
 
 class _Lines(Iterator[str]):
-    """Lines from a place on; a row that runs over more than `longest` of them has a quote that is never closed."""
+    """Lines from a given one on; a row of more than `longest` lines has an unclosed quote."""
 
     def __init__(self, lines: Sequence[str], start: int, *, longest: int) -> None:
         self.lines, self.row, self.next, self.longest = lines, start, start, longest
@@ -220,7 +220,7 @@ class _Lines(Iterator[str]):
 
 
 def _texts(piece: Piece, reject: Reject) -> list[str]:
-    """The lines as text; a line that is none leaves an empty one, so that the count stays right."""
+    """The lines as text; an invalid line becomes empty, to keep the line numbers right."""
     texts = []
     for number, line in enumerate(piece.data.removesuffix(b"\n").split(b"\n"), piece.first_line):
         try:

@@ -1,4 +1,4 @@
-"""Reddit dumps: comments and submissions as JSON lines. Texts are Markdown; deleted ones have no text and no user."""
+"""Reddit dumps: comments and submissions as JSON lines. Texts are Markdown; deleted posts have no text and no user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DELETED = ("[deleted]", "[removed]")
 
 
 def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """The posts of a dump of Reddit: comments and submissions."""
+    """The posts of a Reddit dump: comments and submissions."""
     for number, line, value in objects(piece, reject):
         try:
             yield _comment(value) if "body" in value else _submission(value)
@@ -23,7 +23,7 @@ def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def is_reddit(value: Mapping[str, Any]) -> bool:
-    """Whether an object looks like one of these."""
+    """Whether an object looks like a comment or submission."""
     comment = "body" in value and ("link_id" in value or "subreddit" in value)
     return comment or ("title" in value and ("selftext" in value or "subreddit" in value))
 
@@ -34,7 +34,7 @@ def _comment(value: Mapping[str, Any]) -> RawPost:
 
 def _submission(value: Mapping[str, Any]) -> RawPost:
     if "title" not in value:
-        raise InputError("neither body nor title", hint="give comments or submissions of Reddit")
+        raise InputError("the object has neither body nor title", hint="give comments or submissions of Reddit")
     parts = (as_text(value.get(name), name) for name in ("title", "selftext"))
     return _post(value, "t3_", "\n\n".join(part for part in parts if part and part not in DELETED), "")
 

@@ -1,4 +1,4 @@
-"""Posts of X (formerly Twitter): objects of the interface's versions 1.1 and 2, and whole answers of version 2."""
+"""Posts of X (formerly Twitter): objects of API versions 1.1 and 2, and whole responses of version 2."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTICES = ("delete", "limit", "scrub_geo", "status_withheld", "user_withheld", "
 
 
 def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """The posts of an answer or a dump of X/Twitter."""
+    """The posts of an API response or a dump of X/Twitter."""
     for number, line, value in objects(piece, reject):
         for part in _parts(value):
             try:
@@ -27,7 +27,7 @@ def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def is_twitter(value: Mapping[str, Any]) -> bool:
-    """Whether an object looks like one of these."""
+    """Whether an object looks like one of the API's."""
     if isinstance(value.get("data"), list | dict) and ("meta" in value or "includes" in value):
         return True
     newer = "author_id" in value and "text" in value
@@ -35,7 +35,7 @@ def is_twitter(value: Mapping[str, Any]) -> bool:
 
 
 def _parts(value: Mapping[str, Any]) -> list[Any]:
-    """The posts of an answer of version 2, which may hold many; any other object is one."""
+    """The posts of a response of version 2, which may have many; any other object is one post."""
     data = value.get("data")
     return data if isinstance(data, list) else [data if isinstance(data, dict) else value]
 
@@ -64,7 +64,7 @@ def _version_1(value: Mapping[str, Any]) -> RawPost:
 
 def _version_2(value: Any) -> RawPost:
     if not isinstance(value, dict):
-        raise InputError(f"expected a post, got {short_repr(value)}", hint="write the interface's own objects")
+        raise InputError(f"expected a post, got {short_repr(value)}", hint="use the objects of the API")
     ids = dict(map(_reference, _list(value, "referenced_tweets")))
     return RawPost(
         _required(value, "id"),
@@ -79,7 +79,7 @@ def _version_2(value: Any) -> RawPost:
 
 
 def _reference(entry: Any) -> tuple[str, str]:
-    """How a post refers to another, and to which."""
+    """Type and id of a reference to another post."""
     if not isinstance(entry, dict):
         raise InputError(f"a referenced post must be an object, got {short_repr(entry)}", hint="fix its type")
     return as_text(entry.get("type"), "type"), as_text(entry.get("id"), "id")
@@ -93,7 +93,7 @@ def _list(value: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _full_text(value: Mapping[str, Any]) -> str:
-    """The whole text; the old field is cut at 140 characters."""
+    """The full text; the old field is truncated at 140 characters."""
     longer = value.get("extended_tweet") or value.get("note_tweet")
     found = _first(longer, "full_text", "text") if isinstance(longer, dict) else None
     return as_text(found if found is not None else _first(value, "full_text", "text"), "text")
@@ -106,5 +106,5 @@ def _first(value: Mapping[str, Any], *names: str) -> Any:
 def _required(value: Mapping[str, Any], *names: str) -> str:
     id = as_text(_first(value, *names), "id")
     if not id:
-        raise InputError("id is missing", hint="write the interface's own objects, one on a line")
+        raise InputError("id is missing", hint="use the objects of the API, one per line")
     return id

@@ -99,4 +99,4 @@ def test_a_broken_export_is_set_aside_whole(tmp_path: Path) -> None:
     assert [post.id for post in posts] == ["2"]
     assert [(number, what[:22]) for number, what in rejects] == [(1, "line 2: not valid JSON")]
     (tmp_path / "result.json").write_text('{"about": 5}')
-    assert read(tmp_path / "result.json", format="telegram") == ([], [(1, "no 'messages' in it")])
+    assert read(tmp_path / "result.json", format="telegram") == ([], [(1, "the file has no 'messages'")])

@@ -21,7 +21,7 @@ def test_irc_without_annotation_follows_names(tmp_path: Path) -> None:
     assert posts[0].time - NOON == (11 * 60 + 58) * 60_000_000
     assert posts[3].time - posts[2].time == 2 * 60_000_000  # past midnight
     assert sum(post.shape == "notice" for post in posts) == 2
-    assert rejects == [(6, "no line of IRC: 'what is this'")]
+    assert rejects == [(6, "not a line of IRC: 'what is this'")]
 
 
 def test_irc_with_annotation(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def test_own_posts_with_and_without_a_header(tmp_path: Path) -> None:
     whole = RawPost("2", "ann", "hi", NOON, "1", "en")
     assert read(lines(tmp_path / "a.jsonl", {"kind": "posts", "schema": 1}, OWN)) == ([whole], [])
     assert read(lines(tmp_path / "b.jsonl", OWN)) == ([whole], [])
-    with pytest.raises(InputError, match="the file holds samples, expected posts"):
+    with pytest.raises(InputError, match="the file contains samples, expected posts"):
         read(lines(tmp_path / "c.jsonl", {"kind": "samples", "schema": 1}, OWN), format="posts")
 
 
@@ -71,7 +71,7 @@ def test_every_kind_of_bad_line_is_set_aside(tmp_path: Path) -> None:
 
 def test_a_log_without_users_says_which_fields_there_are(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match="no field for the user of a post; say which it is: --field user=NAME; there are"
+        InputError, match="no field for the user of a post; name it with --field user=NAME; the log has"
     ):
         read(lines(tmp_path / "a.jsonl", {"text": "hi", "who": "ann"}))
 

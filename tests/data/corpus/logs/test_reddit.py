@@ -26,4 +26,4 @@ def test_comments_and_submissions(tmp_path: Path) -> None:
     assert posts[0] == RawPost("t1_c1", "ann", "\nYes & no", NOON, "t3_s1")
     assert posts[1] == RawPost("t3_s1", "bob", "Is it?\n\nWell…", NOON)
     assert posts[2] == RawPost("t1_c2", "", "", NOON, "t1_c1")
-    assert rejects == [(4, "neither body nor title")]
+    assert rejects == [(4, "the object has neither body nor title")]
