@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,7 @@ from interloq.learn.trainable import job_names
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    entry = EntryPoint("job.mine", f"{__name__}:PLUGIN", "interloq.components")
+    entry = EntryPoint("job.mine", "tests.made_job:PLUGIN", "interloq.components")
     monkeypatch.setattr(trainable, "entry_points", lambda **_: [entry])
     job_names.cache_clear()
     yield
@@ -30,9 +29,3 @@ def test_a_registered_job_is_a_part_of_train(registered: None, capsys: pytest.Ca
     for shown in ("100 % is all (default 7)", "--how {a,b}", "(default: slowly)", "say more", "(default 4)"):
         assert shown in text
     assert "--inner" not in text
-
-
-def test_a_package_that_is_missing_is_named(registered: None, folder: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "pairs.jsonl").write_text('{"utterance": "tea ?", "response": "tea"}\n')
-    assert main(["train", "mine", "pairs.jsonl", "-o", "out"]) == 2
-    assert "'nowhere'" in capsys.readouterr().err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,7 @@ import pytest
 from interloq import evaluate, load, write
 from interloq.cli.main import main
 from interloq.errors import InputError
-from interloq.learn.pair_tokens import PairTokens
-from interloq.models.subwords import Subwords
 from interloq.records import Sample
-from interloq.scorers.relevance.examples import Exchanges
-from interloq.scorers.relevance.pairs import ExchangePairs
 from tests.made_relevance import talks, tiny_encoder
 
 QUICK = ["--learning-rate", ".003", "--device", "cpu", "--epochs", "1", "--batch", "32"]
@@ -64,17 +59,6 @@ def test_one_folder_of_examples_will_do_for_all_parts(work: Path, capsys: pytest
     write("samples.jsonl", [Sample("a", ["tea ?"], "we like tea .")], kind="samples")
     parts = "valid=valid(model='valid'),next=relevance(model='next'),mlm=mlm(model='mlm',mode='surprise')"
     assert 0 < evaluate(f"usl_h({parts})", load("samples.jsonl")).value < 1
-
-
-def test_pairs_of_examples_are_those_of_the_log(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shown(capsys, "valid", "talks.jsonl", "-o", "out", "--examples", "kept", *SCORER)
-    subwords = Subwords(work / "encoder", longest=6)
-    made = ExchangePairs(Exchanges.load(work / "kept")).write(work / "pairs", subwords, dev=12)
-    assert PairTokens.load(work / "pairs").dev == made.dev > 0
-    rows = [[made.texts(row[[column]])[0].tolist() for column in (0, 1)] for row in made.pairs]
-    wanted = [[subwords.texts([text])[0].tolist() for text in pair] for turns in talks(40) for pair in pairwise(turns)]
-    assert sorted(rows) == sorted(wanted)
-    assert not set(made.rows("dev")[:, 0].tolist()) & set(made.rows("train")[:, 0].tolist())
 
 
 def test_what_is_wrong_is_said(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

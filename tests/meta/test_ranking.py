@@ -17,5 +17,6 @@ def test_there_is_one_row_per_system_the_best_first() -> None:
 
 
 def test_without_resamples_there_are_no_ranges() -> None:
-    ranking = rank(dialogue_scores(*reversed(made_dialogues({"a": 0.0, "b": 1.0})), metric="made"), n_bootstrap=0)
+    dialogues, scores = made_dialogues({"a": 0.0, "b": 1.0})
+    ranking = rank(dialogue_scores(scores, dialogues, metric="made"), n_bootstrap=0)
     assert [(row["rank_from"], row["rank_to"]) for row in ranking._shown_rows()] == [(None, None)] * 2

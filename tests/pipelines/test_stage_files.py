@@ -12,7 +12,6 @@ from interloq.data.convert_file import convert_file
 from interloq.data.corpus.pairs_file import pairs_file
 from interloq.data.jsonl import header
 from interloq.meta.meta_file import meta_file
-from interloq.metrics.explain_file import explain_file
 from interloq.pipelines.extend_file import extend_file
 from interloq.pipelines.rate_file import rate_file
 from interloq.pipelines.score_file import score_file
@@ -42,14 +41,6 @@ def test_functions_and_verbs_write_the_same_files(files: Path) -> None:
         assert (files / name).read_bytes() == (files / "verbs" / name).read_bytes(), name
     assert [row.metric for row in table.rows] == sorted(by[""].metric for by in scored.results)
     assert header("rated.jsonl")["source"] == "made"
-
-
-def test_one_sample_is_explained(files: Path) -> None:
-    explained = explain_file("s1", "samples.jsonl", metric="bleu(level='sentence')")
-    assert explained.explanation is not None
-    assert explained.score == pytest.approx(explained.explanation.score)
-    assert explained.facts()["response"] == "b was good"
-    assert not explain_file("s1", "samples.jsonl", metric="length").taken_apart
 
 
 def test_no_function_replaces_its_input(folder: Path, samples: list[Sample]) -> None:

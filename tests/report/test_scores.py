@@ -6,7 +6,6 @@ from statistics import fmean
 import pytest
 
 from interloq import InputError, Score
-from interloq.report.build import columns
 from interloq.report.scores import SystemScore, complete, read_results
 
 TOLD = {"metric": "m", "system": "a", "value": 0.5, "ci": [0.4, 0.6], "n": 3, "unscored": 1, "signature": "m|seed:0"}
@@ -55,10 +54,3 @@ def test_the_same_score_twice_counts_once() -> None:
     scores = [Score("1", "m", 0.0, system="a"), Score("2", "m", 0.6, system="a")]
     (mean,) = {r.value for r in complete([], [*scores, scores[1]])}
     assert mean == pytest.approx(0.3)
-
-
-def test_columns_leave_out_unscored_samples_and_refuse_contradictions() -> None:
-    scores = [Score("1", "m", 0.5), Score("2", "m", None), Score("1", "k", 1.0), Score("1", "m", 0.5)]
-    assert columns(scores) == {"m": {("1", ""): 0.5}, "k": {("1", ""): 1.0}}
-    with pytest.raises(InputError, match=r"m gives '2' two different scores: None and 0\.1"):
-        columns([*scores, Score("2", "m", 0.1)])

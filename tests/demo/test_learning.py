@@ -1,0 +1,25 @@
+"""The demo's rater: the command that is shown trains what the demo trains."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+import pytest
+
+from interloq.cli import train_job
+from interloq.cli.options import chosen
+from interloq.demo.learning import EPOCHS, SHAPE, VOCABULARIES, options
+from interloq.rate.settings import TRAINABLE, Shape, Tokenizer
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+def test_the_options_shown_are_the_settings_used(language: str) -> None:
+    parser = argparse.ArgumentParser()
+    train_job.add_arguments(parser, TRAINABLE)
+    args = parser.parse_args(["log", "-o", "rater", *options(language)])
+    _, settings = chosen(args, TRAINABLE)
+    found = {type(part): part for part in settings}
+    assert found[Shape] == SHAPE
+    assert found[Tokenizer] == replace(Tokenizer(), vocabulary=VOCABULARIES[language])
+    assert (args.epochs, args.seed, args.device) == (EPOCHS[language], 0, "cpu")

@@ -1,0 +1,27 @@
+"""A file of records, counted and checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from interloq import InputError, Sample, Score, write
+from interloq.metrics.check_file import check_file
+
+
+def test_records_are_counted_and_what_metrics_cannot_use_is_noted(folder: Path) -> None:
+    made = [Sample(str(i), ["hi"], "same text", ["same text"], "a") for i in range(3)]
+    write("samples.jsonl", made, kind="samples")
+    facts, notes = check_file("samples.jsonl", metrics=["bleu(order=4)"])
+    assert (facts["kind"], facts["records"], facts["systems"]) == ("samples", 3, {"a": 3})
+    assert {note.name for note in notes} >= {"own references", "length"}
+    assert not any(note.metric for note in check_file("samples.jsonl")[1])
+
+
+def test_other_kinds_have_no_notes(folder: Path) -> None:
+    write("scores.jsonl", [Score("1", "bleu", 0.5)], kind="scores")
+    facts, notes = check_file("scores.jsonl", metrics=["bleu"])
+    assert (facts["kind"], facts["metrics"], notes) == ("scores", {"bleu": 1}, [])
+    with pytest.raises(InputError):
+        check_file("scores.jsonl", kind="samples", strict=True)

@@ -1,0 +1,72 @@
+"""Rated samples in a part file: a run resumes after what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from interloq import InputError, Reference, Sample, Signature, load
+from interloq.data.jsonl import header
+from interloq.rate.spool import Spool, rate_into, spooled
+
+JOB = {"rater": "made", "samples": "1"}
+SAMPLES = [Sample(str(i), ["hi"], "x", [Reference("y")]) for i in range(5)]
+
+
+class Half:
+    """Gives every reference the weight .5, and counts what it was asked."""
+
+    def __init__(self, lose: int = 0) -> None:
+        self.asked, self.lose = 0, lose
+
+    def rate(self, samples: Sequence[Sample]) -> list[Sample]:
+        self.asked += len(samples)
+        rated = [replace(s, references=tuple(replace(r, weight=0.5) for r in s.references)) for s in samples]
+        return rated[self.lose :]
+
+    def signature(self) -> Signature:
+        return Signature.of("half", {})
+
+
+def test_a_run_that_stopped_resumes(tmp_path: Path) -> None:
+    part, rater = tmp_path / "part", Half()
+    spool = Spool(part, JOB)
+    rate_into(spool, SAMPLES[:2], rater, batch=1)
+    spool.close()
+    with spooled(part, JOB) as resumed:
+        assert resumed.done == 2
+        rate_into(resumed, SAMPLES, rater, batch=2)
+        resumed.copy_to(tmp_path / "out.jsonl", note="x")
+    assert rater.asked == 5
+    assert [sample.references[0].weight for sample in load(tmp_path / "out.jsonl")] == [0.5] * 5
+    assert header(tmp_path / "out.jsonl")["note"] == "x"
+    assert not part.exists()
+
+
+def test_another_job_is_refused_unless_thrown_away(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "part", JOB)
+    spool.add(SAMPLES[:1])
+    spool.close()
+    for other in (JOB | {"samples": "2"}, JOB | {"rater": "x"}):
+        with pytest.raises(InputError, match="--force"):
+            Spool(tmp_path / "part", other)
+    with spooled(tmp_path / "part", JOB | {"rater": "x"}, afresh=True) as fresh:
+        assert fresh.done == 0
+
+
+def test_a_part_without_samples_is_not_kept(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "part", JOB)
+    spool.add(SAMPLES[:1])
+    spool.forget()
+    spool.close()
+    assert not (tmp_path / "part").exists()
+
+
+def test_a_rater_that_loses_samples_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the rater gave back"), spooled(tmp_path / "part", JOB) as spool:
+        rate_into(spool, SAMPLES, Half(lose=1))
+    with pytest.raises(InputError, match="batch must be at least 1"), spooled(tmp_path / "part", JOB) as spool:
+        rate_into(spool, SAMPLES, Half(), batch=0)
