@@ -1,12 +1,12 @@
-"""Training `relevance` on exchanges: where the time of a step goes, and how fast it is beside Hugging Face's Trainer.
+"""Training `relevance` on exchanges, beside Hugging Face's Trainer: exchanges per second, in one run.
 
-    python benchmarks/training.py                     # on the CPU: a small network and a few steps
-    python benchmarks/training.py --device cuda       # MiniLM's shape, on a GPU
+    python benchmarks/training.py                         # on the CPU: a small network and a few steps
+    python benchmarks/training.py --device cuda           # MiniLM's shape, on a GPU, in about a minute
+    python benchmarks/training.py --device cuda --compile --adapt --profile
 
-On a GPU it first checks that packed rows give the logits and gradients of padded ones, that CUDA graphs change nothing,
-and that a job that was killed ends as one that was not. Then the same exchanges are learned from by the loop of
-`learn/fit.py` in several ways and by the Trainer (bf16, padded to the longest row of a batch), in one run; rates are of
-the second half of the steps, when everything is warm. `padded` is the loop with padded rows, without CUDA graphs.
+The same exchanges are learned from by the Trainer (bf16, padded to the longest row of a batch) and by the loop of
+`learn/fit.py`; rates are of the second half of the steps, when everything is warm. `padded` is the loop with padded
+rows, without CUDA graphs. `--profile` shows where the time of a step goes, `--check` runs `training_checks.py` first.
 
 `--examples FOLDER` takes tokenised exchanges that `interloq train relevance --examples` has kept, instead of made ones.
 """
@@ -41,6 +41,7 @@ from training_checks import (
     checked,
     made_encoder,
     made_exchanges,
+    padded,
     relevance,
     said,
 )
@@ -123,7 +124,8 @@ class Watch:
     def busy(self) -> tuple[float, float, dict[str, tuple[float, int]]]:
         """The share of the time in which a kernel ran, kernels per step, and milliseconds and calls by name."""
         assert self.profiler  # noqa: S101
-        found = [e for e in self.profiler.events() if e.device_type == torch.autograd.DeviceType.CUDA]
+        events = [e for e in self.profiler.events() if e.device_type == torch.autograd.DeviceType.CUDA]
+        found = [e for e in events if not e.name.startswith("Optimizer.step")]  # spans kernels, is not one
         ends, total = 0.0, 0.0
         kinds: dict[str, tuple[float, int]] = defaultdict(lambda: (0.0, 0))
         for event in sorted(found, key=lambda e: e.time_range.start):
@@ -135,17 +137,18 @@ class Watch:
         return total / 1e6 / self.took, len(found) / PROFILED, kinds
 
 
-def measured(name: str, make: Callable[[int], Any], args: argparse.Namespace, *, profile: bool) -> float:
+def measured(name: str, make: Callable[[int], Any], args: argparse.Namespace) -> float:
     """Exchanges or pairs per second; prints what a step consists of."""
     how, compiled = WAYS[name]
-    watch = Watch(args.steps, args.device, profile=profile and args.device == "cuda")
+    steps = args.steps // 4 if how is padded and args.device == "cuda" else args.steps  # no graphs to warm up
+    watch = Watch(steps, args.device, profile=args.profile and args.device == "cuda")
     training = replace(TRAINING, epochs=1, compile=compiled)
     if args.device == "cuda":
         torch.cuda.reset_peak_memory_stats()
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, how(), watch.watching():
-        curve = loop.fit(make(args.steps + PROFILED + 10), training, folder, job="", device=args.device, say=said)
-    rate, seconds = watch.examples / watch.seconds, watch.seconds / (args.steps - args.steps // 2)
+        curve = loop.fit(make(steps + PROFILED + 10), training, folder, job="", device=args.device, say=said)
+    rate, seconds = watch.examples / watch.seconds, watch.seconds / (steps - steps // 2)
     memory = f", {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB" if args.device == "cuda" else ""
     print(
         f"  {name:<20}{rate:>10,.0f}/s   {1e3 * seconds:.2f} ms per step, {watch.tokens / watch.seconds:,.0f} tokens/s"
@@ -282,14 +285,15 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--examples", type=Path, help="a folder of tokenised exchanges (default: made ones)")
     parser.add_argument("--encoder", type=Path, help="a folder with an encoder (default: random weights)")
-    parser.add_argument("--steps", type=int, help="steps of each way to train (default: 600 on a GPU, 12 on a CPU)")
+    parser.add_argument("--steps", type=int, help="steps of each way to train (default: 400 on a GPU, 12 on a CPU)")
     parser.add_argument("--batch", type=int, help="exchanges in a batch (default: 64 on a GPU, 8 on a CPU)")
-    parser.add_argument("--no-profile", action="store_true")
-    parser.add_argument("--no-check", action="store_true")
-    parser.add_argument("--compile", action="store_true", help="measure compiled networks, too")
+    parser.add_argument("--compile", action="store_true", help="also measure compiled networks")
+    parser.add_argument("--adapt", action="store_true", help="also measure adaptation: masked and next tokens")
+    parser.add_argument("--profile", action="store_true", help="also print the kernels that take longest")
+    parser.add_argument("--check", action="store_true", help="on a GPU, first check that all ways learn the same")
     args = parser.parse_args()
     gpu = args.device == "cuda"
-    args.steps, args.batch = args.steps or (600 if gpu else 12), args.batch or (64 if gpu else 8)
+    args.steps, args.batch = args.steps or (400 if gpu else 12), args.batch or (64 if gpu else 8)
     args.shape = MINILM if gpu else SMALL
     transformers.logging.set_verbosity_error()
     with tempfile.TemporaryDirectory() as folder:
@@ -305,37 +309,36 @@ def main() -> None:
 
 def run(args: argparse.Namespace) -> bool:
     gpu, good = args.device == "cuda", True
-    if gpu and not args.no_check:
+    if gpu and args.check:
         good = checked(args)
-    ways = [name for name, (_, compiled) in WAYS.items() if gpu and (args.compile or not compiled)] or ["padded"]
-    print(f"\ntraining relevance, {args.steps} steps; exchanges per second")
-    found = {}
-    for name in ways:
-        profile = not args.no_profile and name != "packed, no graphs"
-        found[name] = attempted(name, partial(relevance, args), args, profile=profile)
-    peers(found, args)
-    print("\nadaptation; pairs per second")
-    for goal in ("mlm", "lm"):
-        print(f" {goal}")
+    print("\ntraining relevance; exchanges per second")
+    found = peers(args)
+    for name in [name for name, (_, compiled) in WAYS.items() if gpu and (args.compile or not compiled)] or ["padded"]:
+        found[name] = attempted(name, partial(relevance, args), args)
+    ours = found.get("packed", found["padded"])
+    print()
+    for name, rate in found.items():
+        print(f"  {name:<24}{rate:>10,.0f} exchanges/s   interloq is {ours / rate:.2f} ×")
+    for goal in ("mlm", "lm") if args.adapt else ():
+        print(f"\nadaptation, {goal}; pairs per second")
         make = partial(adaptation, args, goal=goal)
-        rates = [attempted(name, make, args, profile=False) for name in (["padded", "packed"] if gpu else ["padded"])]
-        if len(rates) > 1:
-            print(f"  packed is {rates[1] / rates[0]:.2f} × padded")
+        rates = [attempted(name, make, args) for name in (["padded", "packed"] if gpu else ["padded"])]
+        print(f"  {rates[-1] / rates[0]:.2f} × padded")
     return good and all(map(math.isfinite, found.values()))
 
 
-def attempted(name: str, make: Callable[[int], Any], args: argparse.Namespace, *, profile: bool) -> float:
+def attempted(name: str, make: Callable[[int], Any], args: argparse.Namespace) -> float:
     """The same as `measured`; NaN if it fails, which does not keep the others from being measured."""
     try:
-        return measured(name, make, args, profile=profile)
+        return measured(name, make, args)
     except Exception:
         traceback.print_exc(file=sys.stdout)
         return math.nan
 
 
-def peers(found: dict[str, float], args: argparse.Namespace) -> None:
-    """The Trainer on the same rows, and all rates side by side."""
-    rows = peer_rows(args, max(8, args.steps // 2))
+def peers(args: argparse.Namespace) -> dict[str, float]:
+    """The Trainer on the same rows, with random batches and with batches of like length."""
+    rows, found = peer_rows(args, max(8, args.steps // 4)), {}
     for label, grouped in (("", False), (", by length", True)):
         name, rate = "Trainer", math.nan
         try:
@@ -344,10 +347,8 @@ def peers(found: dict[str, float], args: argparse.Namespace) -> None:
             print(f"  the Trainer does not run here ({str(error).strip()[:200]}): a plain loop stands in for it")
             name, rate = "plain loop", plain_loop(rows, args, grouped=grouped)
         found[f"{name}{label}"] = rate
-    ours = found.get("packed", found["padded"])
-    print()
-    for label, rate in found.items():
-        print(f"  {label:<36}{rate:>10,.0f} exchanges/s   interloq is {ours / rate:.2f} ×")
+        print(f"  {name + label:<20}{rate:>10,.0f}/s", flush=True)
+    return found
 
 
 if __name__ == "__main__":

@@ -247,9 +247,19 @@ def check_resumed(args: argparse.Namespace) -> bool:
         }
     for name, values in found.items():
         print(f"  {name:<20}" + "  ".join(f"{value:.7f}" for value in values))
-    exact = [found["packed"] == found[name] for name in ("again", "killed and resumed", "without graphs")]
-    print(f"  the same losses again: {exact[0]}; resumed: {exact[1]}; without graphs: {exact[2]}")
-    return bool(np.allclose(found["packed"], found["padded"], rtol=0.05))
+
+    def off(name: str) -> float:
+        return float(np.abs(np.subtract(found["packed"], found[name])).max())
+
+    spread, resumed, eager = map(off, ("again", "killed and resumed", "without graphs"))
+    print(
+        f"  a GPU adds in varying order: two equal jobs differ by {spread:.1e}, a resumed one by {resumed:.1e}, ",
+        end="",
+    )
+    print(f"one without graphs by {eager:.1e}")
+    return max(resumed, eager) <= max(3 * spread, 1e-6) and bool(
+        np.allclose(found["packed"], found["padded"], rtol=0.05)
+    )
 
 
 def checked(args: argparse.Namespace) -> bool:

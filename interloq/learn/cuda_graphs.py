@@ -85,7 +85,8 @@ class Learner:
         inputs = mapped(batch, lambda tensor: tensor.to(self._device, copy=True))
         examples = torch.ones((), device=self._device)
         torch.cuda.synchronize(self._device)
-        torch.cuda.empty_cache()
+        if torch.cuda.mem_get_info(self._device)[0] < torch.cuda.memory_reserved(self._device):
+            torch.cuda.empty_cache()  # room for the graph's own memory
         graph = torch.cuda.CUDAGraph()
         try:
             # other threads pin memory meanwhile, which is no part of the graph

@@ -40,6 +40,13 @@ def own_stream(device: torch.device) -> Iterator[None]:
         outer.wait_stream(own)
 
 
+def compile_layers(network: torch.nn.Module) -> None:
+    """Let torch compile the layers that the network repeats, or else all of it; equal layers are compiled once."""
+    lists = [part for part in network.modules() if isinstance(part, torch.nn.ModuleList)]
+    for layer in max(lists, key=len, default=None) or [network]:
+        layer.compile()
+
+
 def mixed_precision(training: Training, device: torch.device) -> bool:
     """Whether matrix products are computed in bf16."""
     return training.amp == "bf16" or (training.amp == "auto" and device.type == "cuda")

@@ -27,7 +27,7 @@ from interloq.data.progress import Progress, format_duration, silent
 from interloq.errors import InputError
 from interloq.learn.checkpoint import Checkpoint, State
 from interloq.learn.cuda_graphs import Learner, mapped
-from interloq.learn.devices import mixed_precision, own_stream, packed_rows, threads_for
+from interloq.learn.devices import compile_layers, mixed_precision, own_stream, packed_rows, threads_for
 from interloq.learn.settings import Training
 from interloq.models.processes import Processes
 
@@ -91,7 +91,7 @@ class _Fit:
         self.progress, self.say = progress, say
         self.network = task.network
         if training.compile:
-            self.network.compile()
+            compile_layers(self.network)
         self.optimizer = _optimizer(self.network, training, processes.device)
         self.learner = Learner(self._loss, processes.device, self.say, graphs=graphs)
         torch.manual_seed(training.seed)

@@ -66,7 +66,7 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
     def _read_state(self, states: torch.Tensor, rows: Rows | Packed) -> torch.Tensor:
         """State of each row that the head reads."""
         if isinstance(rows, Packed):
-            return states[0].index_select(0, rows.last if self.causal else rows.first)
+            return states.squeeze(0).index_select(0, rows.last if self.causal else rows.first)
         if self.causal:
             return states[torch.arange(len(states), device=states.device), rows.mask.sum(dim=1) - 1]
         return states[:, 0]

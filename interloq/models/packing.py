@@ -136,7 +136,7 @@ def packed_attention(
         half = torch.get_autocast_dtype(query.device.type)
         query, key, value = (part.to(half) for part in (query, key, value))
     if query.is_cuda and query.dtype in HALF:
-        flat = [part[0].transpose(0, 1) for part in (query, key, value)]
+        flat = [part.squeeze(0).transpose(0, 1) for part in (query, key, value)]  # [0] would copy gradients
         ends, most = cu_seq_lens_q, max_length_q
         found = torch.ops.aten._flash_attention_forward(
             *flat, ends, ends, most, most, dropout, causal, False, scale=scaling

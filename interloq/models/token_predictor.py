@@ -72,7 +72,7 @@ class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
         if self._places is not None:
             states = output["last_hidden_state"]
             padded = self._places.dtype == torch.bool
-            kept = states[self._places] if padded else states[0].index_select(0, self._places)
+            kept = states[self._places] if padded else states.squeeze(0).index_select(0, self._places)
             output["last_hidden_state"] = kept[None]
         return output
 

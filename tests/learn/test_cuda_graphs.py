@@ -64,6 +64,8 @@ def replaced(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
     for name in ("synchronize", "empty_cache", "graph_pool_handle"):
         monkeypatch.setattr(torch.cuda, name, lambda *_: None)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (0, 0))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _: 1)
     return state
 
 
