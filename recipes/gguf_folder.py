@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq import InputError, InterloqError
-from interloq.data.durable import whole_folder
+from interloq.data.durable import atomic_folder
 
 MAGIC = b"GGUF"
 PACKAGES = ("torch", "transformers", "gguf", "accelerate")
@@ -32,7 +32,7 @@ def convert(file: Path, folder: Path, *, dtype: str = "float32") -> str:
     from interloq.models.lm.loading import language_model
 
     network, tokenizer = unpacked(file, dtype)
-    with whole_folder(folder) as part:
+    with atomic_folder(folder) as part:
         network.save_pretrained(part)
         tokenizer.save_pretrained(part)
         for path in part.iterdir():

@@ -24,7 +24,7 @@ from interloq.errors import InputError
 
 
 @contextlib.contextmanager
-def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
+def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
     """A file that gets its name only when it is complete and on disk; devices and pipes are written directly."""
     path = Path(path)
     with writing(path):
@@ -41,7 +41,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def whole_folder(path: str | Path) -> Iterator[Path]:
+def atomic_folder(path: str | Path) -> Iterator[Path]:
     """A folder that gets its name only when it is complete; it may replace an empty folder."""
     path = Path(path)
     with writing(path), _part_of(path, _new_folder) as (part, _):
@@ -54,7 +54,7 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def whole_file_by_name(path: str | Path, *also: type[Exception]) -> Iterator[Path]:
+def atomic_path(path: str | Path, *also: type[Exception]) -> Iterator[Path]:
     """A path for libraries that write to a path: further files they write next to it are removed."""
     path = Path(path)
     with writing(path, *also), _part_of(path, _new_folder) as (part, _):
@@ -80,9 +80,9 @@ def _sync(folder: Path) -> None:
                 os.fsync(file.fileno())
 
 
-def write_whole(path: str | Path, data: bytes) -> None:
+def write_atomically(path: str | Path, data: bytes) -> None:
     """Write a file atomically."""
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(data)
 
 

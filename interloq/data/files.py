@@ -12,7 +12,7 @@ from typing import IO, Any
 import orjson
 
 from interloq.data.compression import COMPRESSED, compressed, damage, decompressed
-from interloq.data.durable import whole_file
+from interloq.data.durable import atomic_file
 from interloq.data.write_errors import one_line, writing
 from interloq.errors import InputError, InterloqError, short_repr
 
@@ -152,7 +152,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    with whole_file(path) as file, compressed(file, Path(path).suffix.lower()) as stream:
+    with atomic_file(path) as file, compressed(file, Path(path).suffix.lower()) as stream:
         yield stream
 
 

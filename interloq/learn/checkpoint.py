@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from interloq.data.durable import remove, whole_folder
+from interloq.data.durable import atomic_folder, remove
 from interloq.data.files import read_json, reading_saved, write_json
 from interloq.data.folders import inside
 from interloq.errors import InputError
@@ -52,7 +52,7 @@ class Checkpoint:
         before = self.found()
         number = int(before.parent.name.split("-")[-1]) + 1 if before else 0
         target = self.folder / f"{NAME}-{number:06}"
-        with whole_folder(target) as part:
+        with atomic_folder(target) as part:
             write_tensors(part / TENSORS, dict(_named(state, network, optimizer)))
             write_json(part / STATE, {"job": self.job, **_counters(state)})
         for other in self.folder.glob(f"{NAME}-*"):

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from interloq.data.durable import write_whole
+from interloq.data.durable import write_atomically
 from interloq.data.files import read_json, reading_saved
 from interloq.errors import InputError, MissingDependencyError
 from interloq.learn.low_rank import add_stored
@@ -114,7 +114,7 @@ def keep_files(folder: Path, subwords: Subwords, settings: LowRank) -> None:
     """Copy tokenizer and configuration to the folder of a scorer; with updates alone, those of the base serve."""
     if not settings.low_rank:
         subwords.save(folder)
-        write_whole(folder / CONFIG, (subwords.folder / CONFIG).read_bytes())
+        write_atomically(folder / CONFIG, (subwords.folder / CONFIG).read_bytes())
 
 
 def weights_of(facts: Facts) -> str:

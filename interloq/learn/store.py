@@ -14,7 +14,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from interloq.data.durable import whole_file, whole_file_by_name
+from interloq.data.durable import atomic_file, atomic_path
 from interloq.data.files import json_bytes, read_json, reading_saved
 from interloq.data.files import write_json as write_json
 from interloq.errors import InputError, short_repr
@@ -27,7 +27,7 @@ WEIGHTS, FACTS = "model.safetensors", "model.json"
 def save_model(folder: str | Path, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]) -> None:
     """Both files are whole before either gets its name: a save that fails leaves the model that was there."""
     folder = Path(folder)
-    with whole_file(folder / FACTS) as file, whole_file_by_name(folder / WEIGHTS, SafetensorError) as weights:
+    with atomic_file(folder / FACTS) as file, atomic_path(folder / WEIGHTS, SafetensorError) as weights:
         save_file(_portable(tensors), weights)
         file.write(json_bytes({"schema": SCHEMA, **facts, "weights": file_fingerprint(weights)}))
         file.flush()
@@ -114,7 +114,7 @@ def check_shapes(own: Mapping[str, torch.Tensor], tensors: Mapping[str, torch.Te
 
 def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
     """Write tensors as safetensors, whole or not at all."""
-    with whole_file_by_name(path, SafetensorError) as part:
+    with atomic_path(path, SafetensorError) as part:
         save_file(_portable(tensors), part)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from interloq.data.durable import write_whole
+from interloq.data.durable import write_atomically
 from interloq.data.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.pretrained import TOKENIZER, load_tokenizer, tokenizer_fingerprint
@@ -47,7 +47,7 @@ class Subwords:
         folder.mkdir(parents=True, exist_ok=True)
         for name in TOKENIZER:
             if (self.folder / name).exists() and self.folder.resolve() != folder.resolve():
-                write_whole(folder / name, (self.folder / name).read_bytes())
+                write_atomically(folder / name, (self.folder / name).read_bytes())
 
 
 def _first(*numbers: int | None) -> int:

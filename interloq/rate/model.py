@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.durable import write_whole
+from interloq.data.durable import write_atomically
 from interloq.data.files import reading_saved
 from interloq.errors import InputError
 from interloq.learn.calibrate import probabilities
@@ -73,7 +73,7 @@ class GruRaterJob(RaterJob[RaterTask]):
         return {**super().facts(task, run, curve), "config": task.network.config(), **own}
 
     def keep(self, folder: Path, run: Run) -> None:
-        write_whole(folder / PIECES, self.numbering(run).model.read_bytes())
+        write_atomically(folder / PIECES, self.numbering(run).model.read_bytes())
 
 
 def from_log(

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.durable import remove, whole_folder
+from interloq.data.durable import atomic_folder, remove
 from interloq.data.files import read_json, write_json
 from interloq.data.folders import is_free, matching
 from interloq.data.progress import Step
@@ -97,7 +97,7 @@ def write_examples(
     folder, job = Path(folder).resolve(), fingerprint(full_spec(settings), pieces.signature(), source)
     if _made(folder, job):
         return RaterPairs.load(folder)
-    with whole_folder(folder) as part:
+    with atomic_folder(folder) as part:
         stream = Stream(part / "work", pieces, excluded)
         stream.read(logs, progress or (lambda _: None))
         counts = _draw(stream, part, settings)

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from interloq.data.arrays import mapped
-from interloq.data.durable import locked, make_folder, remove, sweep_all, whole_file, whole_folder
+from interloq.data.durable import atomic_file, atomic_folder, locked, make_folder, remove, sweep_all
 from interloq.data.folders import confined, contents, inside, is_free
 from interloq.data.write_errors import writing
 from interloq.errors import InputError
@@ -124,7 +124,7 @@ class Embedded:
             self._read_again()
             self._sweep()
             name = self._free_name()
-            with whole_folder(self._path(name)) as part:
+            with atomic_folder(self._path(name)) as part:
                 write_log(part, pairs)
                 for key, values in encoded.items():
                     self._write_field(part, key, values)
@@ -181,7 +181,7 @@ class Embedded:
         n = max(len(self) + len(values), self.manifest.expected)
         n_lists = min(MOST_LISTS, 2 ** round(math.log2(math.sqrt(n))), max(1, len(values) // 8))
         step = max(1, len(values) // (n_lists * lists.POINTS_PER_LIST))
-        with whole_file(self._probes_path(key)) as file:
+        with atomic_file(self._probes_path(key)) as file:
             np.save(file, as_probes(values[:: max(1, len(values) // N_PROBES)][:N_PROBES]))
         lists.write_trained(self._trained(key), lists.train(np.ascontiguousarray(values[::step]), n_lists))
 
@@ -194,7 +194,7 @@ class Embedded:
         if not exact:
             return
         name = self._free_name()
-        with whole_folder(self._path(name)) as part:
+        with atomic_folder(self._path(name)) as part:
             shutil.copytree(old, part, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*self._fields()))
             for key, path in exact.items():
                 self._write_field(part, key, self._exact(path, segment["pairs"]))

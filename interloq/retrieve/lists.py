@@ -15,7 +15,7 @@ import faiss
 import numpy as np
 
 from interloq.data.arrays import mapped, small_arrays
-from interloq.data.durable import whole_file_by_name
+from interloq.data.durable import atomic_path
 from interloq.data.write_errors import writing
 from interloq.retrieve.manifest import REBUILD, damaged
 from interloq.retrieve.retriever import NOTHING, Floats, Ids, best
@@ -44,7 +44,7 @@ def train(vectors: Floats, n_lists: int) -> Any:
 
 def write_trained(path: Path, trained: Any) -> None:
     """Write trained lists atomically."""
-    with whole_file_by_name(path, RuntimeError) as part:
+    with atomic_path(path, RuntimeError) as part:
         _write(trained, part)
 
 

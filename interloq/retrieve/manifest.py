@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from interloq.data.durable import write_whole
+from interloq.data.durable import write_atomically
 from interloq.data.folders import inside
 from interloq.errors import InputError
 
@@ -70,7 +70,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest of an index folder."""
-    write_whole(folder / MANIFEST, orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2))
+    write_atomically(folder / MANIFEST, orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2))
 
 
 def _checked(values: dict[str, Any], path: Path) -> Manifest:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.data.arrays import mapped
-from interloq.data.durable import whole_file
+from interloq.data.durable import atomic_file
 from interloq.models.numba_threads import start_threads
 from interloq.retrieve.manifest import REBUILD, damaged
 from interloq.retrieve.retriever import NOTHING, Floats, Ids, Words
@@ -135,7 +135,7 @@ def store_impacts(folder: Path, ranking: Ranking) -> None:
     """Compute and store impacts for all searches; remove those of other rankings."""
     target = folder / ranking.impacts_file
     if not target.exists():
-        with whole_file(target) as file:
+        with atomic_file(target) as file:
             np.save(file, _impacts_of(folder, Postings.open(folder), ranking))
     for path in folder.glob("impacts-*.npy"):
         if path != target:

@@ -13,12 +13,12 @@ import pytest
 
 from interloq import InputError
 from interloq.data import durable, folders
-from interloq.data.durable import whole_folder, write_whole
+from interloq.data.durable import atomic_folder, write_atomically
 
 WRITER = """
 import os, signal, sys
-from interloq.data.durable import whole_file, whole_folder
-make = whole_folder if sys.argv[2] == "folder" else whole_file
+from interloq.data.durable import atomic_file, atomic_folder
+make = atomic_folder if sys.argv[2] == "folder" else atomic_file
 with make(sys.argv[1]) as part:
     print("writing", flush=True)
     if sys.argv[3] == "die":
@@ -44,7 +44,7 @@ def test_the_next_writer_removes_what_a_kill_left(tmp_path: Path, kind: str) -> 
     mine.write_text("not made by a writer")
     (tmp_path / ".other.0123456789ab.part").write_text("of another target")
     assert len([path for path in tmp_path.iterdir() if folders.PART.fullmatch(path.name)]) == 2
-    write_whole(tmp_path / "out", b"whole")
+    write_atomically(tmp_path / "out", b"whole")
     assert {path.name for path in tmp_path.iterdir()} == {"out", mine.name, ".other.0123456789ab.part"}
 
 
@@ -52,7 +52,7 @@ def test_the_next_writer_removes_what_a_kill_left(tmp_path: Path, kind: str) -> 
 def test_what_a_living_process_writes_is_left_alone(tmp_path: Path, kind: str) -> None:
     with writer(tmp_path / "out", kind, "wait") as process:
         (part,) = tmp_path.iterdir()
-        write_whole(tmp_path / "out", b"first")
+        write_atomically(tmp_path / "out", b"first")
         assert part.exists()
         (tmp_path / "out").unlink()
         process.communicate("")
@@ -65,26 +65,26 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
         part.write_text("half")
         raise ValueError("half-way")
 
-    write_whole(tmp_path / "out", b"before")
-    with pytest.raises(ValueError, match="half-way"), durable.whole_file_by_name(tmp_path / "out") as part:
+    write_atomically(tmp_path / "out", b"before")
+    with pytest.raises(ValueError, match="half-way"), durable.atomic_path(tmp_path / "out") as part:
         fail(part)
-    with pytest.raises(ValueError, match="half-way"), whole_folder(tmp_path / "folder") as part:
+    with pytest.raises(ValueError, match="half-way"), atomic_folder(tmp_path / "folder") as part:
         fail(part / "x")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert (tmp_path / "out").read_bytes() == b"before"
 
 
 def test_a_device_is_not_replaced() -> None:
-    write_whole("/dev/null", b"x")
+    write_atomically("/dev/null", b"x")
     assert not Path("/dev/null").is_file()
 
 
 def test_a_whole_folder_takes_the_place_of_an_empty_one(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / ".DS_Store").write_text("kept")
-    with whole_folder(tmp_path / "out") as part:
+    with atomic_folder(tmp_path / "out") as part:
         (part / "x").write_text("x")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [".DS_Store", "x"]
-    with pytest.raises(InputError, match="cannot write"), whole_folder(tmp_path / "out"):
+    with pytest.raises(InputError, match="cannot write"), atomic_folder(tmp_path / "out"):
         pass
     assert (tmp_path / "out" / "x").exists(), "one that holds something stays"

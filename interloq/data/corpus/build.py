@@ -23,8 +23,8 @@ from interloq.data.corpus.outputs import SUFFIXES, assemble, pack
 from interloq.data.corpus.settings import Settings
 from interloq.data.corpus.shards import BLOCK, Logs, Shard
 from interloq.data.corpus.split import PARTS, shown
+from interloq.data.corpus.thread_range import KINDS, ThreadRange, write_range
 from interloq.data.corpus.threads import Tables
-from interloq.data.corpus.walk import KINDS, Stretch, walk_stretch
 from interloq.data.corpus.workers import cores, work
 from interloq.data.durable import discard, locked
 from interloq.data.files import read_json, write_json
@@ -184,12 +184,12 @@ class _Job:
         tables.progress = lambda share: self.progress("joining threads", share)
         with contextlib.closing(tables), _explained():
             at = self._join(tables)
-            stretches = [Stretch(i, *chunk) for i, chunk in enumerate(threads.chunks(tables))]
+            ranges = [ThreadRange(i, *place) for i, place in enumerate(threads.chunks(tables))]
             found = threads.counts(tables, self.settings.examples)
             users = threads.users_by_part(tables)
-        self._walk(stretches)
+        self._write_ranges(ranges)
         source = _source(self.logs)
-        names, parts = self._assemble(stretches, bool(at), source, users)
+        names, parts = self._assemble(ranges, bool(at), source, users)
         facts = corpus_facts(self.settings, self.logs, source, cleaned, found, parts)
         facts["split"] = shown(at)
         facts["files"] = [*names, *self._bad_lines(cleaned), "corpus.json"]
@@ -248,37 +248,37 @@ class _Job:
         self.progress("joining threads", 1.0)
         return at
 
-    def _walk(self, stretches: Sequence[Stretch]) -> None:
+    def _write_ranges(self, ranges: Sequence[ThreadRange]) -> None:
         folder, ordered = self.work / "parts", self.work / "tables" / "ordered.parquet"
-        left = [stretch for stretch in stretches if not stretch.path(folder, "json").exists()]
+        left = [chunk for chunk in ranges if not chunk.path(folder, "json").exists()]
         options = (ordered, folder, self.settings.shape, self.settings.compression)
-        posts = sum(stretch.end - stretch.first for stretch in left)
-        walked = 0
-        for posts in work(walk_stretch, ((stretch, *options) for stretch in left), min(self.workers, len(left))):
-            walked += posts
-            self.progress("writing dialogues", walked / posts)
+        posts = sum(chunk.end - chunk.first for chunk in left)
+        written = 0
+        for n in work(write_range, ((chunk, *options) for chunk in left), min(self.workers, len(left))):
+            written += n
+            self.progress("writing dialogues", written / posts)
 
     # ---- outputs
 
     def _assemble(
-        self, stretches: Sequence[Stretch], by_time: bool, source: str, users: Mapping[int, int]
+        self, ranges: Sequence[ThreadRange], by_time: bool, source: str, users: Mapping[int, int]
     ) -> tuple[list[str], dict[str, Any]]:
         """Write the files of every part; returns their names and the counts of the parts."""
         folder, compression = self.work / "parts", self.settings.compression
         names: list[str] = []
         parts: dict[str, Any] = {}
         for number, part in enumerate(PARTS if by_time else ("all",)):
-            own = [stretch for stretch in stretches if stretch.part == number]
+            own = [chunk for chunk in ranges if chunk.part == number]
             for kind in KINDS:
                 name = f"{part}/{kind}{SUFFIXES[compression]}" if by_time else f"{kind}{SUFFIXES[compression]}"
                 header = {"kind": "pairs" if kind == "groups" else kind, "schema": SCHEMA, "part": part, "holds": kind}
                 first = orjson.dumps({**header, "signature": self.settings.signature(source)}) + b"\n"
-                pieces = [stretch.path(folder, kind) for stretch in own]
+                pieces = [chunk.path(folder, kind) for chunk in own]
                 assemble(self.output / name, pack(first, compression), pieces)
                 names.append(name)
             total = Counter[str]()
-            for stretch in own:
-                total.update(read_json(stretch.path(folder, "json"), hint="add --fresh"))
+            for chunk in own:
+                total.update(read_json(chunk.path(folder, "json"), hint="add --fresh"))
             parts[part] = part_facts(total, users.get(number, 0))
         return names, parts
 

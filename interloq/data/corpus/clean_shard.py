@@ -25,7 +25,7 @@ from interloq.data.corpus.clean import NO_TIME, Cleaning, Columns, RawPost, bare
 from interloq.data.corpus.formats import read_batches
 from interloq.data.corpus.langid import of_language
 from interloq.data.corpus.shards import Shard
-from interloq.data.durable import whole_file_by_name, write_whole
+from interloq.data.durable import atomic_path, write_atomically
 from interloq.data.files import read_json
 from interloq.errors import InputError
 
@@ -149,7 +149,7 @@ def _rejected(where: str, line: bytes, error: InputError) -> bytes:
 def _write(shard: Shard, cleaned: Cleaned, folder: Path) -> None:
     _write_table(shard.number, cleaned.columns, folder / f"{shard.number:06}.parquet")
     if cleaned.rejected:
-        write_whole(folder / f"{shard.number:06}.rejected", b"".join(cleaned.rejected))
+        write_atomically(folder / f"{shard.number:06}.rejected", b"".join(cleaned.rejected))
     counts = {
         "digest": shard.digest,
         "read": dict(sorted(cleaned.read.items())),
@@ -158,7 +158,7 @@ def _write(shard: Shard, cleaned: Cleaned, folder: Path) -> None:
         "dropped": dict(sorted(cleaned.dropped.items())),
         "examples": {reason: list(_shown(found)) for reason, found in sorted(cleaned.examples.items())},
     }
-    write_whole(folder / f"{shard.number:06}.json", orjson.dumps(counts))
+    write_atomically(folder / f"{shard.number:06}.json", orjson.dumps(counts))
 
 
 def _shown(examples: Sequence[tuple[str, str, str]]) -> Iterator[dict[str, str]]:
@@ -180,7 +180,7 @@ def _write_table(number: int, columns: dict[str, list[Any]], path: Path) -> None
     arrays["place"] = np.arange(number << 32, (number << 32) + count)  # the number of a post
     connection = _connection()
     connection.register("arrays", arrays)
-    with whole_file_by_name(path, duckdb.IOException) as part:
+    with atomic_path(path, duckdb.IOException) as part:
         connection.sql(_TABLE).write_parquet(str(part), compression="snappy")
     connection.unregister("arrays")
 

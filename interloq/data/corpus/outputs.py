@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from interloq.data.durable import whole_file
+from interloq.data.durable import atomic_file
 
 SUFFIXES = {"zst": ".jsonl.zst", "gz": ".jsonl.gz", "none": ".jsonl"}
 
@@ -23,7 +23,7 @@ def pack(data: bytes, compression: str) -> bytes:
 
 def assemble(path: Path, first: bytes, pieces: Sequence[Path]) -> None:
     """Write a file atomically from its first bytes and the content of other files."""
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(first)
         for piece in pieces:
             with piece.open("rb") as source:

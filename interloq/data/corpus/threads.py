@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from interloq.data.corpus.clean_shard import cut
 from interloq.data.corpus.split import Split, borders
 from interloq.data.corpus.times import DAY, SECOND
-from interloq.data.durable import whole_file_by_name
+from interloq.data.durable import atomic_path
 from interloq.data.folders import matching
 from interloq.errors import InputError, MissingDependencyError
 
@@ -82,7 +82,7 @@ class Tables:
         """Write the result of a query as a table, unless it exists, and register it by name."""
         path = self.folder / f"{name}.parquet"
         if not path.exists():
-            with whole_file_by_name(path) as part:
+            with atomic_path(path) as part:
                 self.connection.sql(query).write_parquet(str(part), compression="snappy", row_group_size=61_440)
         self.know(name)
         self.made += 1

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 import transformers
 
-from interloq.data.durable import whole_folder
+from interloq.data.durable import atomic_folder
 from interloq.learn.adapt.job import AdaptJob, Base, write_network
 from interloq.learn.adapt.settings import Adaptation, SmallEncoder
 from interloq.learn.adapt.tokenizer import SPECIAL, train_word_pieces
@@ -50,7 +50,7 @@ def from_log(log: Log, shape: SmallEncoder, settings: Adaptation, training: Trai
 
 def _start(pairs: Callable[[], Iterable[Pair]], folder: Path, shape: SmallEncoder, settings: Adaptation) -> int:
     """The folder of a network that has learned nothing; it gets its name when it is whole."""
-    with whole_folder(folder) as part:
+    with atomic_folder(folder) as part:
         return _write_start(pairs, part, shape, settings)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interloq.data.durable import write_whole
+from interloq.data.durable import write_atomically
 from interloq.learn.job import Curve, Job, Run
 from interloq.learn.pair_tokens import PairTokens, write_pair_tokens
 from interloq.learn.pieces import Pieces, train_pieces
@@ -53,7 +53,7 @@ class RuberJob(Job[RuberTask]):
 
     def _make_tokenizer(self, run: Run) -> None:
         if self.tokenizer:
-            write_whole(run.work / PIECES, Path(self.tokenizer).read_bytes())
+            write_atomically(run.work / PIECES, Path(self.tokenizer).read_bytes())
             return
         with run.progress("reading texts for the tokenizer", None) as step:
             train_pieces(self.pairs(), run.work / PIECES, vocabulary=self.settings.vocabulary, step=step)
@@ -75,7 +75,7 @@ class RuberJob(Job[RuberTask]):
         }
 
     def keep(self, folder: Path, run: Run) -> None:
-        write_whole(folder / PIECES, (run.work / PIECES).read_bytes())
+        write_atomically(folder / PIECES, (run.work / PIECES).read_bytes())
 
     def verdict(self, facts: dict[str, Any]) -> str:
         return NOTHING if facts["best"]["dev_loss"] > LEARNED * self.settings.margin else ""

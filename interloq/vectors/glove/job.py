@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.durable import remove, whole_folder
+from interloq.data.durable import atomic_folder, remove
 from interloq.data.files import read_json, reading_saved, write_json
 from interloq.data.progress import Progress, Step, format_duration, silent
 from interloq.data.write_errors import writing
@@ -212,7 +212,7 @@ def _checkpoint(work: Path) -> tuple[Parameters, list[dict[str, Any]]] | None:
 
 def _save_checkpoint(work: Path, parameters: Parameters, curve: list[dict[str, Any]]) -> None:
     target = work / f"{CHECKPOINT}-{len(curve):05}"
-    with whole_folder(target) as part:
+    with atomic_folder(target) as part:
         parameters.save(part)
         write_json(part / STATE, {"epochs": curve})
     for other in work.glob(f"{CHECKPOINT}-*"):

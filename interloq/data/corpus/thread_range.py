@@ -16,14 +16,14 @@ from interloq.data.corpus.clean import NO_TIME
 from interloq.data.corpus.dialogues import Shape, Thread, ThreadPost, dialogues_of, group_of, pairs_of
 from interloq.data.corpus.outputs import pack
 from interloq.data.corpus.threads import read_lines
-from interloq.data.durable import write_whole
+from interloq.data.durable import write_atomically
 from interloq.records import Dialogue, Pair
 
 KINDS = ("dialogues", "pairs", "groups")
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class ThreadRange:
     """Complete threads of one part: lines of the ordered table from `first` up to `end`."""
 
     number: int
@@ -36,16 +36,16 @@ class Stretch:
         return folder / f"{self.part}-{self.number:06}.{kind}"
 
 
-def walk_stretch(stretch: Stretch, ordered: Path, folder: Path, shape: Shape, compression: str) -> int:
+def write_range(chunk: ThreadRange, ordered: Path, folder: Path, shape: Shape, compression: str) -> int:
     """Write the records of a range, then the counts; returns the number of posts."""
     lines: dict[str, list[bytes]] = {kind: [] for kind in KINDS}
     counts: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
-    for thread in _threads(ordered, stretch):
+    for thread in _threads(ordered, chunk):
         _walk(thread, shape, lines, counts)
     for kind in KINDS:
-        write_whole(stretch.path(folder, kind), pack(b"".join(lines[kind]), compression))
-    write_whole(stretch.path(folder, "json"), orjson.dumps(counts))
-    return stretch.end - stretch.first
+        write_atomically(chunk.path(folder, kind), pack(b"".join(lines[kind]), compression))
+    write_atomically(chunk.path(folder, "json"), orjson.dumps(counts))
+    return chunk.end - chunk.first
 
 
 COUNTED = ("threads", "posts", "dialogues", "turns", "turn_characters", "pairs", "groups", "group_pairs")
@@ -68,8 +68,8 @@ def _walk(thread: Thread, shape: Shape, lines: dict[str, list[bytes]], counts: C
         counts["group_pairs"] += len(group)
 
 
-def _threads(ordered: Path, stretch: Stretch) -> Iterator[Thread]:
-    rows = read_lines(ordered, stretch.first, stretch.end)
+def _threads(ordered: Path, chunk: ThreadRange) -> Iterator[Thread]:
+    rows = read_lines(ordered, chunk.first, chunk.end)
     for _, group in groupby(rows, key=itemgetter(0)):
         yield Thread([_post(row) for row in group])
 
