@@ -93,8 +93,8 @@ def test_agreement_with_people_is_told(folder: Path, capsys: pytest.CaptureFixtu
     [
         ("{", "not valid JSON"),
         ('{"low": "good"}', "not a number"),
-        ('{"low": 1, "low": 2}', "comes twice"),
-        ("low,1\nlow,2\n", "comes twice"),
+        ('{"low": 1, "low": 2}', "listed twice"),
+        ("low,1\nlow,2\n", "listed twice"),
         ("low,1,2\n", "3 cells"),
         ("system,score\nlow,good\n", "'good' is not a number"),
         ("low,nan\n", "is nan"),

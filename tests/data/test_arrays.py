@@ -42,7 +42,7 @@ def test_small_arrays_are_read_within_a_limit(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", a=np.arange(3), b=np.zeros(1000))
     first, second = small_arrays(tmp_path / "a.npz", "b", "a", limit=10_000, hint="")
     assert (len(first), second.tolist()) == (1000, [0, 1, 2])
-    with pytest.raises(InputError, match="100 at most"):
+    with pytest.raises(InputError, match="at most 100"):
         small_arrays(tmp_path / "a.npz", "a", limit=100, hint="")
     with pytest.raises(InputError, match="missing or damaged"):
         small_arrays(tmp_path / "a.npz", "c", limit=10_000, hint="")
