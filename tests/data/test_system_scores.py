@@ -27,8 +27,8 @@ def test_every_layout_says_the_same(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ('{"a": 1, "a": 2}', "'a' comes twice"),
-        ("a,1\na,1", ":2: system 'a' comes twice"),
+        ('{"a": 1, "a": 2}', "'a' is listed twice"),
+        ("a,1\na,1", ":2: system 'a' is listed twice"),
         ('{"a": true}', "'a' is not a number: True"),
         ('{"a": NaN}', "'a' is nan"),
         ('{"a": 1' + "0" * 400 + "}", "too large"),
