@@ -1,1 +1,1 @@
-"""How far metrics agree with people."""
+"""How well metrics agree with people."""

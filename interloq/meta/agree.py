@@ -1,7 +1,7 @@
-"""How far people agree with people: the mark to measure metrics by.
+"""How well people agree with each other: the standard to compare metrics with.
 
-Annotator against annotator over the samples both judged; each annotator against the mean of the others; one random half
-of the judgments against the other half, averaged over many splits; and Krippendorff's α.
+Pairs of annotators over the samples both judged; each annotator against the mean of the others; one random half of the
+judgments against the other half, averaged over many splits; and Krippendorff's α.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from scipy.sparse import coo_array
 
+from interloq.errors import count
 from interloq.meta.alpha import alphas
 from interloq.meta.judgments import Judgments, means
 from interloq.meta.levels import Level
@@ -21,7 +22,7 @@ SPLITS = 100
 
 
 def agreement(judgments: Judgments, level: Level, *, n_bootstrap: int, seed: int) -> HumanRow | None:
-    """The human row; None where no sample was judged twice."""
+    """The human row, or None if no sample was judged twice."""
     if judgments.sizes().max() < 2:
         return None
     interval, ordinal = alphas(judgments, n_bootstrap=n_bootstrap, seed=seed)
@@ -37,7 +38,7 @@ def agreement(judgments: Judgments, level: Level, *, n_bootstrap: int, seed: int
 
 
 def spread(found: Iterable[dict[str, float]]) -> dict[str, Spread]:
-    """Best, worst and mean of each coefficient over annotators; empty where none has a value."""
+    """Best, worst and mean of each coefficient over annotators; coefficients without any value are omitted."""
     rows = list(found)
     result = {}
     for name in rows[0] if rows else ():
@@ -48,37 +49,37 @@ def spread(found: Iterable[dict[str, float]]) -> dict[str, Spread]:
 
 
 def _pairs(judgments: Judgments) -> Iterator[tuple[Array, Array]]:
-    """Every two annotators who judged at least three samples in common."""
+    """Judgments of each pair of annotators who have at least three samples in common."""
     named = judgments.annotator >= 0
     where = judgments.annotator[named], judgments.sample[named]
     shape = len(judgments.annotators), len(judgments.keys)
     judged = coo_array((np.ones(len(where[0])), where), shape=shape).tocsr()
     common = (judged @ judged.T).tocoo()
-    for i, j, count in sorted(zip(common.row.tolist(), common.col.tolist(), common.data.tolist(), strict=True)):
-        if i < j and count > 2:
+    for i, j, n in sorted(zip(common.row.tolist(), common.col.tolist(), common.data.tolist(), strict=True)):
+        if i < j and n > 2:
             yield judgments.of(i), judgments.of(j)
 
 
 def split_half(judgments: Judgments, level: Level, *, seed: int) -> dict[str, Estimate]:
-    """The mean over random splits; for Pearson with the Spearman–Brown reliability of all judgments together."""
+    """Mean over random splits; for Pearson, the note adds the Spearman–Brown reliability of all judgments together."""
     splits = list(_halves(judgments, seed))
     rows, size = [level.values(*halves) for halves in splits], level.size(*splits[0])
     result = {}
     for name, one in level.coefficients.items():
         values = np.array([row[name] for row in rows if not np.isnan(row[name])])
         if not len(values):
-            result[name] = Estimate(float("nan"), size, note="halves are constant or too few")
+            result[name] = Estimate(float("nan"), size, note="halves are constant or too small")
             continue
         mean = float(values.mean())
-        note = f"mean of {len(values)} random splits of {_split_unit(judgments)}"
+        note = f"mean of {count(len(values), 'random split')} of {_split_unit(judgments)}"
         if one == "pearson" and mean > 0:
-            note += f"; all judgments together by Spearman–Brown: {2 * mean / (1 + mean):.3f}"
+            note += f"; reliability of all judgments (Spearman–Brown): {2 * mean / (1 + mean):.3f}"
         result[name] = Estimate(mean, size, note=note)
     return result
 
 
 def _halves(judgments: Judgments, seed: int) -> Iterator[tuple[Array, Array]]:
-    """Mean judgments of either half, the smaller one first; samples with one judgment have none."""
+    """Mean judgments of the two halves, the smaller half first; NaN for samples with a single judgment."""
     rng = np.random.default_rng(seed)
     sizes, n = judgments.sizes(), len(judgments.keys)
     place = np.arange(len(judgments.sample)) - (np.cumsum(sizes) - sizes)[judgments.sample]
@@ -92,6 +93,6 @@ def _halves(judgments: Judgments, seed: int) -> Iterator[tuple[Array, Array]]:
 
 
 def _split_unit(judgments: Judgments) -> str:
-    """People are split where everyone judged everything, else the judgments of each sample."""
+    """What is split: the annotators if all judged all samples, otherwise the judgments of each sample."""
     complete = len(judgments.value) == len(judgments.annotators) * judgments.counted.rated
     return "annotators" if complete and (judgments.annotator >= 0).all() else "each sample's judgments"

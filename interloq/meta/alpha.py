@@ -6,8 +6,8 @@ judgments of sample u, their sum L_u and their sum of squares Q_u, over samples 
     D_o = Σ_u (m_u Q_u − L_u²)/(m_u − 1),   D_e = (n ΣQ_u − (ΣL_u)²)/(n − 1),   n = Σ m_u.
 
 Ordinal α is the same with each judgment replaced by its mid-rank among all n. All sums are weighted by how often a
-resample drew the sample, so α of every resample comes from the same formula. Unlike the usual matrix of coincidences
-this needs no square of the number of values, so judgments on a slider work too.
+resample drew the sample, so α of every resample comes from the same formula. Unlike the usual coincidence
+matrix, this needs no memory quadratic in the number of distinct values, so it also works for judgments on a slider.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Index = NDArray[np.int64]
 
 
 def alphas(judgments: Judgments, *, n_bootstrap: int, seed: int) -> tuple[Estimate, Estimate]:
-    """α at the interval and at the ordinal level, with bootstrap intervals over samples."""
+    """Interval and ordinal α, with bootstrap intervals over samples."""
     paired = judgments.sizes()[judgments.sample] > 1
     value, sample = judgments.value[paired], np.unique(judgments.sample[paired], return_inverse=True)[1]
     n = int(sample.max(initial=-1)) + 1
@@ -45,7 +45,7 @@ def alphas(judgments: Judgments, *, n_bootstrap: int, seed: int) -> tuple[Estima
 
 
 def _alphas(value: Array, sample: Index, drawn: NDArray[np.int64]) -> Array:
-    """Interval and ordinal α (rows) of each resample (columns); `sample` is ascending and counts from 0."""
+    """Interval and ordinal α (rows) of each resample (columns); `sample` is ascending, from 0."""
     ties = Ties.of(value)
     step = max(1, BLOCK // len(value))
     parts = []
@@ -56,7 +56,7 @@ def _alphas(value: Array, sample: Index, drawn: NDArray[np.int64]) -> Array:
 
 
 def _alpha(value: Array, sample: Index, drawn: NDArray[np.int64]) -> Array:
-    value = value - value.mean(axis=1, keepdims=True)  # α does not move with the origin, rounding does
+    value = value - value.mean(axis=1, keepdims=True)  # α does not depend on the origin, but rounding does
     starts, m = np.flatnonzero(np.diff(sample, prepend=-1)), np.bincount(sample)
     sums, squares = (np.add.reduceat(v, starts, axis=1) for v in (value, value**2))
     observed = (drawn * (m * squares - sums**2) / (m - 1)).sum(axis=1)

@@ -1,9 +1,9 @@
 """Bradley and Terry (1952): strengths from wins. System i beats system j with probability π_i / (π_i + π_j).
 
-The package choix finds the likeliest strengths, by iterative Luce spectral ranking (Maystre and Grossglauser, 2015). A
-small prior, some wins of every system over every other, keeps a system that lost every comparison at a finite strength.
-Strengths are given as logarithms around a mean of 0, so a difference of 1 means odds of e : 1. Two systems that no
-chain of comparisons joins are told apart by the prior alone: `joined` says so.
+The package choix finds the maximum-likelihood strengths by iterative Luce spectral ranking (Maystre and Grossglauser,
+2015). A small prior, a few wins of every system over every other, keeps the strength of a system that lost every
+comparison finite. Strengths are logarithms with mean 0, so a difference of 1 means odds of e : 1. If no chain of
+comparisons connects two systems, only the prior orders them; `connected` detects this.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from interloq.meta.dialogue_scores import DialogueScore
 from interloq.metrics.metric import Array
 
-PRIOR = 0.1  # wins of each system over each other one that nobody saw
+PRIOR = 0.1  # wins of each system over each other one, added to those observed
 STEPS = 10_000
-TOLERANCE = 1e-9  # of strengths, between two steps
+TOLERANCE = 1e-9  # change of the strengths at which the iteration stops
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two systems on one occasion; the difference is what the first scored above the second."""
+    """Two systems on one occasion; `difference` is the first one's score minus the second's."""
 
     occasion: str
     partner: str
@@ -34,12 +34,12 @@ class Comparison:
 
     @property
     def win(self) -> float:
-        """1 where the first has the higher score, 0 where the second, ½ where they tie."""
+        """1 if the first system has the higher score, 0 if the second has, ½ for a tie."""
         return 0.5 + 0.5 * float(np.sign(self.difference))
 
 
 def comparisons(rows: Iterable[DialogueScore]) -> list[Comparison]:
-    """Every two systems on each occasion they share; two that talked to each other, in their own dialogue as well."""
+    """Each pair of systems on each occasion they share, and in each dialogue they had with each other."""
     groups: dict[str, list[DialogueScore]] = {}
     for row in rows:
         if row.value == row.value:
@@ -56,7 +56,7 @@ def comparisons(rows: Iterable[DialogueScore]) -> list[Comparison]:
 
 
 def wins(found: Sequence[Comparison], systems: Sequence[str], group: NDArray[np.intp]) -> Array:
-    """Wins of row over column in each group of comparisons; `group` numbers the one each belongs to."""
+    """Wins of row over column in each group of comparisons; `group` is the group number of each comparison."""
     place = {name: i for i, name in enumerate(systems)}
     table = np.zeros((int(group.max(initial=-1)) + 1, len(systems), len(systems)))
     first = np.array([place[c.first] for c in found], dtype=np.intp)
@@ -68,7 +68,7 @@ def wins(found: Sequence[Comparison], systems: Sequence[str], group: NDArray[np.
 
 
 def strengths(won: Array, *, prior: float = PRIOR) -> Array:
-    """Log strengths from tables of wins, whose last two axes are winner and loser; their mean is 0."""
+    """Log strengths with mean 0, from tables of wins whose last two axes are winner and loser."""
     from choix import ilsr_pairwise_dense
 
     size = won.shape[-1]
@@ -79,8 +79,8 @@ def strengths(won: Array, *, prior: float = PRIOR) -> Array:
     return np.asarray((logs - logs.mean(axis=1, keepdims=True)).reshape(won.shape[:-1]))
 
 
-def joined(won: Array) -> bool:
-    """Whether a chain of comparisons leads from each system to each other one."""
+def connected(won: Array) -> bool:
+    """Whether a chain of comparisons connects every pair of systems."""
     met = (won + won.T) > 0
     reached = np.zeros(len(won), dtype=bool)
     reached[:1] = True

@@ -1,7 +1,7 @@
-"""Which coefficients a table has: Pearson's, Spearman's and Kendall's, or any function `corr(x, y)` of your own.
+"""The coefficients of a table: Pearson's, Spearman's and Kendall's, or any user-defined function `corr(x, y)`.
 
-A function takes two vectors of equal length and returns a number, or a result of scipy with a `statistic`. It must not
-depend on the scale of its arguments: over systems and in permutation tests these are standardised.
+A function takes two vectors of equal length and returns a number, or a scipy result with a `statistic`. It must not
+depend on the scale of its arguments, because they are standardised over systems and in permutation tests.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from interloq.meta.table import COEFFICIENTS
 from interloq.metrics.metric import Array
 
 Correlation = Callable[[Array, Array], Any]
-Coefficients = Mapping[str, str | Correlation]  # name in the table → the name of a built-in one, or a function
+Coefficients = Mapping[str, str | Correlation]  # name in the table → name of a built-in coefficient, or a function
 BUILT_IN: Coefficients = {name: name for name in COEFFICIENTS}
 
 
 def chosen(asked: Coefficients | Iterable[str | Correlation]) -> Coefficients:
-    """The coefficients of a mapping from names to functions, or of a list of names and functions."""
+    """Check and name coefficients given as a mapping from names to functions, or as a list of names and functions."""
     if isinstance(asked, str) or callable(asked):
         asked = [asked]
     pairs = asked.items() if isinstance(asked, Mapping) else [(_name(one), one) for one in asked]
@@ -31,22 +31,24 @@ def chosen(asked: Coefficients | Iterable[str | Correlation]) -> Coefficients:
                 f"unknown coefficient {one!r}{nearest(str(one), COEFFICIENTS)}", hint="or give a function corr(x, y)"
             )
         if name in found:
-            raise InputError(f"two coefficients are called {name!r}", hint="name them: coefficients={'mine': function}")
+            raise InputError(
+                f"two coefficients are called {name!r}", hint="rename one: coefficients={'mine': function}"
+            )
         found[name] = one
     if not found:
-        raise InputError("name at least one coefficient", hint=f"built in: {', '.join(COEFFICIENTS)}")
+        raise InputError("no coefficient is given", hint=f"built in: {', '.join(COEFFICIENTS)}")
     return found
 
 
-def signed(coefficients: Coefficients) -> str:
-    """What a signature says about them; nothing where they are the built-in ones."""
+def signature_part(coefficients: Coefficients) -> str:
+    """Text that names the coefficients in a signature; empty for the built-in ones."""
     if coefficients == BUILT_IN:
         return ""
     return ",".join(one if isinstance(one, str) else f"{name}={_path(one)}" for name, one in coefficients.items())
 
 
 def number(function: Correlation, x: Array, y: Array) -> float:
-    """What a function of your own says of two vectors; NaN where that is not a finite number."""
+    """Value of a user-defined function for two vectors; NaN if it is not finite."""
     found = function(x, y)
     value: Any = getattr(found, "statistic", found)
     try:

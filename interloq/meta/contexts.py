@@ -1,7 +1,7 @@
 """Correlation by sample: a coefficient within each context that has at least three replies, averaged over contexts.
 
-Resamples draw contexts. The p-value is that of a t-test of the contexts' coefficients against 0. The permutation test
-exchanges scores that were standardised within their context.
+Resamples draw contexts. The p-value is from a t-test of the contexts' coefficients against 0. The permutation test
+swaps scores that were standardised within their context.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Contexts:
 
     def size(self, *columns: Column) -> int:
         scores = [scores_of(column) for column in columns]
-        return sum(len(_lively(rows, *scores)) for rows in self._groups(*scores))
+        return sum(len(_varying(rows, *scores)) for rows in self._groups(*scores))
 
     def values(self, x: Column, y: Array) -> dict[str, float]:
         return {name: estimate.value for name, estimate in self.estimates(x, y).items()}
@@ -58,9 +58,9 @@ class Contexts:
         return result
 
     def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
-        """The average over contexts in which both metrics have a coefficient."""
+        """Average over the contexts in which both metrics have a coefficient."""
         a, b = scores_of(first), scores_of(second)
-        groups = [_lively(rows, a, b, y) for rows in self._groups(a, b, y)]
+        groups = [_varying(rows, a, b, y) for rows in self._groups(a, b, y)]
         parts: dict[str, list[Array]] = {name: [] for name in self.coefficients}
         for swapped in significance.swaps(len(y), n_permutations, seed):
             for name, one in self.coefficients.items():
@@ -69,11 +69,11 @@ class Contexts:
         return {name: np.concatenate(part) for name, part in parts.items()}
 
     def notes(self) -> list[str]:
-        few = f"; with fewer, left out: {self.skipped}" if self.skipped else ""
+        few = f"; skipped, with fewer: {self.skipped}" if self.skipped else ""
         return [f"contexts with at least {FEWEST_REPLIES} rated replies: {self.usable}{few}"]
 
     def _groups(self, *columns: Array) -> list[Rows]:
-        """The usable samples, one row per context; a matrix for every number of replies."""
+        """The usable samples as matrices with one row per context, one matrix for each number of replies."""
         rows = complete(*columns)
         rows = rows[np.argsort(self.context[rows], kind="stable")]
         starts, sizes = np.unique(self.context[rows], return_index=True, return_counts=True)[1:]
@@ -92,13 +92,13 @@ class Contexts:
 
 
 def contexts(judgments: Judgments) -> Contexts:
-    """The level over contexts; at least one needs enough rated replies."""
+    """The level over contexts; at least one context needs enough rated replies."""
     sizes = np.bincount(judgments.contexts[judgments.sizes() > 0])
     usable = int((sizes >= FEWEST_REPLIES).sum())
     if not usable:
         raise InputError(
             f"by='sample' needs contexts with at least {FEWEST_REPLIES} rated replies, "
-            f"the most for one context is {sizes.max(initial=0)}",
+            f"but no context has more than {sizes.max(initial=0)}",
             hint="use by='none'",
         )
     return Contexts(judgments.contexts, usable, int(((sizes > 0) & (sizes < FEWEST_REPLIES)).sum()))
@@ -107,25 +107,25 @@ def contexts(judgments: Judgments) -> Contexts:
 def _average(found: Array) -> Estimate:
     known = found[~np.isnan(found)]
     flat = len(found) - len(known)
-    note = f"contexts left out because scores or judgments are constant: {flat}" if flat else ""
+    note = f"contexts skipped because scores or judgments are constant: {flat}" if flat else ""
     if not len(known):
         return Estimate(float("nan"), 0, note=note or "no context has enough scored replies")
     estimate = Estimate(float(known.mean()), len(known), note=note)
     if len(known) < 2 or correlate.constant(known):
-        return estimate  # a t-test needs some variance
+        return estimate  # a t-test needs variance
     return replace(estimate, p=float(stats.ttest_1samp(known, 0.0).pvalue))
 
 
-def _lively(rows: Rows, *columns: Array) -> Rows:
-    """The contexts in which no column is constant."""
+def _varying(rows: Rows, *columns: Array) -> Rows:
+    """Rows of the contexts in which no column is constant."""
     flat = np.any([correlate.constant(column[rows]) for column in columns], axis=0)
     return np.asarray(rows[~flat])
 
 
 def _differences(one: str | Correlation, first: Array, second: Array, y: Array, swapped: Array) -> Array:
-    """A difference per exchange (row) and context (column); scores are brought to one scale within the context."""
+    """One difference per permutation (row) and context (column); scores are standardised within the context."""
     scale = significance.midranks if one in ("spearman", "kendall") else significance.z_scores
-    # mixed ranks are correlated as they are: ranking them again would change what was exchanged
+    # mixed ranks are correlated as they are: ranking them again would change what was swapped
     coefficient = "pearson" if one == "spearman" else one
     a, b = scale(first), scale(second)
     target = np.broadcast_to(scale(y), swapped.shape).reshape(-1, y.shape[1])
@@ -135,7 +135,7 @@ def _differences(one: str | Correlation, first: Array, second: Array, y: Array, 
 
 
 def _mean(differences: Array) -> Array:
-    """The mean over contexts, leaving out those in which an exchange made a metric constant."""
+    """Mean over contexts, except those in which swapping made a metric constant."""
     known = ~np.isnan(differences)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(known, differences, 0.0).sum(axis=1) / known.sum(axis=1))

@@ -1,8 +1,8 @@
 """Pearson's r, Spearman's ρ (average ranks) and Kendall's τ-b: for two vectors, row by row, and over resamples.
 
 A resample is a vector of counts: how often each point was drawn. Every coefficient is computed from the counts and
-equals what the resample written out in full would give: Pearson from weighted sums, Spearman from mid-ranks that come
-from cumulated counts of tie groups, and Kendall from one matrix of signs,
+equals the coefficient of the resampled points: Pearson from weighted sums, Spearman from mid-ranks that come from
+cumulative counts of tie groups, and Kendall from one matrix of signs,
 
     τ_b = Σ_ij w_i w_j sgn(x_i − x_j) sgn(y_i − y_j) / √(u_x · u_y),   u_x = n² − Σ_t c_t²  (pairs not tied in x).
 
@@ -21,22 +21,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from interloq.errors import count
 from interloq.meta.coefficients import BUILT_IN, Coefficients, Correlation, number
 from interloq.meta.table import COEFFICIENTS, Estimate
 from interloq.metrics.evaluate import bootstrap_counts
 from interloq.metrics.metric import Array
 
 Counts = NDArray[np.int64]
-MATRIX_LIMIT = 5000  # points up to which a matrix of signs beats one sort a resample for Kendall
+MATRIX_LIMIT = 5000  # points up to which a matrix of signs is faster than one sort per resample for Kendall
 ROWS_LIMIT = 200  # the same for a single pair of vectors
-BLOCK = 2**21  # numbers held at a time
-EXACT_LIMIT = 8  # points up to which Spearman's p-value counts all orders: 8! = 40,320
-NEARLY_CONSTANT = 1e-13  # spread against size: below it the differences are rounding
-TWO_POINTS = "two points only: uninformative"
+BLOCK = 2**21  # numbers in memory at a time
+EXACT_LIMIT = 8  # points up to which Spearman's p-value is exact, from all orders: 8! = 40,320
+NEARLY_CONSTANT = 1e-13  # range relative to size, below which differences are rounding errors
+TWO_POINTS = "only two points: uninformative"
 
 
 def coefficients(x: Array, y: Array, *, chosen: Coefficients = BUILT_IN) -> dict[str, Estimate]:
-    """Coefficients with two-sided p-values (functions of your own have none); NaN and a note where undefined."""
+    """Coefficients with two-sided p-values (none for user-defined functions); NaN with a note if undefined."""
     n, why = len(x), undefined(x, y)
     if why:
         return {name: Estimate(float("nan"), n, note=why) for name in chosen}
@@ -50,20 +51,20 @@ def coefficients(x: Array, y: Array, *, chosen: Coefficients = BUILT_IN) -> dict
 
 
 def _built_in(x: Array, y: Array) -> dict[str, Estimate]:
-    """All three, of three points or more."""
+    """The three built-in coefficients of at least three points."""
     n = len(x)
     tests = (stats.pearsonr(x, y), stats.spearmanr(x, y), stats.kendalltau(x, y))
     found = {
         name: Estimate(float(test.statistic), n, p=float(test.pvalue))
         for name, test in zip(COEFFICIENTS, tests, strict=True)
     }
-    if n <= EXACT_LIMIT:  # scipy's t approximation would call four points in perfect order certain: p = 0
+    if n <= EXACT_LIMIT:  # scipy's t approximation would give p = 0 for four points in perfect order
         found["spearman"] = replace(found["spearman"], p=_exact_spearman_p(x, y))
     return found
 
 
 def _exact_spearman_p(x: Array, y: Array) -> float:
-    """The share of all orders of y whose |ρ| is at least as large."""
+    """Share of all orders of y for which |ρ| is at least as large as observed."""
     first, second = (stats.rankdata(z) - (len(z) + 1) / 2 for z in (x, y))
     products = np.abs(second[_orders(len(x))] @ first)  # the first order is the one observed
     return float((products >= products[0] - 1e-9).mean())
@@ -75,10 +76,10 @@ def _orders(n: int) -> NDArray[np.intp]:
 
 
 def values(x: Array, y: Array, *, chosen: Coefficients = BUILT_IN) -> dict[str, float]:
-    """The coefficients alone: cheaper, for the many pairs of single annotators. Two points say nothing: NaN."""
+    """Coefficients without p-values: faster, for the many pairs of annotators. NaN for fewer than three points."""
     if len(x) < 3 or undefined(x, y):
         return dict.fromkeys(chosen, float("nan"))
-    by_sorting = len(x) > ROWS_LIMIT  # no matrix of signs for so many points
+    by_sorting = len(x) > ROWS_LIMIT  # a matrix of signs would be slower
     return {
         name: float(stats.kendalltau(x, y).statistic)
         if by_sorting and one == "kendall"
@@ -88,20 +89,20 @@ def values(x: Array, y: Array, *, chosen: Coefficients = BUILT_IN) -> dict[str, 
 
 
 def undefined(x: Array, y: Array) -> str:
-    """Why no coefficient exists, or nothing."""
+    """Why the coefficients are undefined, or an empty string."""
     if len(x) < 2:
-        return f"{len(x) or 'no'} point{'s' if len(x) != 1 else ''}: nothing to correlate"
+        return f"{count(len(x), 'point')}: nothing to correlate"
     flat = [what for what, column in (("scores", x), ("judgments", y)) if constant(column)]
     return f"constant {' and '.join(flat)}" if flat else ""
 
 
 def complete(*columns: Array) -> NDArray[np.intp]:
-    """The samples that have a number in every column."""
+    """Indices of the samples that have a number in every column."""
     return np.flatnonzero(~np.isnan(np.array(columns)).any(axis=0))
 
 
 def constant(x: Array) -> Any:
-    """Whether all values, along the last axis, are the same but for rounding."""
+    """Whether all values along the last axis are equal up to rounding."""
     return np.ptp(x, axis=-1) <= NEARLY_CONSTANT * np.abs(x).max(axis=-1)
 
 
@@ -109,7 +110,7 @@ def constant(x: Array) -> Any:
 
 
 def by_rows(one: str | Correlation, x: Array, y: Array) -> Array:
-    """One coefficient per row of two equally shaped matrices; NaN where a row is constant or holds NaN."""
+    """One coefficient per row of two matrices of the same shape; NaN if a row is constant or contains NaN."""
     if not isinstance(one, str):
         missing = constant(x) | constant(y) | np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)
         return np.array([np.nan if gone else number(one, *row) for gone, *row in zip(missing, x, y, strict=True)])
@@ -121,7 +122,7 @@ def pearson_rows(x: Array, y: Array) -> Array:
     flat = constant(x) | constant(y)
     x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
     coefficient = _ratio(_dot(x, y), _dot(x, x), _dot(y, y))
-    coefficient[flat] = np.nan  # rounding may leave a trace of variance where there is none
+    coefficient[flat] = np.nan  # rounding may leave a tiny variance
     return coefficient
 
 
@@ -152,7 +153,7 @@ def _dot(x: NDArray[Any], y: NDArray[Any]) -> Array:
 
 
 def _ratio(product: Array, first: Array, second: Array) -> Array:
-    """product / √(first · second), within [−1, 1]; NaN where either is 0."""
+    """product / √(first · second), clipped to [−1, 1]; NaN if either factor is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.clip(product / (np.sqrt(first) * np.sqrt(second)), -1.0, 1.0)
     return np.where((first > 0) & (second > 0), ratio, np.nan)
@@ -163,7 +164,7 @@ def _ratio(product: Array, first: Array, second: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """The values of a vector, sorted and grouped, so that mid-ranks follow from counts alone."""
+    """Sorted and grouped values of a vector, so that mid-ranks can be computed from counts alone."""
 
     order: NDArray[np.intp]
     starts: NDArray[np.intp]  # of each group in `order`
@@ -179,16 +180,16 @@ class Ties:
         return cls(order, np.flatnonzero(new), group)
 
     def counts(self, drawn: Counts) -> Counts:
-        """How many points of each group stand in each resample."""
+        """Number of points of each group in each resample."""
         return np.asarray(np.add.reduceat(drawn[:, self.order], self.starts, axis=1))
 
     def midranks(self, counts: Counts) -> Array:
-        """The average rank of each point in each resample."""
+        """Average rank of each point in each resample."""
         return np.asarray((np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, self.group])
 
 
 def resampled(x: Array, y: Array, *, n_bootstrap: int, seed: int, chosen: Coefficients = BUILT_IN) -> dict[str, Array]:
-    """Each coefficient in each bootstrap resample of the points; NaN where a resample is constant."""
+    """Each coefficient in each bootstrap resample of the points; NaN if a resample is constant."""
     ties = Ties.of(x), Ties.of(y)
     signs = _signs(ties[0].group) * _signs(ties[1].group) if len(x) <= MATRIX_LIMIT else None
     parts: dict[str, list[Array]] = {name: [] for name in chosen}
@@ -211,7 +212,7 @@ def resampled(x: Array, y: Array, *, n_bootstrap: int, seed: int, chosen: Coeffi
 
 
 def _weighted_pearson(x: Array, y: Array, drawn: Counts) -> Array:
-    """Means first, then centred products: no cancellation, whatever the scale."""
+    """Pearson's r per resample, from centred products, so that no digits cancel at any scale."""
     weights = drawn.astype(np.float64)
     x, y = (z - _dot(weights, np.broadcast_to(z, weights.shape))[:, None] / drawn.shape[1] for z in (x, y))
     heavy = weights * x
@@ -219,12 +220,12 @@ def _weighted_pearson(x: Array, y: Array, drawn: Counts) -> Array:
 
 
 def _kendall_by_signs(signs: NDArray[np.float32], drawn: Counts, untied: Sequence[Array]) -> Array:
-    concordant = drawn.astype(np.float32) @ signs  # sums of at most n whole numbers are exact in single precision
+    concordant = drawn.astype(np.float32) @ signs  # sums of integers this small are exact in single precision
     return _ratio(_dot(concordant.astype(np.float64), drawn), untied[0], untied[1])
 
 
 def _by_loop(function: Correlation, x: Array, y: Array, drawn: Counts, some: Array) -> Array:
-    """A function of each resample written out; scipy's τ-b too, for sets whose matrix of signs would not pay."""
+    """A function of the points of each resample; also for τ-b of sets too large for a matrix of signs."""
     found = some.copy()
     for i in np.flatnonzero(~np.isnan(some)):
         points = np.repeat(np.arange(len(x)), drawn[i])

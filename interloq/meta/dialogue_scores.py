@@ -1,10 +1,10 @@
 """From the scores of single utterances to scores of dialogues.
 
-A system's score in a dialogue is the mean over its own utterances that were scored. Two dialogues of different systems
-belong together where they share an *occasion*: the one they name, or the partner, the given opening and the side that
-begins. Occasions are what resamples draw and what systems are compared over. A dialogue that names none and was given
-no opening shares nothing with others that is known: ids do not count. Repeats of one occasion are numbered by a hash of
-what was said, so that no result depends on ids. A dialogue that nobody scored is kept, with why.
+A system's score in a dialogue is the mean over its scored utterances. Dialogues of different systems are paired if they
+share an *occasion*: the one they name, or else the partner, the given opening and the side that starts. Occasions are
+the unit of resampling and of comparison between systems. A dialogue that names no occasion and has no given opening is
+not paired; ids do not matter. Repeats of an occasion are numbered in the order of a hash of their texts, so that no
+result depends on ids. Unscored dialogues are kept, with the reason.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.metrics import metric_names
 from interloq.play.samples import target_of
 from interloq.play.talk import failures, kind_of
@@ -24,19 +24,19 @@ from interloq.records import Dialogue, Score, Turn
 from interloq.signature import fingerprint
 
 Pairing = Literal["occasion", "opening", "none"]
-PAIR_CURES = {
-    "occasion": 'write "occasion": "…" into dialogues that belong together, or pair by none',
-    "opening": "let all systems begin with the same given turns (interloq play run), or pair by none",
+PAIR_HINTS = {
+    "occasion": 'add "occasion": "…" to dialogues that belong together, or pair by none',
+    "opening": "let all systems start with the same given turns (interloq play run), or pair by none",
 }
 NO_SCORE = "none of its utterances has a score"
-LARGEST = 1e100  # of a score: beyond, sums of squares are not numbers
+LARGEST = 1e100  # largest score: above it, sums of squares overflow
 TOO_LARGE = "too large to be averaged"
-DECIMALS = 12  # of means, so that equal means tie whatever the order of summing
+DECIMALS = 12  # means are rounded, so that equal means tie in any order of summation
 
 
 @dataclass(frozen=True, slots=True)
 class DialogueScore:
-    """What one metric says of one system in one dialogue; NaN where it says nothing, with the reason."""
+    """One metric's score of one system in one dialogue; NaN with a reason if there is none."""
 
     dialogue: str
     system: str
@@ -47,42 +47,42 @@ class DialogueScore:
     reason: str = ""  # why there is no value
     failure: str = ""  # what went wrong while it was played: `name: what`, without the turn so that it can be counted
     metric: str = ""
-    pairing: Pairing = "opening"  # how the occasion is known; with "none" the dialogue is alone on it
-    content: str = ""  # names what was said, whatever the dialogue's id
+    pairing: Pairing = "opening"  # how the occasion was determined; "none": the dialogue is not paired
+    content: str = ""  # fingerprint of the texts, independent of the dialogue's id
 
 
 def metrics_of(scores: Iterable[Score]) -> list[str]:
-    """The metrics among scores."""
+    """Names of the metrics in scores, sorted."""
     return sorted({score.metric for score in scores})
 
 
 def rankable(metrics: Sequence[str], lower_is_better: bool | None) -> tuple[list[str], dict[str, str]]:
-    """The metrics that systems can be ranked by, and why they cannot by the others; there must be one of the former."""
+    """Metrics that systems can be ranked by, and for the others why not; refused if there is none of the former."""
     unranked = {name: why for name in metrics if (why := metric_names.unrankable(name, lower_is_better))}
     if unranked and len(unranked) == len(metrics):
-        said = "; ".join(f"{name}: {what}" for name, (what, _) in unranked.items())
+        reasons = "; ".join(f"{name}: {what}" for name, (what, _) in unranked.items())
         hints = dict.fromkeys(hint for _, hint in unranked.values())
-        raise InputError(f"nothing can be ranked by {said}", hint=", or ".join(hints))
+        raise InputError(f"cannot rank by {reasons}", hint=", or ".join(hints))
     return [name for name in metrics if name not in unranked], {name: what for name, (what, _) in unranked.items()}
 
 
 def metric_of(rows: Iterable[DialogueScore]) -> str:
-    """The metric of these rows; empty where there is none."""
+    """Metric of these rows, or an empty string if there are none."""
     return next((row.metric for row in rows), "")
 
 
-def downwards(rows: Iterable[DialogueScore], said: bool | None) -> bool:
-    """Whether lower is better: what is said, or what their metric says. One that says neither is refused."""
-    return metric_names.downwards(metric_of(rows), said)
+def downwards(rows: Iterable[DialogueScore], lower_is_better: bool | None) -> bool:
+    """Whether lower is better: as given, or as the rows' metric defines it; refused if neither is known."""
+    return metric_names.downwards(metric_of(rows), lower_is_better)
 
 
 def dialogue_scores(
     scores: Iterable[Score], dialogues: Iterable[Dialogue], *, metric: str = "", pair_by: Pairing | None = None
 ) -> list[DialogueScore]:
-    """One row per dialogue and system, in the order of the ids; `metric` may be left out where there is only one.
+    """One row per dialogue and system, in the order of the ids; `metric` may be omitted if there is only one.
 
-    A dialogue without any score is its target's. Where both sides of any are scored, both sides of all are meant.
-    Dialogues share the occasion they name, else their given opening, unless `pair_by` says which of these counts.
+    A dialogue without any score counts for its target. If both sides of any dialogue are scored, both sides of all get
+    rows. Dialogues are paired by the occasion they name, or else by their given opening, unless `pair_by` is given.
     """
     by_id = {dialogue.id: dialogue for dialogue in _unique(dialogues)}
     values, metric = _values(scores, metric)
@@ -97,8 +97,8 @@ def dialogue_scores(
         judged = set(dialogue.systems.values()) if both else spoken.get(id) or {target_of(dialogue)}
         rows += [_row(dialogue, system, values.get((id, system), {}), metric, pair_by) for system in sorted(judged)]
     if pair_by not in (None, "none") and all(row.pairing == "none" for row in rows):
-        lacking = "names an occasion" if pair_by == "occasion" else "has given turns"
-        raise InputError(f"cannot pair by {pair_by}: no dialogue {lacking}", hint=PAIR_CURES[pair_by])
+        needed = "names an occasion" if pair_by == "occasion" else "has given turns"
+        raise InputError(f"cannot pair by {pair_by}: no dialogue {needed}", hint=PAIR_HINTS[pair_by])
     return _numbered(rows)
 
 
@@ -108,13 +108,13 @@ def both_sides(rows: Sequence[DialogueScore]) -> bool:
 
 
 def pairing_of(rows: Iterable[DialogueScore]) -> Pairing | Literal["mixed"]:
-    """How the dialogues are known to share occasions; mixed where it is not the same for all."""
+    """How the dialogues are paired; `mixed` if not all in the same way."""
     kinds = sorted({row.pairing for row in rows})
     return kinds[0] if len(kinds) == 1 else "mixed" if kinds else "none"
 
 
 def partners(rows: Iterable[DialogueScore]) -> dict[str, set[str]]:
-    """Whom each system talked to."""
+    """The partners of each system."""
     met: dict[str, set[str]] = {}
     for row in rows:
         met.setdefault(row.system, set()).add(row.partner)
@@ -122,7 +122,7 @@ def partners(rows: Iterable[DialogueScore]) -> dict[str, set[str]]:
 
 
 def natural(id: str) -> list[tuple[int, str]]:
-    """A key that puts opening-2 before opening-10."""
+    """Sort key that puts opening-2 before opening-10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]{1,18})", id)]
 
 
@@ -131,15 +131,15 @@ def _unique(dialogues: Iterable[Dialogue]) -> Iterable[Dialogue]:
     for dialogue in dialogues:
         if dialogue.id in seen:
             raise InputError(
-                f"dialogue {dialogue.id!r} comes twice",
-                hint="name each file once, and give dialogues ids of their own, for example <system>/<number>",
+                f"duplicate dialogue id {dialogue.id!r}",
+                hint="name each file once, and give every dialogue its own id, for example <system>/<number>",
             )
         seen.add(dialogue.id)
         yield dialogue
 
 
 def _values(scores: Iterable[Score], metric: str) -> tuple[dict[tuple[str, str], dict[str, float]], str]:
-    """Scores by dialogue and system, then by utterance; NaN where the metric could not score one. And the metric."""
+    """Scores by dialogue and system, then by utterance (NaN if unscored); and the name of the metric."""
     found: dict[tuple[str, str], dict[str, float]] = {}
     metrics = set()
     for score in scores:
@@ -154,8 +154,8 @@ def _values(scores: Iterable[Score], metric: str) -> tuple[dict[tuple[str, str],
         dialogue = score.id.rpartition("#")[0]
         if not dialogue or not score.system:
             raise InputError(
-                f"score {score.id!r} of {score.metric} is not of an utterance in a dialogue",
-                hint="score what `interloq play samples` makes: ids <dialogue>#<turn>, each with its system",
+                f"score {score.id!r} of {score.metric} does not belong to an utterance in a dialogue",
+                hint="score the output of `interloq play samples`: ids <dialogue>#<turn>, each with its system",
             )
         turns = found.setdefault((dialogue, score.system), {})
         if not _same(turns.setdefault(score.id, value), value):
@@ -169,7 +169,7 @@ def _values(scores: Iterable[Score], metric: str) -> tuple[dict[tuple[str, str],
 
 def _check_metrics(metrics: set[str], metric: str) -> None:
     if not metrics:
-        raise InputError("there are no scores", hint="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
+        raise InputError("no scores", hint="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
     if metric not in metrics and (metric or len(metrics) > 1):
         what = f"no scores of {metric!r}" if metric else f"scores of {len(metrics)} metrics"
         raise InputError(what, hint=f"choose one of: {', '.join(sorted(metrics))}")
@@ -179,7 +179,7 @@ def _check_dialogues(values: Mapping[tuple[str, str], object], by_id: Mapping[st
     missing = sorted({dialogue for dialogue, _ in values} - by_id.keys(), key=natural)
     if missing:
         raise InputError(
-            f"{len(missing)} scored dialogues are not among the dialogues, for example {missing[0]!r}",
+            f"{count(len(missing), 'scored dialogue')} not found among the dialogues, for example {missing[0]!r}",
             hint="name every file of dialogues that was scored",
         )
     for id, system in values:
@@ -214,7 +214,7 @@ def _row(
 
 
 def _occasion(dialogue: Dialogue, system: str, partner: str, pair_by: Pairing | None) -> tuple[Pairing, str]:
-    """How the dialogue is known to share something with others, and what."""
+    """How the dialogue is paired, and its occasion."""
     if dialogue.occasion and pair_by in (None, "occasion"):
         return "occasion", f"named {dialogue.occasion}"
     if not dialogue.given or pair_by not in (None, "opening"):
@@ -229,9 +229,9 @@ def _content(turns: Iterable[Turn]) -> str:
 
 
 def _numbered(rows: Sequence[DialogueScore]) -> list[DialogueScore]:
-    """Repeats of one occasion are told apart by a number, which no id decides.
+    """Number the repeats of each occasion, independently of ids.
 
-    Where everybody talks with itself, the same opening is the same occasion.
+    In self-play, the same opening is the same occasion for all systems.
     """
     seen: Counter[tuple[str, str]] = Counter()
     numbered, itself = {}, all(row.partner == row.system for row in rows)
@@ -248,7 +248,7 @@ def _same(first: float, second: float) -> bool:
 
 
 def means(rows: Iterable[DialogueScore]) -> dict[str, float]:
-    """A system's score: the mean over its scored dialogues; NaN where there is none."""
+    """Mean score of each system over its scored dialogues; NaN if it has none."""
     values: dict[str, list[float]] = {}
     for row in rows:
         values.setdefault(row.system, [])
@@ -259,7 +259,7 @@ def means(rows: Iterable[DialogueScore]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Extremes:
-    """A system's best and worst dialogues, the most extreme first; no dialogue is both."""
+    """A system's best and worst dialogues, the most extreme first; no dialogue is in both."""
 
     best: tuple[DialogueScore, ...]
     worst: tuple[DialogueScore, ...]
@@ -267,7 +267,7 @@ class Extremes:
 
 
 def extremes(rows: Sequence[DialogueScore], n: int, *, lower_is_better: bool | None = None) -> dict[str, Extremes]:
-    """Up to n best and n worst scored dialogues of each system; the metric says which is better, if nobody does."""
+    """Up to n best and n worst scored dialogues of each system; by default the metric defines which are better."""
     scored: dict[str, list[DialogueScore]] = {}
     for row in rows:
         if not math.isnan(row.value):

@@ -1,8 +1,8 @@
-"""Samples to read: where a metric and people see a reply most differently.
+"""The samples on which a metric and people disagree most.
 
 Metrics and people have different scales, so ranks are compared: each value becomes its percentile,
 100 · (rank − ½) / n with tied values sharing their mean rank, among the n samples that have both.
-Where lower is better, the lowest score has the highest rank. The difference lies between −100 and 100.
+If lower is better, the lowest score has the highest rank. The difference is between −100 and 100.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from interloq.records import Key
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """One sample, seen by a metric and by people."""
+    """One sample with a metric's score and people's mean judgment."""
 
     key: Key
     score: float
     judgment: float  # people's mean
-    rank: float  # of the score, from 1 to n, the best
+    rank: float  # of the score, from 1 to n (best)
     judgment_rank: float
     n: int
 
     @property
     def percentile(self) -> float:
-        """Where the metric puts the sample, from 0 to 100."""
+        """Percentile of the metric's score, from 0 to 100."""
         return 100 * (self.rank - 0.5) / self.n
 
     @property
     def judgment_percentile(self) -> float:
-        """Where people put the sample, from 0 to 100."""
+        """Percentile of the mean judgment, from 0 to 100."""
         return 100 * (self.judgment_rank - 0.5) / self.n
 
     @property
     def difference(self) -> float:
-        """In percentile points; above 0 where the metric likes the reply better than people do."""
+        """In percentile points; positive if the metric ranks the reply higher than people do."""
         return 100 * (self.rank - self.judgment_rank) / self.n  # ranks are halves: equal differences are exactly equal
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreements:
-    """The worst of one metric, largest difference first."""
+    """Largest disagreements of one metric with people, the largest first."""
 
     over: tuple[Disagreement, ...]  # rated higher by the metric
     under: tuple[Disagreement, ...]
@@ -54,7 +54,7 @@ class Disagreements:
 def disagreements(
     scores: Mapping[Key, float], judgments: Mapping[Key, float], *, worst: int = 10, lower_is_better: bool = False
 ) -> Disagreements:
-    """The `worst` samples, half of them over- and half underrated (one more over- where `worst` is odd)."""
+    """The `worst` samples: half of them overrated, half underrated (one more overrated if `worst` is odd)."""
     if worst < 0:
         raise InputError(f"the number of disagreements must not be negative, got {worst}")
     keys = [

@@ -1,7 +1,7 @@
-"""How far metrics agree with people: every metric against the mean judgment and against single annotators.
+"""How well metrics agree with people: every metric against the mean judgment and against single annotators.
 
-Families of p-values that are adjusted together, for each coefficient: the tests of all metrics (is there a correlation
-at all) and, apart from those, the permutation tests of all pairs of metrics (is one higher than the other).
+p-values are adjusted in two families per coefficient: the tests of all metrics (is there a correlation at all), and the
+permutation tests of all pairs of metrics (is one higher than the other).
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from itertools import chain, combinations
 import numpy as np
 import scipy
 
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.meta import correlate
 from interloq.meta.agree import agreement, spread
-from interloq.meta.coefficients import Coefficients, Correlation, chosen, signed
+from interloq.meta.coefficients import Coefficients, Correlation, chosen, signature_part
 from interloq.meta.judgments import Judgments, collect
 from interloq.meta.levels import Level, level
 from interloq.meta.score_columns import score_columns
 from interloq.meta.set_scores import Column, scores_of, set_columns
-from interloq.meta.significance import TOLERANCE, Adjust, adjusted, enough, permutation_p, williams
+from interloq.meta.significance import TOLERANCE, Adjust, adjusted, permutation_p, permutations_per_test, williams
 from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow, SystemScore
 from interloq.metrics import metric_names
 from interloq.metrics.checks import Checks
@@ -51,10 +51,9 @@ def meta_evaluate(
 ) -> MetaTable:
     """Correlations of every metric in `scores` with the ratings of `samples`, and of people with each other.
 
-    There are 1,000 permutations per test, or 100 for each pair of metrics where these are more, unless it is said. By
-    system, a system's score is the metric's value of its samples, as `interloq score` prints it, or with
-    `system_score="mean"` the mean of its sample scores. `selection` leaves systems out. `coefficients` are names, or
-    functions of your own, also by name: `{"mine": corr}` (see coefficients.py).
+    By default there are 1,000 permutations per test, or 100 per pair of metrics if that is more. `system_score` is a
+    system's score with `by="system"`: the metric's value over its samples, as `interloq score` prints it, or their mean
+    score. `coefficients` are names, functions, or a mapping such as `{"mine": corr}`; see coefficients.py.
     """
     _check(n_bootstrap, n_permutations, adjust)
     selection, checks = selection or Selection(), Checks()
@@ -64,53 +63,62 @@ def meta_evaluate(
     points = level(by, judgments, chosen(coefficients))
     plain, stray = score_columns(scores, judgments, selection)
     columns, means = _of_systems(plain, samples, system_score) if by == "system" else (dict(plain), {})
-    rows = [_row(name, column, judgments, points, n_bootstrap, seed) for name, column in columns.items()]
-    rows = [replace(row, system_score=_kind(row.metric, means)) for row in rows] if by == "system" else rows
-    exchanges = enough(math.comb(len(columns), 2) if compare else 0, n_permutations)
-    turned = [name for name in columns if compare and metric_names.direction(name) == "lower"]
-    upwards = columns | {name: -columns[name] for name in turned} if compare else {}
-    comparisons = [_compare(pair, upwards, judgments, points, exchanges, seed) for pair in combinations(upwards, 2)]
-    notes = [*points.notes(), *_mean_notes(means), *map(_turned_note, turned), *stray, *_human_notes(judgments)]
+    rows = _rows(columns, means if by == "system" else None, judgments, points, n_bootstrap, seed)
+    permutations = permutations_per_test(math.comb(len(columns), 2) if compare else 0, n_permutations)
+    inverted = [name for name in columns if compare and metric_names.direction(name) == "lower"]
+    comparisons = _compare_all(columns, inverted, judgments, points, permutations, seed) if compare else []
+    notes = [*points.notes(), *_mean_notes(means), *map(_inverted_note, inverted), *stray, *_human_notes(judgments)]
     notes += [*judgments.notes, *(note.text for note in (*selection.notes(), *checks.of_data()))]
     facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}
     facts |= {"system-score": system_score if by == "system" else "", **selection.facts()}
     facts |= {"scores": _fingerprint(plain), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
-    facts |= {"permutations": exchanges if compare else "", "coefficients": signed(points.coefficients)}
+    facts |= {"permutations": permutations if compare else "", "coefficients": signature_part(points.coefficients)}
     return MetaTable(
         aspect=aspect,
         by=by,
         rows=tuple(_adjust_rows(rows, points.coefficients, adjust)),
         human=agreement(judgments, points, n_bootstrap=n_bootstrap, seed=seed),
-        comparisons=tuple(_adjust_comparisons(list(chain(*comparisons)), points.coefficients, adjust)),
+        comparisons=tuple(_adjust_comparisons(comparisons, points.coefficients, adjust)),
         counted=judgments.counted,
         signature=Signature.of("meta", {**facts, "scipy": scipy.__version__}),
         notes=tuple(notes),
     )
 
 
-def _turned_note(metric: str) -> str:
-    return f"{metric}: lower is better, so comparisons turn the sign of its coefficients"
+def _inverted_note(metric: str) -> str:
+    return f"{metric}: lower is better, so comparisons invert the sign of its coefficients"
 
 
 def _of_systems(
     plain: Mapping[str, Array], samples: Iterable[Sample], system_score: SystemScore
 ) -> tuple[dict[str, Column], dict[str, str]]:
-    """Columns from which systems' scores are made, and the metrics that have means of sample scores, with why."""
+    """Columns for systems' scores, and the metrics that use means of sample scores, with the reason."""
     if system_score == "mean":
         return dict(plain), dict.fromkeys(plain, "")
     sets, means = set_columns(plain, list(samples))
     return {**plain, **sets}, means
 
 
-def _kind(metric: str, means: Mapping[str, str]) -> SystemScore:
-    return "mean" if metric in means else "value"
+def _rows(
+    columns: Mapping[str, Column],
+    means: Mapping[str, str] | None,
+    judgments: Judgments,
+    points: Level,
+    n_bootstrap: int,
+    seed: int,
+) -> list[MetricRow]:
+    """One row per metric; `means` are the metrics for which a system's score is a mean, None if not by system."""
+    rows = [_row(name, column, judgments, points, n_bootstrap, seed) for name, column in columns.items()]
+    if means is None:
+        return rows
+    return [replace(row, system_score="mean" if row.metric in means else "value") for row in rows]
 
 
 def _mean_notes(means: Mapping[str, str]) -> list[str]:
-    """Where means were not asked for."""
+    """Notes on metrics that use means although these were not requested."""
     return [
-        f"{name}: a system's score is the mean of its sample scores, which need not be the value that `interloq score` "
-        f"prints: {why}"
+        f"{name}: a system's score is the mean of its sample scores, which may differ from the value that "
+        f"`interloq score` prints: {why}"
         for name, why in means.items()
         if why
     ]
@@ -144,6 +152,20 @@ def _row(name: str, scores: Column, judgments: Judgments, points: Level, n_boots
     )
 
 
+def _compare_all(
+    columns: Mapping[str, Column],
+    inverted: Sequence[str],
+    judgments: Judgments,
+    points: Level,
+    n_permutations: int,
+    seed: int,
+) -> list[Comparison]:
+    """Comparisons of all pairs of metrics; scores of the `inverted` ones change their sign."""
+    upwards = {**columns, **{name: -columns[name] for name in inverted}}
+    found = [_compare(pair, upwards, judgments, points, n_permutations, seed) for pair in combinations(upwards, 2)]
+    return list(chain(*found))
+
+
 def _compare(
     pair: tuple[str, str],
     columns: Mapping[str, Column],
@@ -152,7 +174,7 @@ def _compare(
     n_permutations: int,
     seed: int,
 ) -> list[Comparison]:
-    """Two metrics over the samples both scored; the one with the higher coefficient comes first."""
+    """Compare two metrics over the samples both scored; the one with the higher coefficient comes first."""
     first, second, people = columns[pair[0]], columns[pair[1]], judgments.mean()
     n = points.size(first, second, people)
     differences = (
@@ -173,7 +195,7 @@ def _compare(
 
 
 def _williams(first: Column, second: Column, people: Array, points: Level) -> dict[str, float | None]:
-    """Two-sided, for Pearson and, on ranks, for Spearman; there is none for Kendall, nor for averages over contexts."""
+    """Two-sided p-values for Pearson and, on ranks, Spearman; None for Kendall and for averages over contexts."""
     tests: dict[str, float | None] = dict.fromkeys(points.coefficients)
     found = points.points(first, second, people)
     if found is None or len(found[2]) < 4:
@@ -187,39 +209,39 @@ def _williams(first: Column, second: Column, people: Array, points: Level) -> di
     return tests
 
 
-# ---- adjusting and signing -------------------------------------------------------------------------------------------
+# ---- adjusted p-values, notes, fingerprint ---------------------------------------------------------------------------
 
 
 def _adjust_rows(rows: Sequence[MetricRow], names: Iterable[str], adjust: Adjust) -> list[MetricRow]:
-    better: list[dict[str, Estimate]] = [{} for _ in rows]
+    estimates: list[dict[str, Estimate]] = [{} for _ in rows]
     for name in names:
         family = adjusted([row.with_mean[name].p for row in rows], adjust)
-        for row, target, p in zip(rows, better, family, strict=True):
+        for row, target, p in zip(rows, estimates, family, strict=True):
             target[name] = replace(row.with_mean[name], p_adjusted=p)
-    return [replace(row, with_mean=target) for row, target in zip(rows, better, strict=True)]
+    return [replace(row, with_mean=target) for row, target in zip(rows, estimates, strict=True)]
 
 
 def _adjust_comparisons(comparisons: Sequence[Comparison], names: Iterable[str], adjust: Adjust) -> list[Comparison]:
-    better = list(comparisons)
+    found = list(comparisons)
     for name in names:
         places = [i for i, c in enumerate(comparisons) if c.coefficient == name]
         family = adjusted([comparisons[i].permutation_p for i in places], adjust)
         for i, p in zip(places, family, strict=True):
-            better[i] = replace(comparisons[i], permutation_p_adjusted=p)
-    return better
+            found[i] = replace(comparisons[i], permutation_p_adjusted=p)
+    return found
 
 
 def _human_notes(judgments: Judgments) -> list[str]:
     notes = []
     counted = judgments.counted
     if judgments.sizes().max() < 2:
-        notes.append("no sample has two judgments: agreement between people cannot be told")
+        notes.append("no sample has two judgments: agreement between people is unknown")
     elif not judgments.annotators:
-        notes.append("no rater id comes back: no figures for single annotators, nor annotator against annotator")
+        notes.append("no rater id is on two samples: no figures for single annotators or pairs of annotators")
     elif counted.partial_annotators:
         notes.append(
-            f"{counted.partial_annotators} of {counted.annotators} annotators judged only some of the samples: "
-            "their figures rest on different samples"
+            f"{counted.partial_annotators} of {count(counted.annotators, 'annotator')} judged only some samples: "
+            "their figures are based on different samples"
         )
     return notes
 

@@ -1,8 +1,8 @@
-"""People's judgments of one aspect, taken out of samples and put in an order that does not depend on the file.
+"""People's judgments of one aspect, collected from samples, in an order that does not depend on the file.
 
-Who is an annotator: a rater id that rated at least two samples. Ratings without a rater id, and ids seen on one sample
-only, count in the mean judgment, in split halves and in α, but have no row of their own. A rater who judged a sample
-twice gets one vote, the mean of the two. A sample's mean judgment gives every vote the same weight.
+An annotator is a rater id that rated at least two samples. Ratings without a rater id, and ids seen on only one sample,
+count in the mean judgment, in split halves and in α, but have no row of their own. A rater who judged a sample twice
+gets one vote, the mean of the two. All votes have the same weight in a sample's mean judgment.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.meta.table import Counted
 from interloq.metrics.metric import Array
 from interloq.records import Key, Rating, Sample, format_key
 from interloq.signature import fingerprint
 
 Index = NDArray[np.int64]
-DECIMALS = 12  # of a mean judgment, so that equal means tie whatever the order of summing
+DECIMALS = 12  # mean judgments are rounded, so that equal means tie in any order of summation
 NOBODY = -1
-LARGEST = 1e100  # of a rating: beyond, sums of squares are not numbers
+LARGEST = 1e100  # largest rating: above it, sums of squares overflow
 
 
 @dataclass(frozen=True, slots=True)
 class Judgments:
-    """Samples in the order of ids and systems, and all usable judgments of them, sample by sample."""
+    """Samples sorted by id and system, and all their usable judgments, sample by sample."""
 
     aspect: str
     keys: tuple[Key, ...]
     systems: tuple[str, ...]
-    contexts: Index  # equal numbers share their context; an empty one is shared by samples with one id alone
+    contexts: Index  # context number of each sample; samples without a context share one only if their ids are equal
     annotators: tuple[str, ...]
     sample: Index  # of each judgment
     annotator: Index  # of each judgment, or NOBODY
@@ -44,35 +44,35 @@ class Judgments:
     notes: tuple[str, ...] = ()
 
     def sizes(self) -> Index:
-        """How many judgments each sample has."""
+        """Number of judgments of each sample."""
         return np.bincount(self.sample, minlength=len(self.keys))
 
     def mean(self) -> Array:
-        """The mean judgment of each sample; NaN where there is none."""
+        """Mean judgment of each sample; NaN if it has none."""
         return means(self.sample, self.value, len(self.keys))
 
     def of(self, annotator: int) -> Array:
-        """One annotator's judgment of each sample; NaN where there is none."""
+        """One annotator's judgment of each sample; NaN if there is none."""
         own = self.annotator == annotator
         row = np.full(len(self.keys), np.nan)
         row[self.sample[own]] = self.value[own]
         return row
 
     def without(self, annotator: int) -> Array:
-        """The mean of the others on each sample."""
+        """Mean judgment of each sample by all others."""
         others = self.annotator != annotator
         return means(self.sample[others], self.value[others], len(self.keys))
 
 
 def means(sample: Index, value: Array, n: int) -> Array:
-    """The mean value of each sample; NaN where it has none."""
+    """Mean value of each sample; NaN if it has none."""
     with np.errstate(invalid="ignore"):
         mean = np.bincount(sample, weights=value, minlength=n) / np.bincount(sample, minlength=n)
     return np.asarray(np.round(mean, DECIMALS))
 
 
 def collect(samples: Iterable[Sample], *, aspect: str = "overall", role: str = "") -> Judgments:
-    """The judgments of one aspect, by people of one role where it is given."""
+    """Judgments of one aspect, only by people in `role` if it is given."""
     seen: Counter[str] = Counter()
     roles: set[str] = set()
     rows: list[_Row] = []
@@ -87,7 +87,7 @@ def collect(samples: Iterable[Sample], *, aspect: str = "overall", role: str = "
 
 
 def aspects(samples: Iterable[Sample]) -> dict[str, tuple[int, int, int]]:
-    """What was rated: aspect → (samples, judgments, "not applicable")."""
+    """Rated aspects: aspect → (samples, judgments, "not applicable")."""
     found: dict[str, list[int]] = {}
     for sample in samples:
         for name in {rating.aspect for rating in sample.ratings}:
@@ -135,17 +135,21 @@ def _check(rows: Sequence[_Row], aspect: str, role: str, seen: Counter[str]) -> 
     if any(row.votes for row in rows):
         return
     if not seen:
-        raise InputError(f"none of {len(rows)} samples has ratings", hint='give samples "ratings": [{"value": 4, …}]')
+        raise InputError(
+            f"no ratings in {count(len(rows), 'sample')}", hint='give samples "ratings": [{"value": 4, …}]'
+        )
     if aspect not in seen:
         raise InputError(f"no ratings of aspect {aspect!r}", hint=f"rated aspects: {', '.join(sorted(seen))}")
-    by = f" by people of role {role!r}" if role else ""
+    by = f" by people in role {role!r}" if role else ""
     missing = sum(row.not_applicable for row in rows)
-    raise InputError(f"no usable ratings of {aspect!r}{by}: {missing} are 'not applicable'", hint="take another aspect")
+    raise InputError(
+        f"no usable ratings of {aspect!r}{by}: {missing} are 'not applicable'", hint="choose another aspect"
+    )
 
 
 def _judgments(rows: Sequence[_Row], aspect: str, notes: Sequence[str]) -> Judgments:
     raters = Counter(rater for row in rows for rater, _ in row.votes if rater)
-    annotators = tuple(sorted(rater for rater, count in raters.items() if count > 1))
+    annotators = tuple(sorted(rater for rater, n in raters.items() if n > 1))
     number = {rater: i for i, rater in enumerate(annotators)}
     return Judgments(
         aspect=aspect,
@@ -188,18 +192,18 @@ def _notes(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str]
     unnamed = sum(not rater for row in rows for rater, _ in row.votes)
     single = len(raters) - len(annotators)
     if doubles:
-        notes.append(f"a rater's judgments of one sample are averaged into one vote; repeated judgments: {doubles}")
+        notes.append(f"repeated judgments of a sample by the same rater, averaged into one vote: {doubles}")
     if unnamed:
-        notes.append(f"judgments without a rater id count in the mean, but for no single annotator: {unnamed}")
+        notes.append(f"judgments without a rater id, which count in the mean but for no annotator: {unnamed}")
     if single:
-        notes.append(f"raters of one sample only count in the mean, but not as annotators: {single}")
+        notes.append(f"raters of only one sample, who count in the mean but not as annotators: {single}")
     if annotators and set(annotators) == {str(i + 1) for i in range(len(annotators))}:
         notes.append(
-            "annotators are named by position (1, 2, …): their figures mean something only if a position is one person"
+            "annotators are named by position (1, 2, …): their figures are meaningful only if each is one person"
         )
     return notes
 
 
 def _role_note(roles: set[str]) -> list[str]:
     named = sorted(role or "(none)" for role in roles)
-    return [f"judgments of several roles are pooled: {', '.join(named)}"] if len(named) > 1 else []
+    return [f"judgments by people in several roles are pooled: {', '.join(named)}"] if len(named) > 1 else []

@@ -1,10 +1,10 @@
-"""What the points of a correlation are: all samples, the systems, or the replies to one context at a time.
+"""Levels of correlation: over all samples, over systems, or over the replies to each context.
 
-`by='none'`    a point is a sample; resamples draw samples. Here.
+`by='none'`    a point is a sample; resamples draw samples. In this module.
 `by='system'`  a point is a system. In `systems.py`.
 `by='sample'`  a coefficient within each context, averaged over contexts. In `contexts.py`.
 
-Columns hold one number per sample, NaN where it is missing; only samples with a number in every column are used.
+Columns have one number per sample, NaN if it is missing; only samples with a number in every column are used.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from interloq.metrics.metric import Array
 
 
 class Level(Protocol):
-    """What the points of a correlation are, and which coefficients are computed over them."""
+    """Defines the points of a correlation and the coefficients computed over them."""
 
     @property
     def coefficients(self) -> Coefficients:
-        """Which coefficients are computed, by name."""
+        """The computed coefficients, by name."""
 
     def points(self, *columns: Column) -> list[Array] | None:
-        """The points themselves; None where a coefficient is an average over several sets of points."""
+        """The points, or None if a coefficient is an average over several sets of points."""
 
     def size(self, *columns: Column) -> int:
-        """How many points, or sets of points, a comparison of these columns rests on."""
+        """Number of points, or sets of points, used in a comparison of these columns."""
 
     def values(self, x: Column, y: Array) -> dict[str, float]:
-        """The coefficients alone."""
+        """The coefficients without p-values."""
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
         """The coefficients with p-values and notes."""
@@ -49,14 +49,14 @@ class Level(Protocol):
         """The coefficients in each bootstrap resample."""
 
     def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
-        """Differences between two metrics' coefficients: as observed, then after each random exchange."""
+        """Differences between two metrics' coefficients: observed, then after each random permutation."""
 
     def notes(self) -> list[str]:
-        """What the reader should know of the points."""
+        """Notes on the points for the reader."""
 
 
 def level(by: By, judgments: Judgments, coefficients: Coefficients = BUILT_IN) -> Level:
-    """The level of this name over these samples, or why there is none."""
+    """The level with this name over these samples."""
     if by == "none":
         return Samples(coefficients)
     if by == "system":

@@ -1,4 +1,4 @@
-"""Which metrics say the same: Spearman's ρ of every column of scores with every other."""
+"""How similar metrics are to each other: Spearman's ρ between all pairs of score columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from interloq.meta.table import Estimate
 from interloq.records import Key
 
 Over = Literal["pairs", "all"]
-FEWEST = 3  # with two samples ρ is 1 or −1 whatever they are
+FEWEST = 3  # with two samples, ρ is always 1 or −1
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Matrix:
 
 
 def spearman_matrix(columns: Mapping[str, Mapping[Key, float]], *, over: Over = "pairs") -> Matrix:
-    """Columns are values by sample; a missing or NaN value is a sample without one.
+    """Spearman's ρ between all pairs of columns, which map samples to values; missing and NaN are the same.
 
-    `pairs` uses for each cell the samples that both columns have, `all` those that every column has.
+    With `pairs`, each cell uses the samples that both columns have; with `all`, those that every column has.
     """
     values = _aligned(list(columns.values()))
     if over == "all":
@@ -40,7 +40,7 @@ def spearman_matrix(columns: Mapping[str, Mapping[Key, float]], *, over: Over = 
 
 
 def _aligned(columns: Sequence[Mapping[Key, float]]) -> NDArray[np.float64]:
-    """One row per column over the same, sorted samples."""
+    """One row per column, over the same sorted samples."""
     keys = sorted(set().union(*columns))
     rows = [[column.get(key, np.nan) for key in keys] for column in columns]
     return np.array(rows, dtype=np.float64).reshape(len(columns), len(keys))
@@ -50,7 +50,7 @@ def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> Estima
     both = ~(np.isnan(first) | np.isnan(second))
     n = int(both.sum())
     if n < FEWEST:
-        return Estimate(float("nan"), n, note=f"fewer than {FEWEST} samples have both")
+        return Estimate(float("nan"), n, note=f"fewer than {FEWEST} samples have both values")
     x, y = _centred_ranks(first[both]), _centred_ranks(second[both])
     scale = float(np.sqrt((x @ x) * (y @ y)))
     if scale == 0:
@@ -59,7 +59,7 @@ def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> Estima
 
 
 def _centred_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ranks around 0; tied values share their mean rank."""
+    """Ranks minus their mean; tied values share their mean rank."""
     from scipy.stats import rankdata
 
     ranks = np.asarray(rankdata(values), dtype=np.float64)

@@ -36,10 +36,10 @@ def meta_file(
     columns: Mapping[str, str] | None = None,
     progress: Progress = silent,
 ) -> MetaTable:
-    """How far the metrics of score files agree with the people who rated the samples; see `meta_evaluate`.
+    """How well the metrics of score files agree with the people who rated the samples; see `meta_evaluate`.
 
-    `without` names systems to leave out; `drop_own_replies` drops the judged reply from its own references. `-` is a
-    pipe. Bad lines and `columns`, which are the samples', are dealt with as in `interloq.read`.
+    `without` names systems to exclude; `drop_own_replies` drops references identical to the reply being judged. `-` is
+    a pipe. Bad lines, and `columns` for the samples, are handled as in `interloq.read`.
     """
     read = partial(read_all, strict=strict, on_reject=on_reject)
     with progress("meta-evaluating", None) as step:

@@ -1,7 +1,7 @@
-"""Whether dialogues may be compared at all: same partner set, same scheme, same openings, same length, same judge.
+"""Checks that dialogues are comparable: same partner set, scheme, openings, length and judge.
 
-`interloq play` writes the first four into the header of dialogues, and what is made of them carries them on; the judge
-stands in the signatures of scores.
+`interloq play` writes the first four to the header of dialogues, and files made from these copy them; the judge is in
+the signatures of scores.
 """
 
 from __future__ import annotations
@@ -19,49 +19,50 @@ FACTS = {
     "openings": "openings",
     "exchanges": "numbers of exchanges",
 }
-# parts of a signature; another release of a library moves the last digits, not the judgment
+# parts of a signature that may differ; another release of a library changes only the last digits
 NOT_THE_JUDGE = ("references", "samples", "resamples", "seed", "partners", VERSION, *LIBRARIES)
 
 
 def common_origin(headers: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """What all files (name → header) say of their origin; files that differ are refused."""
-    told = {path: origin(header) for path, header in headers.items()}
+    """Origin that all files (name → header) share; files with different origins are refused."""
+    origins = {path: origin(header) for path, header in headers.items()}
     found: dict[str, str] = {}
     for fact, many in FACTS.items():
-        values = {path: facts[fact] for path, facts in told.items() if fact in facts}
+        values = {path: facts[fact] for path, facts in origins.items() if fact in facts}
         for path, value in values.items():
             if value != found.setdefault(fact, value):
                 first = next(other for other in values if values[other] == found[fact])
                 raise InputError(
                     f"{first} and {path} come from different {many}: {found[fact]} and {value}",
-                    hint="scores can only be compared over the same partners and openings: "
-                    "play the systems of one file against the set of the other",
+                    hint="scores are comparable only over the same partners and openings: "
+                    "play the systems of one file against the partner set of the other",
                 )
-    _check_silent(told, headers)
+    _check_partner_sets(origins, headers)
     _check_bots(headers)
     _check_judges(headers)
     return found
 
 
 def origin(header: Mapping[str, Any]) -> dict[str, str]:
-    """What one header says."""
+    """Origin in one header."""
     return {name: str(header[name]) for name in FACTS if header.get(name) not in (None, "")}
 
 
-def _check_silent(told: Mapping[str, Mapping[str, str]], headers: Mapping[str, Mapping[str, Any]]) -> None:
-    """Dialogues of a known partner set beside dialogues that name none."""
-    dialogues = [path for path in told if headers[path].get("kind") in ("dialogues", None)]
-    named = [path for path in dialogues if "partners" in told[path]]
-    silent = [path for path in dialogues if "partners" not in told[path]]
-    if named and silent:
+def _check_partner_sets(origins: Mapping[str, Mapping[str, str]], headers: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse dialogues with a named partner set together with dialogues without one."""
+    dialogues = [path for path in origins if headers[path].get("kind") in ("dialogues", None)]
+    named = [path for path in dialogues if "partners" in origins[path]]
+    unnamed = [path for path in dialogues if "partners" not in origins[path]]
+    if named and unnamed:
+        partners = origins[named[0]]["partners"]
         raise InputError(
-            f"{named[0]} was played against partner set {told[named[0]]['partners']}, {silent[0]} names no partner set",
-            hint="play both with the same --partners, or rank them apart",
+            f"{named[0]} was played against partner set {partners}, {unnamed[0]} names no partner set",
+            hint="play both with the same --partners, or rank them separately",
         )
 
 
 def _check_bots(headers: Mapping[str, Mapping[str, Any]]) -> None:
-    """One name, one system: files may not call two systems the same."""
+    """Refuse files in which different systems have the same name."""
     seen: dict[str, tuple[str, str]] = {}
     for path, header in headers.items():
         bots = header.get("bots")
@@ -69,26 +70,26 @@ def _check_bots(headers: Mapping[str, Mapping[str, Any]]) -> None:
             first, known = seen.setdefault(name, (path, str(signature)))
             if known != str(signature):
                 raise InputError(
-                    f"{first} and {path} both have a system {name!r}, but not the same one: {known} and {signature}",
-                    hint="give one of them another name when it plays",
+                    f"{first} and {path} have different systems named {name!r}: {known} and {signature}",
+                    hint="play one of them under another name",
                 )
 
 
 def _check_judges(headers: Mapping[str, Mapping[str, Any]]) -> None:
-    """One metric, one judge: the same spec may stand for other weights, or for other constants fitted."""
+    """Refuse files scored by different versions of a metric: equal specs may have other weights or constants."""
     seen: dict[str, tuple[str, Signature]] = {}
     for path, header in headers.items():
         for metric, judge in _judges(header, path):
             first, known = seen.setdefault(metric, (path, judge))
             if known.without(*NOT_THE_JUDGE) != judge.without(*NOT_THE_JUDGE):
-                raise _refused(metric, (first, path), (known, judge))
+                raise _judges_differ(metric, (first, path), (known, judge))
 
 
-def _refused(metric: str, paths: tuple[str, str], judges: tuple[Signature, Signature]) -> InputError:
+def _judges_differ(metric: str, paths: tuple[str, str], judges: tuple[Signature, Signature]) -> InputError:
     old = [path for path, judge in zip(paths, judges, strict=True) if judge.is_text]
     if old:
         return InputError(
-            f"{old[0]} holds a signature without parts, as earlier versions wrote it: it cannot be compared",
+            f"{old[0]} has a signature without parts, written by an earlier version, which cannot be compared",
             hint=f"score its samples again: interloq score SAMPLES -m {shlex.quote(metric)} -o {shlex.quote(old[0])}",
         )
     differences = [found for found in judges[0].differences(judges[1]) if found[0] not in NOT_THE_JUDGE]
@@ -96,13 +97,13 @@ def _refused(metric: str, paths: tuple[str, str], judges: tuple[Signature, Signa
         "|".join(f"{name}:{values[i]}" for name, *values in differences if values[i]) or "without it" for i in (0, 1)
     )
     return InputError(
-        f"{paths[0]} and {paths[1]} were scored by two kinds of {metric}: {one} and {other}",
+        f"{paths[0]} and {paths[1]} were scored by different versions of {metric}: {one} and {other}",
         hint="score the samples of both with the same model and settings",
     )
 
 
 def _judges(header: Mapping[str, Any], path: str) -> Iterator[tuple[str, Signature]]:
-    """Each metric of a file of scores, and its signature."""
+    """Metrics of a score file with their signatures."""
     results = header.get("results", [header])
     for result in results if isinstance(results, list) else ():
         if isinstance(result, dict) and "metric" in result:

@@ -1,13 +1,13 @@
-"""Rank systems from the scores of their dialogues, and say how sure each rank is.
+"""Rank systems from the scores of their dialogues, with the uncertainty of each rank.
 
-A system's score is the mean over its dialogues of the mean over its utterances (Sato et al., 2022), or its strength in
-the sense of Bradley and Terry, from comparisons on shared occasions. Resamples draw occasions with all dialogues on
-them (dialogues, where both sides are judged; dialogues within each system, where none is shared), or with
-`by="partner"` whole partners: the first asks what other openings would have changed, the second what other partners
-would. The systems stay. From the resamples come the intervals, the range of ranks (2.5th to 97.5th percentile) and the
-probability of being best. Two systems are tested by exchanging their scores on each shared occasion (or all with one
-partner) at random; where no shared occasion is known, by dealing their dialogues out anew: `DialogueScore.pairing` says
-what is known. Holm adjusts over all pairs.
+A system's score is the mean over its dialogues of the mean over its utterances (Sato et al., 2022), or its
+Bradley–Terry strength from comparisons on shared occasions. Resamples draw occasions with all their dialogues
+(dialogues if both sides are judged; dialogues within each system if no occasion is shared), or with `by="partner"`
+whole partners: the former asks what other openings would have changed, the latter what other partners would. The
+systems are fixed. The resamples give the intervals, the range of ranks (2.5th to 97.5th percentile) and the
+probability of being best. Two systems are tested by randomly swapping their scores on each shared occasion (or all with
+one partner); if they share no occasion, by randomly reassigning their dialogues. See `DialogueScore.pairing`. p-values
+are adjusted over all pairs by Holm's method.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from interloq.meta.bradley_terry import PRIOR, Comparison, comparisons, strength
 from interloq.meta.dialogue_scores import DialogueScore, both_sides, downwards, metric_of, pairing_of
 from interloq.meta.ranking import Difference, Method, Ranking, Standing, Unit
 from interloq.meta.ranking_notes import notes
-from interloq.meta.significance import adjusted, enough, permutation_p, swaps
+from interloq.meta.significance import adjusted, permutation_p, permutations_per_test, swaps
 from interloq.meta.table import COEFFICIENTS, Estimate
 from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array
 from interloq.signature import Signature, fingerprint
 
-EXACT = 1 << 16  # ways to exchange, up to which all are tried
+EXACT = 1 << 16  # permutations up to which all are tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +59,21 @@ def rank(
     human: Mapping[str, float] | None = None,
     partner_set: str = "",
 ) -> Ranking:
-    """The ranking by one metric, from what `dialogue_scores` makes; `human` is people's score of each system.
+    """Ranking by one metric, from the rows of `dialogue_scores`; `human` is people's score of each system.
 
-    Which score is the better one the metric says, unless it is said here; there are 1,000 permutations a test, or 100
-    for each pair of systems where these are more.
+    By default the metric defines whether lower is better, and there are 1,000 permutations per test, or 100 per pair of
+    systems if that is more.
     """
     rows = sorted(rows, key=lambda row: (row.system, row.occasion, row.content, row.dialogue))
     lower = downwards(rows, lower_is_better)
     scored = [row for row in rows if not math.isnan(row.value)]
     systems = sorted({row.system for row in scored})
-    exchanges = enough(math.comb(len(systems), 2), n_permutations)
-    settings = _Settings(method, by, lower, n_bootstrap, exchanges, seed)
+    permutations = permutations_per_test(math.comb(len(systems), 2), n_permutations)
+    settings = _Settings(method, by, lower, n_bootstrap, permutations, seed)
     _check(settings)
     found = _oriented(comparisons(scored), lower)
     values, resampled = _mean(scored, systems, settings) if method == "mean" else _strengths(found, systems, settings)
-    sign = -1.0 if lower and method == "mean" else 1.0  # strengths are higher for the better already
+    sign = -1.0 if lower and method == "mean" else 1.0  # strengths are always higher for better systems
     places = sign * values, sign * resampled
     by_pair: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in found:
@@ -94,7 +94,7 @@ def rank(
 
 
 def _oriented(found: Sequence[Comparison], lower_is_better: bool) -> list[Comparison]:
-    """Comparisons in which a positive difference is a win."""
+    """The comparisons with signs such that a positive difference is a win."""
     return [replace(c, difference=-c.difference) for c in found] if lower_is_better else list(found)
 
 
@@ -112,7 +112,7 @@ def _check(settings: _Settings) -> None:
 
 
 def _mean(rows: Sequence[DialogueScore], systems: Sequence[str], settings: _Settings) -> tuple[Array, Array]:
-    """Means of systems, and a row of means a resample; NaN for a system that no drawn unit has."""
+    """Means of systems, and one row of means per resample; NaN for a system in none of the drawn units."""
     both = both_sides(rows)
     unit = _numbers([_unit(row, settings.by, both) for row in rows])
     place = {name: i for i, name in enumerate(systems)}
@@ -125,7 +125,7 @@ def _mean(rows: Sequence[DialogueScore], systems: Sequence[str], settings: _Sett
 
 
 def _resampled_means(sums: NDArray[Any], sizes: NDArray[Any], settings: _Settings) -> Array:
-    """From sums and sizes by unit and system. Where no unit is shared, each system draws among its own."""
+    """Means from sums and sizes by unit and system. If no unit is shared, each system draws from its own."""
     if (np.count_nonzero(sizes, axis=1) > 1).any():
         drawn = [_ratio(counts @ sums, counts @ sizes) for counts in _draws(len(sums), settings)]
         return np.concatenate(drawn) if drawn else np.empty((0, sums.shape[1]))
@@ -138,7 +138,7 @@ def _resampled_means(sums: NDArray[Any], sizes: NDArray[Any], settings: _Setting
 
 
 def _strengths(found: Sequence[Comparison], systems: Sequence[str], settings: _Settings) -> tuple[Array, Array]:
-    """Log strengths of systems, and a row of them a resample."""
+    """Log strengths of systems, and one row of them per resample."""
     if not found and len(systems) > 1:
         raise InputError(
             "no two systems share an occasion, so nothing can be compared",
@@ -153,7 +153,7 @@ def _strengths(found: Sequence[Comparison], systems: Sequence[str], settings: _S
 
 
 def _draws(n: int, settings: _Settings) -> Iterator[Array]:
-    """How often each of n units stands in each resample; as floats, whose products are fast."""
+    """How often each of n units was drawn in each resample, as floats because their products are faster."""
     counts = bootstrap_counts(n, settings.n_bootstrap if n else 0, settings.seed)
     return (drawn.astype(np.float64) for drawn in counts)
 
@@ -167,7 +167,7 @@ def _occasion(comparison: Comparison, by: Unit) -> str:
 
 
 def _numbers(names: Sequence[str]) -> NDArray[np.intp]:
-    """Names as numbers from 0, in the order of the names."""
+    """Names as numbers from 0, in alphabetical order."""
     place = {name: i for i, name in enumerate(sorted(set(names)))}
     return np.array([place[name] for name in names], dtype=np.intp)
 
@@ -187,7 +187,7 @@ def _standings(
     resampled: Array,
     places: tuple[Array, Array],
 ) -> list[Standing]:
-    """Ranked systems from the best on, then those without a score by name."""
+    """Ranked systems from best to worst, then those without a score by name."""
     ranks, ranges, best = ranks_of(places[0]), _rank_ranges(places[1]), _best(places[1])
     found = []
     for name in sorted({row.system for row in rows}):
@@ -220,7 +220,7 @@ def _counted(name: str, rows: Sequence[DialogueScore]) -> Standing:
 
 
 def ranks_of(values: Array) -> NDArray[np.int64]:
-    """1 for the highest along the last axis; equal values share the better rank. NaN is below everything."""
+    """Ranks along the last axis, 1 for the highest; equal values share the better rank, NaN is the lowest."""
     values = np.where(np.isnan(values), -np.inf, values)
     higher = values[..., None, :] > values[..., :, None]
     return np.asarray(1 + higher.sum(axis=-1), dtype=np.int64)
@@ -258,31 +258,31 @@ def _test(
     shared: Sequence[Comparison],
     settings: _Settings,
 ) -> _Test:
-    """Two systems over the occasions they share, or over all their dialogues."""
+    """Test of two systems over the occasions they share, or over all their dialogues."""
     n_permutations, seed = settings.n_permutations, settings.seed
     if len(shared) > 1:
         each = np.array([c.difference if settings.method == "mean" else np.sign(c.difference) for c in shared])
         units = np.bincount(_numbers([_occasion(c, settings.by) for c in shared]), each)
-        flipped = [(1 - 2 * swapped) @ units for swapped in _exchanges(len(units), n_permutations, seed)]
+        flipped = [(1 - 2 * swapped) @ units for swapped in _swapped_units(len(units), n_permutations, seed)]
         differences = np.concatenate(flipped) / len(shared)
         return _Test(permutation_p(differences) if n_permutations else None, len(shared), True)
     values = [np.array([row.value for row in rows if row.system == name]) for name in pair]
     n = sum(map(len, values))
     if not n_permutations or min(map(len, values)) == 0 or n < 3:
         return _Test(None, n, False)
-    return _Test(permutation_p(_dealt(values[0], values[1], n_permutations, seed)), n, False)
+    return _Test(permutation_p(_reassigned(values[0], values[1], n_permutations, seed)), n, False)
 
 
-def _exchanges(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[Any]]:
-    """Which of n units are exchanged, one row per draw, none first: at random, or in all ways if there are fewer."""
+def _swapped_units(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[Any]]:
+    """Which of n units are swapped, one row per permutation, first none: random, or all if there are few enough."""
     if 2**n <= min(n_permutations, EXACT):
         yield (np.arange(2**n)[:, None] >> np.arange(n)) & 1
     else:
         yield from swaps(n, n_permutations, seed)
 
 
-def _dealt(first: Array, second: Array, n_permutations: int, seed: int) -> Array:
-    """Differences of means: as it is, then with the dialogues dealt out at random."""
+def _reassigned(first: Array, second: Array, n_permutations: int, seed: int) -> Array:
+    """Differences of means: observed, then with the dialogues randomly reassigned."""
     pooled, rng, n = np.concatenate([first, second]), np.random.default_rng(seed), len(first)
     found = [first.mean() - second.mean()]
     for _ in range(n_permutations):
@@ -311,7 +311,7 @@ def _differences(
 
 
 def _human(systems: Sequence[str], places: tuple[Array, Array], human: Mapping[str, float]) -> dict[str, Estimate]:
-    """Correlation over the systems that both rank; other dialogues would change it within the interval."""
+    """Correlation over the systems that both rank; the interval shows how much other dialogues would change it."""
     shared = [i for i, name in enumerate(systems) if name in human]
     people = np.array([human[systems[i]] for i in shared])
     estimates = correlate.coefficients(places[0][shared], people)
@@ -323,13 +323,13 @@ def _human(systems: Sequence[str], places: tuple[Array, Array], human: Mapping[s
 
 
 def _signature(rows: Sequence[DialogueScore], settings: _Settings, partner_set: str) -> Signature:
-    told = sorted(f"{row.dialogue}\0{row.system}\0{row.value!r}" for row in rows)
+    values = sorted(f"{row.dialogue}\0{row.system}\0{row.value!r}" for row in rows)
     facts: dict[str, object] = {"metric": metric_of(rows), "method": settings.method, "by": settings.by}
     facts["paired-by"] = pairing_of(rows)
     if settings.method == "bradley-terry":
         facts["prior"] = PRIOR
     if settings.lower_is_better:
         facts["better"] = "lower"
-    facts |= {"scores": fingerprint(*told), "partners": partner_set, "resamples": settings.n_bootstrap}
+    facts |= {"scores": fingerprint(*values), "partners": partner_set, "resamples": settings.n_bootstrap}
     facts |= {"permutations": settings.n_permutations, "seed": settings.seed}
     return Signature.of("rank", facts)

@@ -30,7 +30,7 @@ class ScoredDialogues:
 
 @dataclass(frozen=True, slots=True)
 class Rankings:
-    """One ranking per metric, and why there is none by the others."""
+    """One ranking per metric, and for metrics without one the reason."""
 
     rankings: list[Ranking]
     unranked: dict[str, str]
@@ -53,9 +53,9 @@ def rank_file(
     on_reject: Callable[[Rejected], None] | None = None,
     progress: Progress = silent,
 ) -> Rankings:
-    """Rank systems by each metric of the score files that has a better end, or by one; see `rank`.
+    """Rank systems by one metric of the score files, or by each for which higher or lower is better; see `rank`.
 
-    `human` is a file with people's score of each system. Bad lines are dealt with as in `interloq.read`.
+    `human` is a file with people's score of each system. Bad lines are handled as in `interloq.read`.
     """
     scored = read_scored(scores, dialogues, strict=strict, on_reject=on_reject)
     people = read_system_scores(human) if human else None
@@ -87,10 +87,10 @@ def read_scored(
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
 ) -> ScoredDialogues:
-    """Scores and their dialogues; files that may not be compared are refused."""
+    """Read scores and their dialogues; files that cannot be compared are refused."""
     files = [str(path) for path in (*dialogues, *scores)]
     if "-" in files:
-        raise InputError("a ranking cannot be made from a pipe", hint="write scores and dialogues to files")
+        raise InputError("rankings need files, not a pipe", hint="write scores and dialogues to files")
     for paths in (scores, dialogues):
         for path in paths:
             if paths.count(path) > 1:

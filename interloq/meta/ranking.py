@@ -1,4 +1,4 @@
-"""What a ranking says: plain values, ready for a table, JSON or the report."""
+"""Rankings as plain values, ready for a table, JSON or the report."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from interloq.errors import count
 from interloq.meta.dialogue_scores import Pairing
 from interloq.meta.table import Estimate
 from interloq.signature import Signature
@@ -17,14 +18,14 @@ Unit = Literal["dialogue", "partner"]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where one system stands; no rank where it has no score."""
+    """Rank of one system; None if it has no score."""
 
     system: str
     score: float
     ci: tuple[float, float] | None
     rank: int | None
     rank_range: tuple[int, int] | None
-    best: float | None  # the share of resamples in which it came first; ties share
+    best: float | None  # share of resamples in which it ranks first; ties share
     dialogues: int  # scored ones
     utterances: int
     unscored: int
@@ -34,36 +35,36 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Is the first system really better than the second?"""
+    """Test of whether the first system is better than the second."""
 
     first: str
     second: str
-    difference: float  # of their scores: positive where the first has the higher one
+    difference: float  # of their scores: positive if the first has the higher one
     ci: tuple[float, float] | None
     p: float | None
     p_adjusted: float | None
-    n: int  # shared occasions it was tested over; dialogues of both where they share none
+    n: int  # shared occasions in the test, or dialogues of both if they share none
     paired: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ranking(Tabular):
-    """Where every system stands, how sure that is, and which differences are real."""
+    """Ranks of all systems with their uncertainty, and tests of the differences."""
 
     metric: str
     method: Method
     by: Unit
-    pairing: Pairing | Literal["mixed"]  # how dialogues of different systems are known to belong together
+    pairing: Pairing | Literal["mixed"]  # how dialogues of different systems are paired
     lower_is_better: bool
     standings: tuple[Standing, ...]  # best first
-    differences: tuple[Difference, ...]  # every two ranked systems, the better first
-    human: Mapping[str, Estimate]  # coefficient → with the ranking by people; empty where none was given
+    differences: tuple[Difference, ...]  # all pairs of ranked systems, the better system first
+    human: Mapping[str, Estimate]  # coefficient → correlation with people's scores; empty if none were given
     notes: tuple[str, ...]
     signature: Signature
 
     def _title(self) -> str:
         """What the systems are ranked by."""
-        return f"{len(self.standings)} systems ranked by {self.metric}, method {self.method}"
+        return f"{count(len(self.standings), 'system')} ranked by {self.metric}, method {self.method}"
 
     def _shown_rows(self) -> list[Row]:
         """One row per system, the best first."""

@@ -1,4 +1,4 @@
-"""Scores as columns: a number per sample for every metric, in the order of the judgments."""
+"""Scores as columns: one number per sample for every metric, in the order of the judgments."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from interloq.metrics.metric import Array
 from interloq.metrics.selection import Selection
 from interloq.records import Key, SampleKeys, Score, format_key
 
-LEAST, LARGEST = 1e-100, 1e100  # between these a sum of squares is a number
+LEAST, LARGEST = 1e-100, 1e100  # range in which sums of squares neither underflow nor overflow
 
 
 def score_columns(
     scores: Iterable[Score], judgments: Judgments, selection: Selection
 ) -> tuple[dict[str, Array], list[str]]:
-    """A score a sample for every metric, in the order of their names; and notes on scores that fit no sample."""
+    """One column of scores per metric, sorted by name; and notes on scores that belong to no sample."""
     place, known = {key: i for i, key in enumerate(judgments.keys)}, SampleKeys(judgments.keys)
     columns: dict[str, Array] = {}
     given: dict[str, set[int]] = {}
@@ -43,13 +43,13 @@ def score_columns(
         seen.add(i)
         column[i] = value
     _check_ids(columns, stray, judgments)
-    return {name: _tamed(columns[name]) for name in sorted(columns)}, [
+    return {name: _rescaled(columns[name]) for name in sorted(columns)}, [
         _stray_note(name, keys) for name, keys in sorted(stray.items())
     ]
 
 
-def _tamed(column: Array) -> Array:
-    """The same order and proportions, where squares of scores would leave the range of numbers."""
+def _rescaled(column: Array) -> Array:
+    """The column scaled by a power of two if squares of its scores would overflow or underflow."""
     largest = float(np.nanmax(np.abs(column), initial=0.0))
     if largest == 0 or LEAST <= largest <= LARGEST:
         return column
@@ -71,7 +71,7 @@ def _same(first: float, second: float) -> bool:
 
 def _check_ids(columns: Mapping[str, Array], stray: Mapping[str, Sequence[Key]], judgments: Judgments) -> None:
     if not columns:
-        raise InputError("there are no scores", hint="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
+        raise InputError("no scores", hint="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
     if stray and all(np.isnan(column).all() for column in columns.values()):
         seen, known = min(keys[0] for keys in stray.values()), judgments.keys[0]
         raise InputError(

@@ -1,7 +1,7 @@
-"""Metrics whose value of a set is not the mean of its sample scores: corpus BLEU, NIST, chrF, distinct-n.
+"""Metrics whose value for a set is not the mean of its sample scores: corpus BLEU, NIST, chrF, distinct-n.
 
-Score files hold sample scores, from which such a value cannot be made. It is made again from the samples, after their
-scores were found to be the same ones; where that cannot be done, only the mean of sample scores is left.
+Score files contain sample scores, from which such a value cannot be computed. It is computed again from the samples,
+after checking that their scores are those in the file; if that is not possible, the mean of sample scores is used.
 """
 
 from __future__ import annotations
@@ -20,18 +20,16 @@ from interloq.registry import create
 from interloq.spec_text import split_label
 
 Counts = NDArray[np.int64]
-COSTLY = ("model", "index", "vectors")  # fields of metrics that take too long to be computed in passing
-TOLERANCE = 1e-6  # between a score and the same one again, in parts of it
+COSTLY = ("model", "index", "vectors")  # fields of metrics that take too long to compute again
+TOLERANCE = 1e-6  # relative difference allowed between a score and its recomputed value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetColumn:
-    """A metric's scores of samples, and its value of any set of them."""
+    """A metric's scores of samples, and its value for any set of them."""
 
-    scores: Array  # of each sample; NaN where it has none
-    value: Callable[
-        [Counts, NDArray[np.intp]], Array
-    ]  # of each set; counts[b, i]: how often samples[i] stands in set b
+    scores: Array  # of each sample; NaN if it has none
+    value: Callable[[Counts, NDArray[np.intp]], Array]  # of each set; counts[b, i]: how often samples[i] is in set b
     resamples: bool = True  # whether a set may repeat samples
     sign: float = 1.0
 
@@ -39,7 +37,7 @@ class SetColumn:
         return replace(self, scores=-self.scores, sign=-self.sign)
 
     def of_sets(self, counts: Counts, samples: NDArray[np.intp]) -> Array:
-        """The value of each set; NaN where a set is empty."""
+        """Value of each set; NaN for an empty set."""
         found = np.full(len(counts), np.nan)
         some = counts.sum(axis=1) > 0
         found[some] = self.sign * self.value(counts[some], samples)
@@ -55,7 +53,7 @@ def scores_of(column: Column) -> Array:
 
 
 def set_columns(columns: Mapping[str, Array], samples: Sequence[Sample]) -> tuple[dict[str, SetColumn], dict[str, str]]:
-    """The metrics that have a value of their own for a set; and of which only means are left, and why.
+    """Columns of the metrics that define a value for a set, and the metrics that fall back to means, with the reason.
 
     `samples` are in the order of the columns.
     """
@@ -65,7 +63,7 @@ def set_columns(columns: Mapping[str, Array], samples: Sequence[Sample]) -> tupl
         try:
             column = _column(create(split_label(name)[1], kind="metric"), scores, samples)
         except SpecError:
-            means[name] = "the metric is not known here"
+            means[name] = "the metric is not registered here"
         except InterloqError as error:
             means[name] = str(error)
         else:
@@ -74,11 +72,11 @@ def set_columns(columns: Mapping[str, Array], samples: Sequence[Sample]) -> tupl
 
 
 def _column(metric: Any, scores: Array, samples: Sequence[Sample]) -> SetColumn | None:
-    """None where the value of a set is the mean of its sample scores anyway."""
+    """The metric's column, or None if its value for a set is the mean of its sample scores."""
     if is_mean(metric):
         return None
     if any(hasattr(metric, field) for field in COSTLY):
-        raise InputError("computing it again takes the metric's model")
+        raise InputError("computing it again would need the metric's model")
     if isinstance(metric, FittedMetric):
         metric = metric.fit(samples)
     usable = np.array([metric.unscorable(sample) is None for sample in samples], dtype=bool)
@@ -89,7 +87,7 @@ def _column(metric: Any, scores: Array, samples: Sequence[Sample]) -> SetColumn 
     again = np.full(len(samples), np.nan)
     again[usable] = metric.value(stats)
     if not np.allclose(again[scored], scores[scored], rtol=TOLERANCE, atol=TOLERANCE):
-        raise InputError("the samples, or what was dropped from them, differ from what was scored")
+        raise InputError("the samples, or the references dropped from them, are not those that were scored")
     if isinstance(metric, SetMetric):
         of_set = metric.value_of_set
         return SetColumn(scores, lambda counts, some: of_set([samples[i] for i in some], [counts]), resamples=False)

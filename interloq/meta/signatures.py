@@ -1,4 +1,4 @@
-"""The signatures of a score file, told part by part, and those of two files compared."""
+"""The signatures of a score file, explained part by part, and the differences between two files."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from interloq.data.jsonl import header
 from interloq.errors import InputError
 from interloq.signature import LIBRARIES, VERSION, Signature
 
-WHOLE = "whole signature"  # where a file does not have the metric, or an earlier version wrote the signature as text
+WHOLE = "whole signature"  # if a file does not have the metric, or an earlier version wrote its signature as text
 AGAIN = "score the samples again with `interloq score`"
 MEANINGS = {
-    "line": "as an earlier version wrote it; score again to see its parts",
-    "name": "the metric with all its fields; files and folders are blank",
+    "line": "written by an earlier version; score again to see its parts",
+    "name": "the metric with all its fields; files and folders are left blank",
     "tokenizer": "how texts are split into words",
-    "built-with": "models, vectors, indexes and packages behind the metric, by content",
+    "built-with": "fingerprints of the metric's models, vectors, indexes and packages",
     "references": "references per sample",
     "samples": "fingerprint of ids, replies, references, weights and systems",
-    "fitted": "constants that were fitted to these samples",
-    "resamples": "resamples behind the intervals",
-    "seed": "of the resamples",
-    "own-replies": "what happened to references that are the reply itself",
-    "without": "systems that were left out",
-    "partners": "the partner set that dialogues were played against",
+    "fitted": "constants fitted to these samples",
+    "resamples": "resamples for the intervals",
+    "seed": "seed of the resamples",
+    "own-replies": "whether references identical to the reply were kept or dropped",
+    "without": "excluded systems",
+    "partners": "the partner set of the dialogues",
     **dict.fromkeys(LIBRARIES, "version of the library"),
     VERSION: "version of Interloq",
 }
@@ -31,7 +31,7 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a signature, with what it means."""
+    """One part of a signature and its meaning."""
 
     name: str
     value: str
@@ -40,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A part that two files do not share; None where one of them has no such part."""
+    """A part in which two files differ; None if a file does not have it."""
 
     metric: str
     part: str
@@ -58,12 +58,12 @@ def read_signatures(path: str) -> dict[str, Signature]:
         if isinstance(result, dict) and {"metric", "signature"} <= result.keys()
     }
     if not signatures:
-        raise InputError("the header holds no signature", hint=AGAIN, where=path)
+        raise InputError("the header has no signature", hint=AGAIN, where=path)
     return signatures
 
 
 def differences(first: Mapping[str, Signature], second: Mapping[str, Signature]) -> Iterator[Difference]:
-    """Metric by metric, under their names; of two files with one metric each, these are compared."""
+    """Differences by metric name; if both files have exactly one metric, these are compared whatever their names."""
     if len(first) == len(second) == 1:
         second = dict(zip(first, second.values(), strict=True))
     for metric in dict.fromkeys([*first, *second]):
@@ -75,6 +75,6 @@ def differences(first: Mapping[str, Signature], second: Mapping[str, Signature])
 
 
 def explained(signature: Signature) -> Iterator[Part]:
-    """Each part with what it means."""
+    """Each part with its meaning."""
     parts = {"line": signature.name} if signature.is_text else {"name": signature.name, **signature.parts}
     return (Part(name, value, MEANINGS.get(name, "")) for name, value in parts.items())

@@ -1,4 +1,4 @@
-"""Is one metric's correlation with people really higher than another's? And how many such questions were asked?
+"""Tests of whether one metric's correlation with people is higher than another's, and corrections for many tests.
 
 Williams (1959), for two correlations that share one variable; r12 and r13 are the metrics' correlations with people and
 r23 the correlation of the metrics with each other; t has n − 3 degrees of freedom:
@@ -6,9 +6,9 @@ r23 the correlation of the metrics with each other; t has n − 3 degrees of fre
     t = (r12 − r13) · √[(n − 1)(1 + r23) / (2K (n − 1)/(n − 3) + r̄² (1 − r23)³)],
     K = 1 − r12² − r13² − r23² + 2 r12 r13 r23,   r̄ = (r12 + r13)/2.
 
-The permutation test exchanges the two metrics' scores of each sample at random (PERM-BOTH of Deutsch, Dror and Roth,
-2021), after both were brought to one scale: z-scores for Pearson, mid-ranks for Spearman and Kendall. Its p-value is
-two-sided, (1 + exchanges with a difference at least as large) / (1 + exchanges).
+The permutation test randomly swaps the two metrics' scores of each sample (PERM-BOTH of Deutsch, Dror and Roth, 2021),
+after putting both on one scale: z-scores for Pearson, mid-ranks for Spearman and Kendall. Its p-value is two-sided,
+(1 + permutations with a difference at least as large) / (1 + permutations).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from interloq.meta.correlate import BLOCK, by_rows, constant
 from interloq.metrics.metric import Array
 
 Adjust = Literal["holm", "bh"]
-Swaps = NDArray[np.float64]  # 1 where the two metrics change places, a row an exchange
-PAIR_LIMIT = 3000  # samples up to which matrices of signs beat two sorts an exchange, and fit into memory
+Swaps = NDArray[np.float64]  # one row per permutation; 1 for samples whose two scores are swapped
+PAIR_LIMIT = 3000  # samples up to which matrices of signs are faster than two sorts per permutation, and fit in memory
 LEAST = 1_000  # permutations per test
-TOLERANCE = 1e-12  # two differences closer than this are the same difference
+TOLERANCE = 1e-12  # differences closer than this count as equal
 
 
 def williams(r12: float, r13: float, r23: float, n: int, *, sides: Literal[1, 2] = 2) -> float | None:
-    """The p-value of r12 against r13; one-sided asks whether r12 is the higher. None where it is undefined."""
+    """p-value of r12 against r13, or None if undefined; the one-sided test asks whether r12 is higher."""
     if n < 4 or any(math.isnan(r) for r in (r12, r13, r23)) or r23 > 1 - TOLERANCE:
         return None
     k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
@@ -45,7 +45,7 @@ def williams(r12: float, r13: float, r23: float, n: int, *, sides: Literal[1, 2]
 
 
 def permutation_p(differences: Array) -> float | None:
-    """Two-sided, from the observed difference and those after exchanges; undefined ones are left out."""
+    """Two-sided p-value from the observed difference and those after permutations; undefined ones are skipped."""
     observed, exchanged = differences[0], differences[1:][~np.isnan(differences[1:])]
     if math.isnan(observed) or not len(exchanged):
         return None
@@ -54,7 +54,7 @@ def permutation_p(differences: Array) -> float | None:
 
 
 def adjusted(p_values: Sequence[float | None], how: Adjust = "holm") -> list[float | None]:
-    """p-values of one family, adjusted; those that do not exist stay out of it."""
+    """Adjusted p-values of one family; None stays None and does not count."""
     known = np.array([p for p in p_values if p is not None])
     if not len(known):
         return list(p_values)
@@ -70,19 +70,20 @@ def _holm(p_values: Array) -> Array:
     return found
 
 
-# ---- exchanging the scores of two metrics ----------------------------------------------------------------------------
+# ---- swapping the scores of two metrics ------------------------------------------------------------------------------
 
 
-def enough(tests: int, said: int | None = None) -> int:
-    """Exchanges a test: as many as are `said`, or so many that the smallest p-value is near .01 when Holm adjusts it.
+def permutations_per_test(tests: int, given: int | None = None) -> int:
+    """The given number, or enough for the smallest p-value to be about .01 after Holm's adjustment.
 
-    N exchanges have no p-value below 1 / (N + 1): with a fixed N, a family that is large enough has nothing to find.
+    With N permutations no p-value is below 1 / (N + 1), so with a fixed N a large family could not have any
+    significant result.
     """
-    return max(LEAST, 100 * tests) if said is None else said
+    return max(LEAST, 100 * tests) if given is None else given
 
 
 def swaps(n: int, n_permutations: int, seed: int) -> Iterator[Swaps]:
-    """Which of n samples exchange their scores: nobody at first, then at random; in blocks of rows of bounded size."""
+    """Which of n samples are swapped, in blocks of rows of bounded size: none in the first row, then random ones."""
     rng = np.random.default_rng(seed)
     step = max(1, 2 * BLOCK // max(n, 1))
     for start in range(0, n_permutations + 1, step):
@@ -93,7 +94,7 @@ def swaps(n: int, n_permutations: int, seed: int) -> Iterator[Swaps]:
 
 
 def z_scores(x: Array) -> Array:
-    """Mean 0 and standard deviation 1 along the last axis; all 0 where it is constant."""
+    """Values scaled to mean 0 and standard deviation 1 along the last axis; all 0 if they are constant."""
     if not x.size:
         return x
     flat = np.expand_dims(constant(x), -1)
@@ -107,7 +108,7 @@ def midranks(x: Array) -> Array:
 
 
 def differences(one: str | Correlation, first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
-    """One coefficient of the first metric with people minus that of the second, after each exchange."""
+    """Coefficient of the first metric with people minus that of the second, after each permutation."""
     if one == "pearson":
         return pearson_differences(z_scores(first), z_scores(second), y, swapped)
     if one == "spearman":
@@ -120,7 +121,7 @@ def differences(one: str | Correlation, first: Array, second: Array, y: Array, s
 
 
 def pearson_differences(first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
-    """r(first, y) − r(second, y) after each exchange: all sums are linear in the exchanges."""
+    """r(first, y) − r(second, y) after each permutation; all sums are linear in the swaps."""
     y = y - y.mean()
     results = []
     for a, b in ((first, second), (second, first)):
@@ -134,9 +135,9 @@ def pearson_differences(first: Array, second: Array, y: Array, swapped: Swaps) -
 
 
 def kendall_differences(first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
-    """τ_b(first, y) − τ_b(second, y) after each exchange of the ranks first and second.
+    """τ_b(first, y) − τ_b(second, y) after each permutation; `first` and `second` are ranks.
 
-    Both are quadratic in the exchanges m: c + m·l + mᵀQm, with one Q for both. So are the counts of untied pairs.
+    Both are quadratic in the swaps m: c + m·l + mᵀQm, with one Q for both. So are the counts of untied pairs.
     """
     if len(y) > PAIR_LIMIT:
         return _kendall_by_loop(first, second, y, swapped)
@@ -150,10 +151,10 @@ def kendall_differences(first: Array, second: Array, y: Array, swapped: Swaps) -
 
 
 def _quadratic(matrices: Sequence[NDArray[np.float32]], swapped: Swaps) -> tuple[Array, Array]:
-    """Σ_ij of the matrix of the mixed vector, for the first metric and for the second, after each exchange."""
+    """Σ_ij of the matrix of the mixed vector, for the first and the second metric, after each permutation."""
     own, other, cross = matrices
     sums = [matrix.sum(axis=1, dtype=np.float64) for matrix in (own, other, cross, cross.T)]
-    mixed = swapped.astype(np.float32) @ (own + other - cross - cross.T)  # whole numbers, exact in single precision
+    mixed = swapped.astype(np.float32) @ (own + other - cross - cross.T)  # integers, exact in single precision
     both = np.einsum("ij,ij->i", mixed.astype(np.float64), swapped)
     return (
         sums[0].sum() + swapped @ (2 * (sums[3] - sums[0])) + both,
@@ -162,7 +163,7 @@ def _quadratic(matrices: Sequence[NDArray[np.float32]], swapped: Swaps) -> tuple
 
 
 def _signs(rows: Array, columns: Array) -> NDArray[np.float32]:
-    """Of differences between ranks: halves up to PAIR_LIMIT, exact in single precision."""
+    """Signs of differences between ranks, which are multiples of ½ up to PAIR_LIMIT and exact in single precision."""
     return np.asarray(np.sign(np.subtract.outer(rows.astype(np.float32), columns.astype(np.float32))))
 
 

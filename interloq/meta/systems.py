@@ -1,10 +1,10 @@
 """Correlation by system: a point is a system's score and mean judgment, over the samples that have both.
 
-A system's score is the metric's value of its samples where that is known (`set_scores.py`), else the mean of their
-scores. Resamples draw contexts where systems share them, with all replies to them, else samples within each system. The
-systems stay, so the interval says what other samples would change, not what other systems would. The permutation test
-exchanges the standardised scores of single samples and takes the systems' means again; where one of the two metrics has
-values of sets, it exchanges the standardised values of systems.
+A system's score is the metric's value over its samples if that is known (`set_scores.py`), otherwise the mean of their
+scores. Resamples draw contexts with all replies to them if systems share contexts, otherwise samples within each
+system. The systems are fixed, so the interval shows what other samples would change, not other systems. The permutation
+test swaps the standardised scores of single samples and computes the systems' means again; if one of the two metrics
+defines values for sets, it swaps the standardised values of systems.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from interloq.metrics.metric import Array
 
 Index = NDArray[np.int64]
 NO_INTERVAL = "no interval: resamples repeat replies, and a repeated reply adds nothing to the metric's value"
-DECIMALS = 10  # of standardised system means, so that equal means tie whatever the order of summing
+DECIMALS = 10  # standardised system means are rounded, so that equal means tie in any order of summation
 
 
 @dataclass(frozen=True, slots=True)
 class Systems:
     """A point is a system."""
 
-    system: Index  # of each sample, -1 where it names none
+    system: Index  # of each sample, -1 if it names none
     context: Index
     shared: bool  # whether systems reply to the same contexts
-    unnamed: int = 0  # rated samples of no system
+    unnamed: int = 0  # rated samples without a system
     coefficients: Coefficients = field(default_factory=lambda: BUILT_IN)
 
     def points(self, *columns: Column) -> list[Array]:
@@ -63,7 +63,7 @@ class Systems:
         return {name: correlate.by_rows(one, *drawn) for name, one in self.coefficients.items()}
 
     def _drawn(self, column: Column, rows: NDArray[np.intp], names: Index, n_bootstrap: int, seed: int) -> Array:
-        """A row of system scores per resample; the same resamples for every column."""
+        """One row of system scores per resample; the resamples are the same for every column."""
         if self.shared:
             context = np.unique(self.context[rows], return_inverse=True)[1]
             if isinstance(column, SetColumn):
@@ -93,8 +93,8 @@ class Systems:
 
     def notes(self) -> list[str]:
         how = "contexts, with all replies to them" if self.shared else "samples within each system"
-        missing = [f"rated samples that name no system, left out: {self.unnamed}"] if self.unnamed else []
-        return [f"bootstrap resamples {how}; the systems stay the same", *missing]
+        missing = [f"rated samples without a system, excluded: {self.unnamed}"] if self.unnamed else []
+        return [f"resamples draw {how}; the systems are fixed", *missing]
 
     def _rows(self, *columns: Column) -> tuple[NDArray[np.intp], Index]:
         """The usable samples and, for each, its system as a number from 0."""
@@ -120,7 +120,7 @@ def systems(judgments: Judgments) -> Systems:
 
 
 def _of_systems(column: Column, rows: NDArray[np.intp], names: Index) -> Array:
-    """A number per system: the value of its samples, or the mean of their standardised scores."""
+    """One number per system: the metric's value over its samples, or the mean of their standardised scores."""
     if not isinstance(column, SetColumn):
         return np.asarray(_system_means(names, significance.z_scores(column[rows])[None])[0])
     owned = [rows[names == i] for i in range(int(names.max(initial=-1)) + 1)]
@@ -131,7 +131,7 @@ def _of_systems(column: Column, rows: NDArray[np.intp], names: Index) -> Array:
 def _sets_by_contexts(
     column: SetColumn, rows: NDArray[np.intp], names: Index, context: Index, n_bootstrap: int, seed: int
 ) -> Array:
-    """Values of systems when contexts are drawn; NaN for a system that no drawn context has."""
+    """Values of systems when contexts are drawn; NaN for a system in none of the drawn contexts."""
     owned = [names == i for i in range(int(names.max(initial=-1)) + 1)]
     parts: list[Array] = [
         np.stack([column.of_sets(drawn[:, context[own]], rows[own]) for own in owned], axis=1)
@@ -157,7 +157,7 @@ def _system_means(system: Index, columns: Array) -> Array:
 
 
 def _by_contexts(columns: Array, system: Index, context: Index, n_bootstrap: int, seed: int) -> list[Array]:
-    """System means of each column when contexts are drawn; NaN for a system that no drawn context has."""
+    """System means of each column when contexts are drawn; NaN for a system in none of the drawn contexts."""
     shape = int(context.max(initial=-1)) + 1, int(system.max(initial=-1)) + 1
     cell = context * shape[1] + system
     sums = [np.bincount(cell, weights, shape[0] * shape[1]).reshape(shape) for weights in (*columns, None)]

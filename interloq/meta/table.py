@@ -1,4 +1,4 @@
-"""What meta-evaluation says: plain values, ready for a table, JSON or the report."""
+"""Results of meta-evaluation as plain values, ready for a table, JSON or the report."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Literal
 
+from interloq.errors import count
 from interloq.metrics.metric_names import labels
 from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
@@ -18,10 +19,10 @@ SystemScore = Literal["value", "mean"]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its uncertainty; NaN where it is undefined, with the reason in `note`."""
+    """A number with its uncertainty; NaN if it is undefined, with the reason in `note`."""
 
     value: float
-    n: int  # points it was computed from (samples, systems, or groups averaged over)
+    n: int  # points it was computed from: samples, systems, or contexts averaged over
     ci: tuple[float, float] | None = None
     p: float | None = None
     p_adjusted: float | None = None
@@ -35,7 +36,7 @@ class Spread:
     max: float
     min: float
     mean: float
-    annotators: int  # annotators, or pairs of them, it could be computed for
+    annotators: int  # annotators, or pairs of annotators, for which it is defined
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +44,15 @@ class MetricRow:
     """One metric against people."""
 
     metric: str
-    with_mean: Mapping[str, Estimate]  # coefficient → with the mean judgment
-    with_annotators: Mapping[str, Spread]  # coefficient → over single annotators; empty where there are none
+    with_mean: Mapping[str, Estimate]  # coefficient → correlation with the mean judgment
+    with_annotators: Mapping[str, Spread]  # coefficient → over single annotators; empty if there are none
     unscored: int = 0
-    system_score: SystemScore | None = None  # by system: the metric's value of its samples, or the mean of their scores
+    system_score: SystemScore | None = None  # by system: the metric's value over its samples, or their mean score
 
 
 @dataclass(frozen=True, slots=True)
 class HumanRow:
-    """People against people: the mark to measure metrics by."""
+    """Agreement between people: the standard to compare metrics with."""
 
     pairwise: Mapping[str, Spread]  # coefficient → annotator against annotator
     with_others: Mapping[str, Spread]  # coefficient → annotator against the mean of the others
@@ -62,7 +63,7 @@ class HumanRow:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Is the first metric's coefficient really higher than the second's?"""
+    """Test of whether the first metric's coefficient is higher than the second's."""
 
     first: str
     second: str
@@ -76,20 +77,20 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What went into the table and what could not."""
+    """Numbers of samples and judgments that were used and that were not."""
 
     samples: int
     rated: int  # samples with at least one usable judgment
     judgments: int
     not_applicable: int
     annotators: int
-    partial_annotators: int  # who rated only some of the rated samples
+    partial_annotators: int  # annotators who rated only some of the rated samples
     unrated: int = 0
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MetaTable(Tabular):
-    """How far each metric agrees with people, beside how far people agree with each other."""
+    """How well each metric agrees with people, and people with each other."""
 
     aspect: str
     by: By
@@ -101,8 +102,10 @@ class MetaTable(Tabular):
     notes: tuple[str, ...] = field(default=())
 
     def _title(self) -> str:
-        """What was correlated, and over what."""
-        return f"correlation with {self.aspect!r} by people, by={self.by!r}, {self.counted.rated} rated samples"
+        """Title of the table."""
+        return (
+            f"correlation with {self.aspect!r} by people, by={self.by!r}, {count(self.counted.rated, 'rated sample')}"
+        )
 
     def _shown_rows(self) -> list[Row]:
         """One row per metric and coefficient."""
@@ -126,7 +129,7 @@ class MetaTable(Tabular):
         return self.notes
 
     def labelled(self) -> MetaTable:
-        """The table for readers: metrics under their labels."""
+        """The table with metrics under their labels, for display."""
         shown = labels([row.metric for row in self.rows])
         return replace(
             self,
