@@ -94,7 +94,7 @@ def _partner_notes(rows: Sequence[DialogueScore], by: str) -> list[str]:
         notes.append(f"systems have different numbers of dialogues: {most!r} {n}, {fewest!r} {m}")
     if by == "partner" and len(everyone) < FEW_PARTNERS:
         notes.append(
-            f"only {count(len(everyone), 'partner')}: with fewer than {FEW_PARTNERS}, intervals over partners are too narrow"
+            f"only {count(len(everyone), 'partner')}: intervals over fewer than {FEW_PARTNERS} partners are too narrow"
         )
     return notes
 

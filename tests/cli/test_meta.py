@@ -116,7 +116,7 @@ def test_by_system_and_no_comparisons(files: Path, capsys: pytest.CaptureFixture
     assert code == 0
     assert "over systems" in out
     assert "bleu(order=2) > other" not in out
-    assert "note: bootstrap resamples contexts" in out
+    assert "note: resamples draw contexts" in out
 
 
 def test_aspects_are_listed(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,7 +135,7 @@ def test_aspects_are_listed(files: Path, capsys: pytest.CaptureFixture[str]) -> 
     [
         (["one.jsonl", "--aspect", "fluency"], "no ratings of aspect 'fluency'; rated aspects: humour, overall"),
         (["one.jsonl", "--aspect", "humour"], "no usable ratings of 'humour': 6 are 'not applicable'"),
-        (["one.jsonl", "--role", "judge"], "by people of role 'judge'"),
+        (["one.jsonl", "--role", "judge"], "by people in role 'judge'"),
         ([], "no score file given"),
         (["samples.jsonl"], "the file contains samples, expected scores"),
         (["gone.jsonl"], "gone.jsonl"),

@@ -61,7 +61,7 @@ def test_metrics_without_a_better_end_are_left_out_and_named(folder: Path, capsy
     assert "not ranked by length: neither a high nor a low score is better" in capsys.readouterr().out
     for options in (["-m", "length"], ["-m", "distinct", "--higher-is-better"]):
         assert main(["rank", path, "--dialogues", talks, *options]) == 2
-        assert "nothing can be ranked by" in capsys.readouterr().err
+        assert "cannot rank by" in capsys.readouterr().err
     assert len(_json(capsys, "rank", path, "--dialogues", talks, "--lower-is-better")["rankings"]) == 2
     judged = [Sample(score.id, "hi", "so", system=score.system) for score in scores]
     write("judged.jsonl", judged, kind="samples")
@@ -144,7 +144,7 @@ def test_two_files_of_one_partner_set_are_compared(
     [
         ({}, {"partners": "ffff"}, "different partner sets: 0123456789abcdef and ffff"),
         ({}, {"partners": ""}, "names no partner set"),
-        ({"bots": {"p": "echo"}}, {"bots": {"p": "eliza"}}, "both have a system 'p', but not the same one"),
+        ({"bots": {"p": "echo"}}, {"bots": {"p": "eliza"}}, "have different systems named 'p'"),
         (
             _judged("built-with", "bert-1"),
             _judged("built-with", "bert-2"),

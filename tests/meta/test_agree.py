@@ -93,7 +93,7 @@ def test_split_half_of_two_annotators_is_their_correlation() -> None:
     assert found["pearson"].ci is None
     r = found["pearson"].value
     assert found["pearson"].note == (
-        f"mean of 100 random splits of annotators; all judgments together by Spearman–Brown: {2 * r / (1 + r):.3f}"
+        f"mean of 100 random splits of annotators; reliability of all judgments (Spearman–Brown): {2 * r / (1 + r):.3f}"
     )
 
 
@@ -141,7 +141,7 @@ def test_constant_halves_have_a_reason() -> None:
     found = split_half(collect(samples), Samples(), seed=0)
     for name in COEFFICIENTS:
         assert math.isnan(found[name].value)
-        assert found[name].note == "halves are constant or too few"
+        assert found[name].note == "halves are constant or too small"
 
 
 def test_spread_leaves_out_what_is_undefined() -> None:

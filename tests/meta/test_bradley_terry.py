@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
 from interloq.errors import InputError
-from interloq.meta.bradley_terry import comparisons, joined, strengths, wins
+from interloq.meta.bradley_terry import comparisons, connected, strengths, wins
 from interloq.meta.dialogue_scores import DialogueScore
 from interloq.meta.rank import rank
 
@@ -82,8 +82,8 @@ def test_two_systems_that_talk_to_each_other_are_compared_in_their_dialogue() ->
 
 def test_chains_of_comparisons_join() -> None:
     chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=float)
-    assert joined(chain)
-    assert not joined(chain * np.array([[1], [0], [0]]))
+    assert connected(chain)
+    assert not connected(chain * np.array([[1], [0], [0]]))
 
 
 def test_ranking_by_wins_ignores_how_large_a_difference_is() -> None:
@@ -112,7 +112,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
     assert 88 <= hits <= 100
 
 
-def test_nothing_shared_is_refused_and_nothing_joined_is_noted() -> None:
+def test_nothing_shared_is_refused_and_nothing_connected_is_noted() -> None:
     apart = [DialogueScore(f"{s}{i}", s, s * 2, float(i), f"{s}|{i}") for s, i in product("ab", range(3))]
     with pytest.raises(InputError, match="no two systems share an occasion"):
         rank(apart, method="bradley-terry")

@@ -65,7 +65,7 @@ def test_constant_scores_are_undefined_whatever_the_function() -> None:
     ("coefficients", "message"),
     [
         (["pearsn"], "unknown coefficient 'pearsn'; did you mean 'pearson'"),
-        ([], "name at least one coefficient"),
+        ([], "no coefficient is given"),
         ([plain_pearson, plain_pearson], "two coefficients are called 'plain_pearson'"),
         ({"mine": lambda _x, _y: "high"}, "must return a number, got 'high'"),
     ],

@@ -96,9 +96,9 @@ def test_a_context_in_which_one_metric_is_constant_is_not_compared() -> None:
 
 
 def test_too_few_replies_a_context() -> None:
-    with pytest.raises(InputError, match="at least 3 rated replies, the most for one context is 2"):
+    with pytest.raises(InputError, match="at least 3 rated replies, but no context has more than 2"):
         level("sample", grid(systems=2)[0])
-    with pytest.raises(InputError, match="the most for one context is 1"):
+    with pytest.raises(InputError, match="but no context has more than 1"):
         level("sample", collect([Sample(str(i), [], "r", ratings=[i]) for i in range(5)]))
 
 
@@ -111,4 +111,4 @@ def test_small_contexts_are_counted() -> None:
     ]
     contexts = level("sample", collect([*samples, *more]))
     assert isinstance(contexts, Contexts)
-    assert contexts.notes() == ["contexts with at least 3 rated replies: 2; with fewer, left out: 1"]
+    assert contexts.notes() == ["contexts with at least 3 rated replies: 2; skipped, with fewer: 1"]

@@ -26,7 +26,7 @@ def test_only_what_is_known_to_be_shared_is_paired() -> None:
     assert alone.differences[0].p == pytest.approx(stats.ttest_ind(first, second).pvalue, abs=0.05)
     shared = ranked(*recorded(given=2))
     assert (shared.pairing, shared.differences[0].paired, shared.differences[0].n) == ("opening", True, 30)
-    assert any("begin with the same given turns" in note for note in shared.notes)
+    assert any("start with the same given turns" in note for note in shared.notes)
     assert (shared.differences[0].p or 1) < 0.05 < (alone.differences[0].p or 0)
 
 
@@ -105,14 +105,14 @@ def test_what_cannot_be_ranked_is_refused_with_a_cure() -> None:
     scores, dialogues = played({"a": 0, "b": 1}, openings=2)
     cases: list[tuple[list[Score], list[Dialogue], str]] = [
         (scores, dialogues[1:], "1 scored dialogues are not among the dialogues"),
-        (scores, [*dialogues, dialogues[0]], "comes twice"),
+        (scores, [*dialogues, dialogues[0]], "duplicate dialogue id"),
         ([*scores, replace(scores[0], value=99.0)], dialogues, "scored .* twice"),
         ([replace(scores[0], id="7")], dialogues, "not of an utterance in a dialogue"),
         ([replace(scores[0], system="")], dialogues, "not of an utterance in a dialogue"),
         ([replace(scores[0], system="x")], dialogues, "whose systems are: a, p"),
         ([*scores, replace(scores[0], metric="other")], dialogues, "scores of 2 metrics; choose one of: made, other"),
         ([replace(scores[0], value=math.inf)], dialogues, "inf"),
-        ([], dialogues, "there are no scores"),
+        ([], dialogues, "no scores"),
     ]
     for bad, of, message in cases:
         with pytest.raises(InputError, match=message):

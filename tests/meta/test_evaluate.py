@@ -74,7 +74,7 @@ def test_a_metric_that_counts_downwards_is_compared_with_its_sign_turned() -> No
         ("perplexity(model='x')", "bad"): round(2 * values["good"], 6),
         ("good", "perplexity(model='x')"): 0.0,
     }
-    assert "perplexity(model='x'): lower is better, so comparisons turn the sign of its coefficients" in table.notes
+    assert "perplexity(model='x'): lower is better, so comparisons invert the sign of its coefficients" in table.notes
 
 
 def test_many_metrics_can_be_told_apart() -> None:
@@ -261,7 +261,7 @@ def test_one_judgment_a_sample_has_no_human_row_but_a_reason() -> None:
     samples = [replace_ratings(s, s.ratings[:1]) for s in rated()]
     table = meta_evaluate(scored(samples, m=follow(samples, 1.0, 1)), samples, n_bootstrap=0)
     assert table.human is None
-    assert "no sample has two judgments: agreement between people cannot be told" in table.notes
+    assert "no sample has two judgments: agreement between people is unknown" in table.notes
 
 
 def test_signature_tells_tables_apart() -> None:
@@ -314,7 +314,7 @@ def test_scores_given_twice() -> None:
         ({"n_permutations": -5}, "n_permutations must not be negative"),
         ({"adjust": "bonferroni"}, "cannot adjust p-values by 'bonferroni'"),
         ({"by": "item"}, "cannot correlate by 'item'"),
-        ({"scores": []}, "there are no scores"),
+        ({"scores": []}, "no scores"),
         ({"scores": [Score("other", "m", 1.0)]}, "score 1 is of 'other', sample 1 is '00/0' of 's0'"),
         ({"scores": [Score("00/0", "m", math.inf)]}, "m scored sample '00/0' inf"),
     ],

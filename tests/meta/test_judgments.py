@@ -66,14 +66,14 @@ def test_ratings_without_a_rater_count_in_the_mean_only() -> None:
     assert found.mean().tolist() == [3.0, 3.0, 3.0]
     assert found.sizes().tolist() == [3, 3, 3]
     assert (found.annotator == NOBODY).sum() == 6
-    assert found.notes == ("judgments without a rater id count in the mean, but for no single annotator: 6",)
+    assert found.notes == ("judgments without a rater id, which count in the mean but for no annotator: 6",)
 
 
 def test_a_rater_of_one_sample_is_no_annotator() -> None:
     found = collect([rated("1", Rating(1.0, "a"), Rating(3.0, "once")), rated("2", Rating(2.0, "a"))])
     assert found.annotators == ("a",)
     assert found.mean().tolist() == [2.0, 2.0]
-    assert found.notes == ("raters of one sample only count in the mean, but not as annotators: 1",)
+    assert found.notes == ("raters of only one sample, who count in the mean but not as annotators: 1",)
 
 
 def test_two_judgments_of_one_rater_are_one_vote() -> None:
@@ -93,7 +93,7 @@ def test_annotators_named_by_position_are_pointed_out() -> None:
 def test_roles_are_pooled_with_a_note_or_chosen() -> None:
     samples = [rated(str(i), Rating(7.0, "me", role="interlocutor"), Rating(1.0, "you", role="outsider")) for i in "12"]
     assert collect(samples).mean().tolist() == [4.0, 4.0]
-    assert collect(samples).notes == ("judgments of several roles are pooled: interlocutor, outsider",)
+    assert collect(samples).notes == ("judgments by people in several roles are pooled: interlocutor, outsider",)
     own = collect(samples, role="interlocutor")
     assert (own.mean().tolist(), own.notes) == ([7.0, 7.0], ())
 
@@ -114,12 +114,12 @@ def test_turns_do_not_run_together() -> None:
 @pytest.mark.parametrize(
     ("samples", "aspect", "role", "said"),
     [
-        ([rated("1"), rated("2")], "overall", "", "none of 2 samples has ratings"),
+        ([rated("1"), rated("2")], "overall", "", "no ratings in 2 samples"),
         ([rated("1", Rating(1.0, aspect="fluency"))], "overall", "", "rated aspects: fluency"),
         ([rated("1", Rating(None, "a"))], "overall", "", "no usable ratings of 'overall': 1 are 'not applicable'"),
-        ([rated("1", Rating(1.0, "a"))], "overall", "judge", "by people of role 'judge'"),
+        ([rated("1", Rating(1.0, "a"))], "overall", "judge", "by people in role 'judge'"),
         ([rated("1", Rating(1.0)), rated("1", Rating(2.0))], "overall", "", "duplicate sample '1'"),
-        ([], "overall", "", "none of 0 samples has ratings"),
+        ([], "overall", "", "no ratings in 0 samples"),
     ],
 )
 def test_what_cannot_be_used_is_said(samples: list[Sample], aspect: str, role: str, said: str) -> None:

@@ -114,7 +114,7 @@ def test_exchanges_by_system_swap_samples_and_average_again() -> None:
 def test_two_systems_are_named_uninformative() -> None:
     judgments, scores = grid(systems=2)
     found = level("system", judgments).estimates(scores, judgments.mean())["spearman"]
-    assert (abs(found.value), found.p, found.note) == (1.0, None, "two points only: uninformative")
+    assert (abs(found.value), found.p, found.note) == (1.0, None, "only two points: uninformative")
 
 
 def test_one_system_is_too_few() -> None:
@@ -135,6 +135,6 @@ def test_samples_of_no_system_are_left_out_and_counted() -> None:
     ]
     more = collect([*samples, stray])
     systems = level("system", more)
-    assert systems.notes()[-1] == "rated samples that name no system, left out: 1"
+    assert systems.notes()[-1] == "rated samples without a system, excluded: 1"
     found = systems.values(np.append(scores, 1e6), more.mean())
     assert found == pytest.approx(level("system", judgments).values(scores, judgments.mean()))
