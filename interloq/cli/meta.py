@@ -112,11 +112,11 @@ def run(args: argparse.Namespace) -> int:
 def print_agreement(table: MetaTable, adjust: str, coefficient: str) -> None:
     """Print agreement with people as several tables and notes."""
     level = {"none": "over samples", "system": "over systems", "sample": "within contexts, averaged"}[table.by]
-    names = [name.capitalize() for name in COEFFICIENTS]
+    names = [name.capitalize() for name in table.coefficients]
     rows = [
         [
             row.metric,
-            *(_estimate(row.with_mean[name]) for name in COEFFICIENTS),
+            *(_estimate(row.with_mean[name]) for name in table.coefficients),
             _sizes(row.with_mean),
             str(row.unscored),
         ]
@@ -124,7 +124,9 @@ def print_agreement(table: MetaTable, adjust: str, coefficient: str) -> None:
     ]
     if table.human:
         halves = table.human.split_half
-        rows.append(["people: half vs. half", *(_estimate(halves[name]) for name in COEFFICIENTS), _sizes(halves), ""])
+        rows.append(
+            ["people: half vs. half", *(_estimate(halves[name]) for name in table.coefficients), _sizes(halves), ""]
+        )
     columns = ["metric", *names, "n", "unscored"]
     if table.by == "system":
         names_of_kinds = {"value": "value over its samples", "mean": "mean of sample scores"}
@@ -140,11 +142,12 @@ def print_agreement(table: MetaTable, adjust: str, coefficient: str) -> None:
 
 
 def _print_annotators(table: MetaTable, names: Sequence[str]) -> None:
-    rows = [[row.metric, *_spreads(row.with_annotators)] for row in table.rows if row.with_annotators]
+    found = table.coefficients
+    rows = [[row.metric, *_spreads(row.with_annotators, found)] for row in table.rows if row.with_annotators]
     if table.human and table.human.pairwise:
-        rows.append(["people: one vs. one", *_spreads(table.human.pairwise, unit="pair")])
+        rows.append(["people: one vs. one", *_spreads(table.human.pairwise, found, unit="pair")])
     if table.human and table.human.with_others:
-        rows.append(["people: one vs. the others", *_spreads(table.human.with_others)])
+        rows.append(["people: one vs. the others", *_spreads(table.human.with_others, found)])
     if rows:
         print_table("correlation with single annotators: max / min / mean", ["metric", *names, "annotators"], rows)
 
@@ -187,8 +190,9 @@ def _reasons(table: MetaTable) -> Iterator[str]:
     """Notes of the estimates, without repetitions."""
     for row in table.rows:
         yield from dict.fromkeys(f"{row.metric}: {e.note}" for e in row.with_mean.values() if e.note)
-    if table.human and table.human.split_half["pearson"].note:
-        yield f"people: {table.human.split_half['pearson'].note}"
+    halves = next(iter(table.human.split_half.values())) if table.human else None
+    if halves and halves.note:
+        yield f"people: {halves.note}"
 
 
 def _estimate(estimate: Estimate) -> str:
@@ -204,8 +208,8 @@ def _sizes(estimates: Mapping[str, Estimate]) -> str:
     return "–".join(str(n) for n in dict.fromkeys((sizes[0], sizes[-1])))
 
 
-def _spreads(spreads: Mapping[str, Spread], *, unit: str = "") -> list[str]:
-    found = [spreads.get(name) for name in COEFFICIENTS]
+def _spreads(spreads: Mapping[str, Spread], coefficients: Sequence[str], *, unit: str = "") -> list[str]:
+    found = [spreads.get(name) for name in coefficients]
     cells = [f"{number(s.max)} / {number(s.min)} / {number(s.mean)}" if s else number(None) for s in found]
     n = max(s.annotators for s in found if s)
     return [*cells, count(n, unit) if unit else str(n)]

@@ -101,6 +101,11 @@ class MetaTable(Tabular):
     signature: Signature
     notes: tuple[str, ...] = field(default=())
 
+    @property
+    def coefficients(self) -> tuple[str, ...]:
+        """Names of the coefficients in the table: the built-in ones, or those it was computed with."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row.with_mean)) or COEFFICIENTS
+
     def _title(self) -> str:
         """Title of the table."""
         return (

@@ -1,1 +1,1 @@
-"""One self-contained HTML report; it computes nothing, it shows what metrics and meta-evaluation said."""
+"""One self-contained HTML report of the results of metrics and meta-evaluation; it computes nothing itself."""

@@ -1,12 +1,12 @@
-"""The agreement table: metrics against people, and people against people."""
+"""The agreement table: metrics with people, and people with each other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
 from interloq.errors import count
-from interloq.meta.table import COEFFICIENTS, Comparison, Counted, Estimate, HumanRow, MetaTable, MetricRow, Spread
+from interloq.meta.table import Comparison, Counted, Estimate, HumanRow, MetaTable, MetricRow, Spread
 from interloq.report import text
 from interloq.report.page import Agreement, AgreementRow, Coefficient, ComparisonRow, Name, PeopleRow
 from interloq.report.scale import Scale, scale
@@ -15,14 +15,22 @@ from interloq.report.scores import bar
 LABELS = {"pearson": "Pearson r", "spearman": "Spearman ρ", "kendall": "Kendall τ"}
 
 
+def label(coefficient: str) -> str:
+    """Heading of a coefficient; user-defined ones have their own names."""
+    return LABELS.get(coefficient, coefficient)
+
+
 def agreement(table: MetaTable, names: Mapping[str, Name], judges: str) -> Agreement:
     """The section on agreement with people."""
     shared = scale([0, *_values(table)])
     return Agreement(
         summary=_summary(table.counted, judges),
-        columns=tuple(LABELS[coefficient] for coefficient in COEFFICIENTS),
-        rows=tuple(_row(row, names, shared) for row in sorted(table.rows, key=lambda row: names[row.metric].number)),
-        people=tuple(_people(table.human, shared)) if table.human else (),
+        columns=tuple(label(coefficient) for coefficient in table.coefficients),
+        rows=tuple(
+            _row(row, table.coefficients, names, shared)
+            for row in sorted(table.rows, key=lambda row: names[row.metric].number)
+        ),
+        people=tuple(_people(table.human, table.coefficients, shared)) if table.human else (),
         alphas=tuple(_alphas(table.human)) if table.human else (),
         comparisons=tuple(_comparison(comparison, names) for comparison in table.comparisons),
         low=shared.label(shared.low),
@@ -34,7 +42,7 @@ def agreement(table: MetaTable, names: Mapping[str, Name], judges: str) -> Agree
 
 
 def _values(table: MetaTable) -> Iterator[float]:
-    """All that the bars must hold."""
+    """All values that the bars must be able to show."""
     estimates = [estimate for row in table.rows for estimate in row.with_mean.values()]
     spreads: list[Spread] = []
     if table.human:
@@ -49,10 +57,10 @@ def _values(table: MetaTable) -> Iterator[float]:
 def _summary(counted: Counted, judges: str) -> str:
     who = count(counted.annotators, "annotator")
     if counted.partial_annotators:
-        who += f" ({counted.partial_annotators:,} of whom rated only some of the samples)"
+        who += f" ({counted.partial_annotators:,} of them rated only some samples)"
     parts = [f"{count(counted.judgments, 'judgment')} by {who} on {count(counted.rated, 'sample')}"]
     if counted.not_applicable:
-        parts.append(f"{counted.not_applicable:,} answers “not applicable” left out")
+        parts.append(f"{counted.not_applicable:,} “not applicable” answers not counted")
     if counted.unrated:
         parts.append(f"{count(counted.unrated, 'sample')} without a judgment")
     if judges != "people":
@@ -60,11 +68,11 @@ def _summary(counted: Counted, judges: str) -> str:
     return "; ".join(parts) + "."
 
 
-def _row(row: MetricRow, names: Mapping[str, Name], shared: Scale) -> AgreementRow:
+def _row(row: MetricRow, coefficients: Sequence[str], names: Mapping[str, Name], shared: Scale) -> AgreementRow:
     counts = sorted({estimate.n for estimate in row.with_mean.values()})
     return AgreementRow(
         metric=names[row.metric],
-        cells=tuple(_cell(row, coefficient, shared) for coefficient in COEFFICIENTS),
+        cells=tuple(_cell(row, coefficient, shared) for coefficient in coefficients),
         n=" / ".join(f"{n:,}" for n in counts),
         unscored=f"{row.unscored:,}",
     )
@@ -94,17 +102,17 @@ def _estimated(estimate: Estimate, shared: Scale, spread: Spread | None = None) 
     )
 
 
-def _people(human: HumanRow, shared: Scale) -> Iterator[PeopleRow]:
-    for label, spreads in (
-        ("one against another", human.pairwise),
-        ("one against the mean of the others", human.with_others),
+def _people(human: HumanRow, coefficients: Sequence[str], shared: Scale) -> Iterator[PeopleRow]:
+    for title, spreads in (
+        ("one vs. another", human.pairwise),
+        ("one vs. the mean of the others", human.with_others),
     ):
         if spreads:
-            yield PeopleRow(label, tuple(_spread(spreads.get(coefficient), shared) for coefficient in COEFFICIENTS))
+            yield PeopleRow(title, tuple(_spread(spreads.get(coefficient), shared) for coefficient in coefficients))
     if human.split_half:
-        halves = (human.split_half.get(coefficient) for coefficient in COEFFICIENTS)
+        halves = (human.split_half.get(coefficient) for coefficient in coefficients)
         cells = (_estimated(half, shared) if half else Coefficient(text.MISSING, "") for half in halves)
-        yield PeopleRow("one half against the other half", tuple(cells))
+        yield PeopleRow("half vs. half", tuple(cells))
 
 
 def _spread(spread: Spread | None, shared: Scale) -> Coefficient:
@@ -133,7 +141,7 @@ def _comparison(comparison: Comparison, names: Mapping[str, Name]) -> Comparison
     return ComparisonRow(
         first=names[comparison.first],
         second=names[comparison.second],
-        coefficient=LABELS.get(comparison.coefficient, comparison.coefficient),
+        coefficient=label(comparison.coefficient),
         difference=text.signed(comparison.difference),
         sort=text.sort_key(comparison.difference),
         n=f"{comparison.n:,}",

@@ -29,17 +29,17 @@ COLOURS = SHAPES = 8
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that a report shows; whoever calls has computed it."""
+    """Everything that a report shows, already computed."""
 
     samples: Sequence[Sample]
     scores: Sequence[Score]
     results: Sequence[SystemScore] = ()
-    notes: Sequence[Note] | None = None  # on the data, from the score files; None: they do not say
+    notes: Sequence[Note] | None = None  # notes on the data from the score files; None if they have none
     judgments: Mapping[Key, float] = field(default_factory=dict)  # people's mean by sample
     table: MetaTable | None = None
     matrix: Matrix | None = None
     disagreements: Mapping[str, Disagreements] = field(default_factory=dict)  # by metric
-    models: Sequence[Trained] = ()  # trained models behind the scores
+    models: Sequence[Trained] = ()  # models that the scores depend on
     rankings: Sequence[Ranking] = ()
     dialogues: Sequence[Dialogue] = ()  # those that `extremes` names
     extremes: Mapping[str, Mapping[str, Extremes]] = field(default_factory=dict)  # by metric and system
@@ -55,7 +55,7 @@ def build(
     sources: Sequence[Source] = (),
     date: str = "",
 ) -> Page:
-    """The page, whatever the order of samples and scores."""
+    """The page, independent of the order of samples and scores."""
     samples = sorted(evidence.samples, key=lambda s: s.key)
     names = _names(evidence)
     ranked = {standing.system for ranking in evidence.rankings for standing in ranking.standings}
@@ -90,14 +90,14 @@ def build(
 
 
 def identified(scores: Iterable[Score], samples: Iterable[Sample]) -> list[Score]:
-    """Scores with their systems: one that names none is of the only sample with its id, where there is one."""
+    """Scores with their systems; a score without one gets the system of its sample if the id is unique."""
     known = SampleKeys(sample.key for sample in samples)
     keys = ((score, known.find(score.id, score.system)) for score in scores)
     return [score if key in (None, score.key) else replace(score, system=key[1]) for score, key in keys]
 
 
 def columns(scores: Iterable[Score]) -> dict[str, dict[Key, float]]:
-    """Scored values by metric and sample. A sample may be scored twice by a metric only with the same value."""
+    """Values by metric and sample; two different scores of a sample by one metric are refused."""
     table: dict[str, dict[Key, float]] = {}
     seen: dict[tuple[str, Key], float | None] = {}
     for score in scores:
@@ -114,7 +114,7 @@ def columns(scores: Iterable[Score]) -> dict[str, dict[Key, float]]:
 
 
 def _names(evidence: Evidence) -> dict[str, Name]:
-    """Metrics in the order of the results; what only has sample scores follows by name."""
+    """Metrics in the order of the results, then those that have only sample scores, by name."""
     told = dict.fromkeys(result.metric for result in evidence.results)
     rest = sorted({score.metric for score in evidence.scores} - told.keys())
     return {metric: text.name(metric, i) for i, metric in enumerate([*told, *rest], start=1)}
@@ -126,7 +126,7 @@ def _in_order(rankings: Sequence[Ranking], names: Mapping[str, Name]) -> list[Ra
 
 
 def _marks(systems: set[str]) -> dict[str, Mark]:
-    """Each system its colour and shape; shapes move on every round, so 64 systems differ."""
+    """Colour and shape of each system; shapes shift after every 8 systems, so 64 systems look different."""
     order = [*sorted(systems - {"", NO_SYSTEM}), NO_SYSTEM]
     marks = {system: Mark(system, i % COLOURS, (i + i // COLOURS) % SHAPES) for i, system in enumerate(order)}
     return {**marks, "": marks[NO_SYSTEM]}
@@ -147,7 +147,7 @@ def _facts(
 def _scatters(
     evidence: Evidence, samples: Sequence[Sample], names: Mapping[str, Name], marks: Mapping[str, Mark]
 ) -> tuple[tuple[tuple[str, str, str, str], ...], tuple[Scatter, ...]]:
-    """The plots, and the texts of the samples drawn in any of them."""
+    """The plots, and the texts of all samples drawn in them."""
     judged = [Drawn(s.key, s.response, evidence.judgments[s.key]) for s in samples if s.key in evidence.judgments]
     if not judged:
         return (), ()

@@ -1,7 +1,7 @@
-"""What is printed for people and for programs: lines, tables, JSON.
+"""Output for people and programs: lines, tables, JSON.
 
-Texts from data reach the screen through `say`, `tell`, `print_table` and `print_json` alone, which spell out what would
-steer a terminal.
+Texts from data are printed only by `say`, `tell`, `print_table` and `print_json`, which escape terminal control
+characters.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from interloq.records import Note
 from interloq.signature import Signature
 
 MISSING = "n/a"
-PIPED = 10_000  # columns of a table that no terminal shows
-SHORTEST = 16  # columns that a name gets in the narrowest table
+PIPED = 10_000  # width of a table that is not printed to a terminal
+SHORTEST = 16  # minimum width of a name in a narrow table
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def say(text: str = "") -> None:
-    """A line on standard output."""
+    """Print a line to standard output."""
     sys.stdout.write(plain(text) + "\n")
 
 
 def tell(text: str) -> None:
-    """A line on standard error."""
-    with contextlib.suppress(OSError):  # nobody can be told
+    """Print a line to standard error."""
+    with contextlib.suppress(OSError):  # standard error is closed
         sys.stderr.write(plain(text) + "\n")
         sys.stderr.flush()
 
 
 def print_json(value: Any) -> None:
-    """A value as JSON on standard output, with control characters spelled out."""
+    """Print a value as JSON to standard output, with control characters escaped."""
     import orjson
 
     text = orjson.dumps(to_json(value), option=orjson.OPT_INDENT_2).decode()
-    # within JSON such characters stand in strings only, where \\u spells them for any reader
+    # in JSON such characters occur only in strings, where \\u escapes are valid
     sys.stdout.write(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = "") -> None:
-    """A table; the first column is text, the others are numbers. Plain and uncut when piped.
+    """Print a table; the first column is text, the others are numbers. Not truncated when piped.
 
-    Where a terminal is too narrow for it, long names in the first column are numbered and spelled out below.
+    If the terminal is too narrow, long names in the first column are abbreviated, numbered and listed below.
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -75,7 +75,7 @@ def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
 
 
 def _numbered(rows: Sequence[Sequence[str]], limit: int) -> tuple[list[list[str]], list[str]]:
-    """Rows whose first cells fit: `vbleu(…) [1]` for each long one, and the lines that say what the numbers mean."""
+    """Rows with first cells that fit, such as `vbleu(…) [1]`, and lines that give the full names."""
     numbers: dict[str, int] = {}
     short = []
     for first, *rest in rows:
@@ -90,24 +90,24 @@ def _numbered(rows: Sequence[Sequence[str]], limit: int) -> tuple[list[list[str]
 
 
 def say_notes(notes: Sequence[Note]) -> None:
-    """What makes scores mean something else than they seem to; what is said of several metrics is said once."""
+    """Print notes on how to read the scores; a note shared by several metrics is printed once."""
     for text in dict.fromkeys(note.text for note in notes):
         say(f"note: {text}")
 
 
 def say_signatures(*signatures: Signature) -> None:
-    """The short form: the whole stands in files and in JSON."""
+    """Print signatures in short form; files and JSON have the full form."""
     names = ", ".join(dict.fromkeys(signature.short for signature in signatures))
     say(f"signature{'s' if len(set(signatures)) > 1 else ''}: {names} (in full with --json)")
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with fixed digits, or the mark for a missing one."""
+    """A number with fixed digits, or `n/a` if it is missing."""
     return MISSING if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
 def interval(ci: tuple[float, float] | None, digits: int = 3) -> str:
-    """An interval in brackets; nothing where there is none."""
+    """An interval in brackets; empty if there is none."""
     return "" if ci is None else f"[{number(ci[0], digits)}, {number(ci[1], digits)}]"
 
 
@@ -119,7 +119,7 @@ def p_value(p: float | None) -> str:
 
 
 def plain(text: str) -> str:
-    """Text for a terminal: what would steer it, or turn its writing round, is spelled out."""
+    """Text for a terminal, with control characters and changes of writing direction escaped."""
     return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 

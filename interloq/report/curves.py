@@ -1,4 +1,4 @@
-"""Trained models: how they learned, and whether their probabilities can be taken at their word."""
+"""Trained models: their learning curves, and how well their probabilities are calibrated."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from interloq.report.page import Curve, Dot, Model, Reliability, Tick
 from interloq.report.scale import Scale, scale
 
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 588.0, 14.0, 340.0  # the plot's area in a picture of 600 × 400
-SQUARE = (72.0, 398.0)  # of the reliability diagram: as wide as high
-ROOM = 10  # percent of the width that half the words at the kept epoch need
+SQUARE = (72.0, 398.0)  # of the reliability diagram: square
+ROOM = 10  # half the width of the label at the kept epoch, in percent of the plot's width
 MOST_EPOCHS, MOST_SECONDS = 10**6, 10**9
 SMALLEST, LARGEST = 2.5, 9.0  # radius of a bin's dot
 
@@ -37,7 +37,7 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Predictions of about the same confidence, and how many were right."""
+    """Predictions with similar confidence, and how many were right."""
 
     low: float
     high: float
@@ -48,9 +48,9 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How honest a model's probabilities are."""
+    """Calibration of a model's probabilities."""
 
-    bins: tuple[Bin, ...]  # those that are not empty
+    bins: tuple[Bin, ...]  # only non-empty ones
     error: float
     temperature: float | None
     scaled_error: float | None  # after division by the temperature
@@ -58,7 +58,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a model's folder tells of its training."""
+    """Training data read from a model's folder."""
 
     name: str
     signature: str
@@ -70,7 +70,7 @@ class Trained:
 
 
 def read_model(folder: Path, name: str) -> Trained:
-    """The learning curve of a model's folder, and its calibration where it has one."""
+    """The learning curve in a model's folder, and its calibration if it has one."""
     if not (folder / CURVE).is_file():
         raise InputError(f"no {CURVE} in the folder", hint="name the folder of a trained model", where=str(folder))
     times = _read(folder / TIMES, _seconds) if (folder / TIMES).is_file() else {}
@@ -89,7 +89,7 @@ def _read(path: Path, understood: Any) -> Any:
         return understood(orjson.loads(path.read_bytes()))
     except (OSError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(
-            f"it cannot be read ({type(error).__name__}: {error})", hint="train the model again", where=str(path)
+            f"cannot be read ({type(error).__name__}: {error})", hint="train the model again", where=str(path)
         ) from error
 
 
@@ -107,7 +107,7 @@ def _learned(times: Mapping[int, float], value: Mapping[str, Any]) -> tuple[str,
 def _epoch(value: Mapping[str, Any], times: Mapping[int, float]) -> Epoch:
     if not 0 <= int(value["epoch"]) < MOST_EPOCHS:
         raise ValueError(f"epoch {value['epoch']}")
-    seconds = value.get("seconds", times.get(int(value["epoch"])))  # older versions wrote it into the curve
+    seconds = value.get("seconds", times.get(int(value["epoch"])))  # older versions wrote it to the curve
     if seconds is not None and not 0 <= float(seconds) < MOST_SECONDS:
         raise ValueError(f"{seconds} seconds")
     return Epoch(
@@ -148,7 +148,7 @@ def model(trained: Trained) -> Model:
 
 
 def best_epoch(epochs: Sequence[Epoch]) -> Epoch | None:
-    """The first one with the lowest dev loss: its weights were kept."""
+    """The first epoch with the lowest dev loss, whose weights were kept."""
     measured = [epoch for epoch in epochs if isfinite(epoch.dev)]
     return min(measured, key=lambda epoch: (epoch.dev, epoch.number), default=None)
 
@@ -175,7 +175,7 @@ def _anchor(percent: float) -> str:
 
 
 def _whole(wide: Scale, epochs: Sequence[Epoch]) -> Scale:
-    """Epochs are counted: no ticks between two."""
+    """Ticks at whole epochs only."""
     numbers = [epoch.number for epoch in epochs]
     if len(set(numbers)) == 1:
         return Scale(numbers[0] - 1, numbers[0] + 1, 1)
@@ -231,9 +231,9 @@ def _reliability(found: Calibration) -> Reliability:
 
 
 def _bin_dot(b: Bin, unit: Scale, most: int) -> Dot:
-    """A dot's area grows with the number of examples in its bin."""
+    """Dots whose area grows with the number of examples in the bin."""
     radius = SMALLEST + (LARGEST - SMALLEST) * (b.count / most) ** 0.5
-    title = f"claimed {text.number(b.confidence)}, came true {text.number(b.positive)}, {count(b.count, 'example')}"
+    title = f"predicted {text.number(b.confidence)}, observed {text.number(b.positive)}, {count(b.count, 'example')}"
     return Dot(unit.at(b.confidence, *SQUARE), unit.at(b.positive, BOTTOM, TOP), title, f"{radius:.1f}")
 
 
@@ -244,6 +244,6 @@ def _trusted_how_far(found: Calibration, total: int) -> str:
     after = (
         ""
         if found.scaled_error is None
-        else f", which brings it to {text.number(found.scaled_error)} on these examples"
+        else f", which lowers it to {text.number(found.scaled_error)} on these examples"
     )
     return f"{said}. Fitted temperature {text.number(found.temperature, 2)}{after}."

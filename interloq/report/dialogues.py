@@ -1,4 +1,4 @@
-"""The ranking of systems, and dialogues to read: each system's best and worst, with what each turn scored."""
+"""The ranking of systems, and each system's best and worst dialogues with the scores of each turn."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _difference(found: Difference) -> DifferenceRow:
 
 
 def _reasons(standings: Iterable[Standing]) -> list[str]:
-    """Why dialogues have no score."""
+    """Reasons why dialogues have no score."""
     return [
         f"{s.system}: {count(n, 'dialogue')} without a score, {reason}"
         for s in standings
@@ -101,7 +101,7 @@ def dialogue_readings(
     names: Mapping[str, Name],
     marks: Mapping[str, Mark],
 ) -> tuple[DialogueReading, ...]:
-    """For each metric and system the dialogues chosen (metric → system → extremes), best first and worst first."""
+    """Best and worst dialogues for each metric and system (metric → system → extremes)."""
     chosen = {r.dialogue for systems in found.values() for e in systems.values() for r in (*e.best, *e.worst)}
     by_turn = _by_turn(scores, names, chosen)
     readings = []
@@ -118,7 +118,7 @@ def dialogue_readings(
 def _by_turn(
     scores: Iterable[Score], names: Mapping[str, Name], chosen: set[str]
 ) -> dict[Key, dict[str, tuple[str, str]]]:
-    """Sample → metric → what it scored, and why it did not."""
+    """Sample → metric → score, or the reason why there is none."""
     table: dict[Key, dict[str, tuple[str, str]]] = {}
     for score in scores:
         if score.metric in names and score.id.rpartition("#")[0] in chosen:
@@ -156,7 +156,7 @@ def _head(metric: str) -> str:
 
 
 def _noted(dialogue: Dialogue) -> dict[int, list[str]]:
-    """Failures by the turn they happened at, counted from 0; those without a turn are at -1."""
+    """Failures by turn, counted from 0; -1 for those without a turn."""
     found: dict[int, list[str]] = {}
     for who, what in failures(dialogue):
         placed = _AT_TURN.fullmatch(what)

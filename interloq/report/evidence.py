@@ -1,4 +1,4 @@
-"""What a report shows, computed from the files it is made from."""
+"""Computes what a report shows from its input files."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_evidence(
 
 
 def _judgments(samples: Sequence[Sample], aspect: str) -> dict[Key, float]:
-    """People's mean by sample; none where nobody rated this aspect."""
+    """Mean judgment of each sample; empty if this aspect was not rated."""
     if not any(r.aspect == aspect and r.value is not None for s in samples for r in s.ratings):
         return {}
     judgments = collect(samples, aspect=aspect)
@@ -90,7 +90,7 @@ def _disagreements(
 class _Ranked(NamedTuple):
     rankings: list[Ranking]  # one per metric
     extremes: dict[str, dict[str, Extremes]]  # the dialogues to read
-    unranked: dict[str, str]  # metrics that nothing can be ranked by, and why
+    unranked: dict[str, str]  # metrics that systems cannot be ranked by, and why
 
 
 def _ranked(scores: Sequence[Score], dialogues: Sequence[Dialogue], options: Options, partner_set: str) -> _Ranked:

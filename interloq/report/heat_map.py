@@ -1,4 +1,4 @@
-"""The heat map: which metrics, and people, order the samples alike."""
+"""The heat map: how similarly metrics and people order the samples."""
 
 from __future__ import annotations
 

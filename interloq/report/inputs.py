@@ -1,4 +1,4 @@
-"""The files that a report is made from: how it names them, and the command that makes it again."""
+"""The input files of a report: the names it shows for them, and the command that reproduces it."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class Inputs:
 
     def __post_init__(self) -> None:
         if "-" in map(str, self.files):
-            raise InputError("a report cannot be made from a pipe", hint="write the scores and samples to files")
+            raise InputError("a report needs files, not a pipe", hint="write the scores and samples to files")
 
     @property
     def files(self) -> list[str | Path]:
-        """The files that are read."""
+        """All files that are read."""
         return [*self.scores, self.samples, *self.dialogues]
 
     def names(self) -> tuple[list[str], list[str]]:
-        """Files and models below the folder they share: a report is shared, the rest of their paths is private."""
+        """Paths of files and models relative to their common folder: the rest is private, as reports get published."""
         whole = [Path(path).resolve() for path in (*self.files, *self.models)]
         folder = os.path.commonpath([path.parent for path in whole])
         names = [path.relative_to(folder).as_posix() for path in whole]
         return names[: len(self.files)], names[len(self.files) :]
 
     def sources(self) -> list[Source]:
-        """The fingerprint of every file that was read."""
+        """Fingerprint of every file that was read."""
         files, models = self.names()
         paths = [*zip(files, map(Path, self.files), strict=True)]
         for name, folder in zip(models, self.models, strict=True):
@@ -50,7 +50,7 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a report computes, and how much of it is shown."""
+    """Settings of the computations in a report, and how much of the results it shows."""
 
     aspect: str = "overall"
     title: str = TITLE
@@ -58,7 +58,7 @@ class Options:
     seed: int = 0
     worst: int = 10  # disagreements per metric
     read: int = 2  # best and worst dialogues per system
-    lower_is_better: bool | None = None  # None: as the metric says
+    lower_is_better: bool | None = None  # None: set by the metric
 
     def __post_init__(self) -> None:
         for name in ("n_bootstrap", "worst", "read"):
@@ -67,12 +67,12 @@ class Options:
 
     @property
     def n_permutations(self) -> int | None:
-        """Without resamples there are no tests either."""
+        """Permutations per test; none if there are no resamples."""
         return None if self.n_bootstrap else 0
 
 
 def command(inputs: Inputs, options: Options) -> str:
-    """What makes this report again in the folder of its files: defaults spelled out, any name for the output."""
+    """The command that reproduces this report in the folder of its files, with all options that matter."""
     files, models = inputs.names()
     scores, samples, dialogues = files[: len(inputs.scores)], files[len(inputs.scores)], files[len(inputs.scores) + 1 :]
     direction = {True: ["--lower-is-better"], False: ["--higher-is-better"], None: []}[options.lower_is_better]

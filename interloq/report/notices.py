@@ -1,4 +1,4 @@
-"""What a reader must know before believing a number: it stands at the top of the report."""
+"""Warnings at the top of the report, which a reader must know before believing a number."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from interloq.records import NO_SYSTEM, Key, Note, Sample, Score
 from interloq.report.page import Name, Notice
 from interloq.report.scores import SystemScore
 
-ILLUSTRATIVE = "illustrative"  # the role of ratings that were written to show something
-FEW = 30  # here a correlation of 0 has an interval of about ±0.36, wider than most differences between metrics
+ILLUSTRATIVE = "illustrative"  # the role of ratings made up for illustration
+FEW = 30  # here a correlation of 0 has an interval of about ±0.36, more than most differences between metrics
 
 
 def judges(samples: Sequence[Sample], aspect: str) -> str:
-    """Who gave the ratings, in words."""
+    """Who gave the ratings, as text."""
     invented, ratings = _invented(samples, aspect)
     return (
         "people" if not invented else "illustrative ratings" if invented == ratings else "partly illustrative ratings"
@@ -32,7 +32,7 @@ def notices(
     unranked: Mapping[str, str],
     notes: Sequence[Note] | None,
 ) -> tuple[Notice, ...]:
-    """What a reader must know before the numbers."""
+    """All warnings for the reader."""
     return (
         *_illustrative(samples, aspect),
         *_few(samples),
@@ -46,7 +46,7 @@ def notices(
 
 
 def _invented(samples: Sequence[Sample], aspect: str) -> tuple[int, int]:
-    """How many of the ratings that count were written for illustration, and how many count."""
+    """Number of used ratings that were made up for illustration, and number of used ratings."""
     roles = [r.role for s in samples for r in s.ratings if r.aspect == aspect and r.value is not None]
     return roles.count(ILLUSTRATIVE), len(roles)
 
@@ -58,14 +58,14 @@ def _illustrative(samples: Sequence[Sample], aspect: str) -> Iterator[Notice]:
         yield Notice(
             "illustrative",
             f"{which} in this report are illustrative: no person gave these. "
-            "What the report says about agreement with people only shows how such a result looks.",
+            "The agreement with people in this report only shows what such results look like.",
         )
 
 
 def _few(samples: Sequence[Sample]) -> Iterator[Notice]:
     if len(samples) < FEW:
         yield Notice(
-            "warning", f"Only {count(len(samples), 'sample')}: differences this small a set shows may be chance."
+            "warning", f"Only {count(len(samples), 'sample')}: differences in so small a set may be due to chance."
         )
         return
     sizes = Counter(sample.system for sample in samples if sample.system)
@@ -73,7 +73,7 @@ def _few(samples: Sequence[Sample]) -> Iterator[Notice]:
     if small:
         yield Notice(
             "warning",
-            f"{count(len(small), 'system')} with fewer than {FEW} samples: their scores may be chance.",
+            f"{count(len(small), 'system')} with fewer than {FEW} samples: differences may be due to chance.",
             small,
         )
 
@@ -81,7 +81,7 @@ def _few(samples: Sequence[Sample]) -> Iterator[Notice]:
 def _nameless(samples: Sequence[Sample]) -> Iterator[Notice]:
     nameless = sum(not sample.system for sample in samples)
     if 0 < nameless < len(samples):
-        said = f"{count(nameless, 'sample')} with no system, shown as {NO_SYSTEM}."
+        said = f"{count(nameless, 'sample')} without a system, shown as {NO_SYSTEM}."
         yield Notice("warning", said)
 
 
@@ -91,7 +91,7 @@ def _unscored(scores: Sequence[Score], names: Mapping[str, Name]) -> Iterator[No
         order = {metric: i for i, metric in enumerate(names)}
         lines = sorted(missing.items(), key=lambda item: (order[item[0][0]], item[0][1]))
         details = tuple((metric, f"{count(n, 'sample')}, {reason}") for (metric, reason), n in lines)
-        yield Notice("warning", f"{count(missing.total(), 'score')} missing; no value was put in their place.", details)
+        yield Notice("warning", f"{count(missing.total(), 'score')} missing; no value was substituted.", details)
 
 
 def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], names: Mapping[str, Name]) -> Iterator[Notice]:
@@ -103,20 +103,20 @@ def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], names: Mappi
     if strangers:
         yield Notice(
             "warning",
-            f"{count(len(strangers), 'scored sample')} not among the samples; they count in the score table only.",
+            f"{count(len(strangers), 'scored sample')} not among the samples; they count only in the score table.",
         )
     gaps = tuple((metric, count(len(known - keys), "sample")) for metric, keys in seen.items() if known - keys)
     if gaps:
-        yield Notice("warning", "Some samples have no line in the score files.", gaps)
+        yield Notice("warning", "Some samples are not in the score files.", gaps)
 
 
 def _unranked(unranked: Mapping[str, str]) -> Iterator[Notice]:
     if unranked:
-        yield Notice("note", "Systems are not ranked by every metric.", tuple(unranked.items()))
+        yield Notice("note", "Systems are not ranked by some metrics.", tuple(unranked.items()))
 
 
 def _notes(samples: Sequence[Sample], notes: Sequence[Note] | None) -> Iterator[Notice]:
-    """What the score files note of the data, or what the samples show where they do not say."""
+    """Notes on the data from the score files, or else computed from the samples."""
     if notes is None:
         checks = Checks()
         checks.add(samples)
@@ -130,6 +130,6 @@ def _means(results: Sequence[SystemScore]) -> Iterator[Notice]:
     if means:
         yield Notice(
             "note",
-            "Where the score files do not tell a system’s own score, the mean of its sample scores stands instead.",
+            "If the score files do not have a system’s own score, the mean of its sample scores is shown instead.",
             tuple((metric, "") for metric in means),
         )

@@ -1,6 +1,6 @@
-"""The report as plain values: everything the template shows, ready to print, so that it only loops and chooses.
+"""The report as plain values: everything the template shows, already formatted.
 
-Texts are unescaped (the template escapes); coordinates are texts, in the units of the picture they belong to.
+Texts are not escaped (the template does it); coordinates are texts, in the units of their picture.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ TITLE = "Interloq report"
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something a reader must know before believing a number."""
+    """A warning that a reader must know before believing a number."""
 
     kind: Literal["illustrative", "warning", "note"]
     text: str
-    details: tuple[tuple[str, str], ...] = ()  # what it is about, and what is said of it
+    details: tuple[tuple[str, str], ...] = ()  # subject and text
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A count and what it counts."""
+    """A count with its label."""
 
     count: str
     label: str
@@ -30,7 +30,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A metric: its number in this report and its spec, cut where it may wrap."""
+    """A metric: its number in this report and its spec, split where it may wrap."""
 
     number: int
     head: str
@@ -53,7 +53,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """An interval on a line, in percent of its width; no ends where there is no interval."""
+    """A value with its interval on a line, in percent of the line's width; the ends are empty without an interval."""
 
     at: str
     low: str = ""
@@ -80,7 +80,7 @@ class ScoreRow:
     bar: Bar | None
     n: str
     unscored: str
-    is_mean: bool = False  # of sample scores: no header told the system's own score
+    is_mean: bool = False  # of sample scores, because no header has the system's own score
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class AgreementRow:
 
 @dataclass(frozen=True, slots=True)
 class PeopleRow:
-    """One way in which people agree with people."""
+    """One measure of agreement between people."""
 
     label: str
     cells: tuple[Coefficient, ...]
@@ -140,7 +140,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Metrics against people."""
+    """Agreement of metrics with people."""
 
     summary: str
     columns: tuple[str, ...]
@@ -150,7 +150,7 @@ class Agreement:
     comparisons: tuple[ComparisonRow, ...]
     low: str
     high: str
-    zero: str  # where 0 lies on the shared scale, in percent
+    zero: str  # position of 0 on the shared scale, in percent
     notes: tuple[str, ...]
     signature: str
 
@@ -159,7 +159,7 @@ class Agreement:
 class Point:
     """One sample in a scatter plot."""
 
-    index: int  # in the page's texts
+    index: int  # index in the page's texts
     x: str
     y: str
     title: str
@@ -190,7 +190,7 @@ class HeatCell:
     """One correlation in the heat map."""
 
     text: str
-    shade: int  # -10 to 10; 0 where there is no number
+    shade: int  # -10 to 10; 0 if there is no number
     title: str
 
 
@@ -204,7 +204,7 @@ class HeatRow:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """Which metrics say the same."""
+    """Correlations between metrics."""
 
     columns: tuple[str, ...]
     rows: tuple[HeatRow, ...]
@@ -212,7 +212,7 @@ class HeatMap:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A text; where it is long, the rest stands behind a fold."""
+    """A text; the rest of a long one is folded."""
 
     start: str
     rest: str = ""
@@ -266,7 +266,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The worst disagreements of one metric."""
+    """The largest disagreements of one metric with people."""
 
     metric: Name
     over: tuple[Card, ...]
@@ -276,7 +276,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class RankRow:
-    """Where one system stands."""
+    """Rank of one system."""
 
     system: str
     mark: Mark | None
@@ -305,12 +305,12 @@ class DifferenceRow:
     p: str
     adjusted: str
     n: str
-    over: str  # what the test was made over
+    over: str  # what the test is based on
 
 
 @dataclass(frozen=True, slots=True)
 class RankTable:
-    """Systems from the best on, by one metric."""
+    """Systems ranked by one metric, best first."""
 
     metric: Name
     caption: str
@@ -324,7 +324,7 @@ class RankTable:
 
 @dataclass(frozen=True, slots=True)
 class TurnScore:
-    """What one metric says of a turn."""
+    """One metric's score of a turn."""
 
     metric: str
     value: str
@@ -339,14 +339,14 @@ class SpokenTurn:
     speaker: str
     side: Literal["left", "right"]
     text: Folded
-    given: bool  # part of the opening: not theirs
+    given: bool  # part of the given opening
     scores: tuple[TurnScore, ...]
     failures: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DialogueCard:
-    """One dialogue to read; the system that is judged stands on the right."""
+    """One dialogue to read; the judged system is on the right."""
 
     id: str
     partner: str
@@ -383,9 +383,9 @@ class Curve:
 
     train: tuple[Dot, ...]
     dev: tuple[Dot, ...]
-    best_at: str  # where the kept epoch lies; empty where no dev loss was measured
+    best_at: str  # position of the kept epoch; empty if no dev loss was measured
     best: str
-    best_anchor: str  # on which side of that place there is room for a word
+    best_anchor: str  # text anchor of its label
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     caption: str
@@ -394,18 +394,18 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """What came true of what a model claimed."""
+    """Predicted probabilities against observed shares."""
 
     dots: tuple[Dot, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     caption: str
-    rows: tuple[tuple[str, ...], ...]  # bin, examples, mean probability, share that came true
+    rows: tuple[tuple[str, ...], ...]  # bin, examples, mean probability, observed share
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A trained model that stands behind scores."""
+    """A trained model that scores depend on."""
 
     name: str
     signature: str
@@ -415,7 +415,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that the report was made from."""
+    """An input file of the report."""
 
     name: str
     fingerprint: str
@@ -427,7 +427,7 @@ class Page:
 
     title: str
     aspect: str
-    judges: str  # "people", or what to say instead where no person gave the ratings
+    judges: str  # "people", or another word if no person gave the ratings
     facts: tuple[Fact, ...]
     notices: tuple[Notice, ...]
     marks: tuple[Mark, ...]
@@ -441,7 +441,7 @@ class Page:
     command: str
     sources: tuple[Source, ...]
     date: str = ""
-    aspects: tuple[str, ...] = field(default=())  # aspects that do have ratings, where this one has none
+    aspects: tuple[str, ...] = field(default=())  # rated aspects, if this one has no ratings
     models: tuple[Model, ...] = ()
     rankings: tuple[RankTable, ...] = ()
     dialogues: tuple[DialogueReading, ...] = ()

@@ -1,4 +1,4 @@
-"""Samples to read: the worst disagreements as conversations."""
+"""The largest disagreements, shown as conversations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RECENT = 3  # turns shown; the earlier ones are folded
 def reading(
     name: Name, found: Disagreements, samples: Mapping[Key, Sample], marks: Mapping[str, Mark], aspect: str
 ) -> Reading:
-    """The samples worth reading for one metric."""
+    """The samples to read for one metric."""
     over, under = (tuple(_card(d, samples[d.key], marks, aspect) for d in side) for side in (found.over, found.under))
     return Reading(name, over, under, f"{found.n:,}")
 
@@ -44,7 +44,7 @@ def _card(found: Disagreement, sample: Sample, marks: Mapping[str, Mark], aspect
 
 
 def _bubbles(context: Sequence[Turn]) -> Iterator[Bubble]:
-    """The reply stands on the right, so whoever spoke last stands on the left; turns without names alternate."""
+    """Side of each turn: the reply is on the right, so the last speaker is on the left; unnamed turns alternate."""
     named = any(turn.speaker for turn in context)
     for i, turn in enumerate(context):
         with_last = turn.speaker == context[-1].speaker if named else (len(context) - i) % 2 == 1

@@ -1,4 +1,4 @@
-"""From the page to one HTML file that needs nothing else."""
+"""Renders the page as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def render(page: Page) -> str:
-    """The same page gives the same text, byte for byte."""
+    """HTML of the page; the same page always gives the same bytes."""
     environment = _environment()
     style, script = (environment.get_template(name).render() for name in ("style.css", "script.js"))
     return environment.get_template("report.html").render(
@@ -42,7 +42,7 @@ def _environment() -> Environment:
 
 
 def _readable(value: object) -> object:
-    """Every text a template prints passes here before it is escaped; our own markup is left alone."""
+    """Applied to every text that a template prints, before it is escaped; markup is returned unchanged."""
     return visible(value) if type(value) is str else value
 
 
@@ -50,11 +50,11 @@ def _trusted(text: str) -> object:
     """Our own style, script and JSON: not escaped."""
     from markupsafe import Markup
 
-    return Markup(text)  # noqa: S704 - never holds what a user wrote, but for JSON with every < escaped
+    return Markup(text)  # noqa: S704 - never contains user input, except JSON with every < escaped
 
 
 def _json(texts: tuple[tuple[str, ...], ...]) -> str:
-    """JSON that may stand inside <script>: no sign in it can end the element."""
+    """JSON that is safe inside <script>: nothing in it can end the element."""
     import orjson
 
     data = orjson.dumps([[visible(text) for text in entry] for entry in texts]).decode()
@@ -64,7 +64,7 @@ def _json(texts: tuple[tuple[str, ...], ...]) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """The browser may run exactly our style and script, and load nothing."""
+    """Content security policy: the browser may use only our style and script, and load nothing."""
     return (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"

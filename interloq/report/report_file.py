@@ -1,4 +1,4 @@
-"""From files of scores and samples to one HTML file."""
+"""Writes the report of score files and samples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from interloq.report.render import render
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was written, and what it rests on."""
+    """The page that was written, and the data it shows."""
 
     page: Page
     evidence: Evidence
@@ -44,11 +44,11 @@ def report_file(
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Report:
-    """Write the report of score files and the samples they score; `-` as output is standard output.
+    """Write the report of score files and their samples; `-` as output is standard output.
 
-    `dialogues` are those that the samples were made from: they add the ranking and dialogues to read. `models` are
+    `dialogues` are those that the samples were made from: they add a ranking and dialogues to read. `models` are
     folders of trained models whose training is shown. `worst` disagreements are shown per metric, and the `read` best
-    and worst dialogues per system. Bad lines and `columns` are dealt with as in `interloq.read`.
+    and worst dialogues per system. Bad lines and `columns` are handled as in `interloq.read`.
     """
     refuse_overwriting([output], [*scores, samples, *dialogues])
     inputs = Inputs(scores, samples, dialogues, models)
@@ -68,6 +68,6 @@ def report_file(
 
 
 def _date() -> str:
-    """Only where SOURCE_DATE_EPOCH asks for it: the same input gives the same bytes."""
+    """The date, only if SOURCE_DATE_EPOCH is set, so that the same input gives the same bytes."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     return datetime.fromtimestamp(int(epoch), UTC).strftime("%Y-%m-%d") if epoch.isdigit() else ""

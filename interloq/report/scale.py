@@ -1,4 +1,4 @@
-"""Axes: round ticks, and where a value lies between two ends. No number is too large or too small for one."""
+"""Axes: round ticks, and positions of values. They work for numbers of any size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from interloq.report.text import number
 
 LARGEST = sys.float_info.max
-SMALLEST = 1e-300  # below, steps are no numbers: such values are drawn as 0
+SMALLEST = 1e-300  # below this, steps underflow: such values are drawn as 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,14 @@ class Scale:
     step: float
 
     def at(self, value: float, start: float = 0, end: float = 100) -> str:
-        """The place of a value; the default is percent of a line's length."""
-        share = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)  # halves: a difference may be no number
+        """Position of a value, by default in percent of the axis."""
+        share = (value / 2 - self.low / 2) / (
+            self.high / 2 - self.low / 2
+        )  # halves, because the difference could overflow
         return f"{start + share * (end - start):.1f}"
 
     def ticks(self) -> list[float]:
-        """The values to mark."""
+        """Values of the ticks."""
         first, last = round(self.low / self.step), round(self.high / self.step)
         return [tick for i in range(first, last + 1) if math.isfinite(tick := i * self.step)]
 
@@ -37,7 +39,7 @@ class Scale:
 
 
 def scale(values: Iterable[float], *, about: int = 5) -> Scale:
-    """A scale with round ends that holds all finite values, in `about` steps."""
+    """A scale with round ends that includes all finite values, in `about` steps."""
     finite = [value for value in values if math.isfinite(value)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
     if max(abs(low), abs(high)) < SMALLEST:

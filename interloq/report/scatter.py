@@ -6,24 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from interloq.meta.table import COEFFICIENTS, MetricRow
+from interloq.meta.table import MetricRow
 from interloq.records import NO_SYSTEM, Key
 from interloq.report import text
-from interloq.report.agreement import LABELS
+from interloq.report.agreement import label
 from interloq.report.page import Mark, Name, Point, PointGroup, Scatter, Tick
 from interloq.report.scale import Scale, scale
 from interloq.signature import fingerprint
 
-MOST = 2000  # points drawn: more make the file heavy and the picture black
+MOST = 2000  # points drawn: more would make the file large and the picture black
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 588.0, 14.0, 340.0  # the plot's area in a picture of 600 × 400
-CELL = 5.0  # points closer than this hide one another
-CROWDED = 0.1  # share of hidden points from which on all are moved apart
+CELL = 5.0  # points closer than this hide each other
+CROWDED = 0.1  # share of hidden points above which all points are jittered
 NUDGE = 0.016  # at most this share of the axis
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What is drawn of a sample, whatever the metric."""
+    """What is drawn of a sample for every metric."""
 
     key: Key
     response: str
@@ -31,7 +31,7 @@ class Drawn:
 
 
 def drawn(samples: Sequence[Drawn], score_of: Mapping[Key, float]) -> list[Drawn]:
-    """The samples with a score, thinned to MOST by a hash of their ids: the same ones whatever the order."""
+    """The scored samples, at most MOST, chosen by a hash of their ids and so independent of their order."""
     scored = [sample for sample in samples if sample.key in score_of]
     chosen = sorted(scored, key=lambda s: _hash(s.key))[:MOST] if len(scored) > MOST else scored
     return sorted(chosen, key=lambda s: s.key)
@@ -45,7 +45,7 @@ def scatter(
     marks: Mapping[str, Mark],
     index: Mapping[Key, int],
 ) -> Scatter:
-    """`index` says where a sample stands among the page's texts."""
+    """The plot of one metric; `index` maps samples to the page's texts."""
     points, scored = drawn(samples, score_of), sum(sample.key in score_of for sample in samples)
     x = scale((s.judgment for s in points), about=6)
     y = scale((score_of[s.key] for s in points), about=5)
@@ -76,7 +76,7 @@ def _point(
 
 
 def _nudge(points: Sequence[Drawn], score_of: Mapping[Key, float], x: Scale, y: Scale) -> float:
-    """How far points move sideways so that equal ones can be seen; 0 where few hide one another."""
+    """How far points are moved sideways so that equal ones can be seen; 0 if few hide each other."""
     places = {
         (float(x.at(s.judgment, LEFT, RIGHT)) // CELL, float(y.at(score_of[s.key], BOTTOM, TOP)) // CELL)
         for s in points
@@ -88,7 +88,7 @@ def _nudge(points: Sequence[Drawn], score_of: Mapping[Key, float], x: Scale, y: 
 
 
 def _direction(key: Key) -> float:
-    """From −1 to 1, the same for a sample in every report."""
+    """Number from −1 to 1 that is the same for a sample in every report."""
     return int(_hash(key), 16) / 2**63 - 1
 
 
@@ -102,9 +102,8 @@ def _caption(row: MetricRow | None, n: int) -> str:
     if row is None:
         return "No correlation was computed for this metric."
     parts = [
-        f"{LABELS[coefficient]} {text.number(estimate.value)} {text.interval(estimate.ci)}".rstrip()
-        for coefficient in COEFFICIENTS
-        if (estimate := row.with_mean.get(coefficient))
+        f"{label(coefficient)} {text.number(estimate.value)} {text.interval(estimate.ci)}".rstrip()
+        for coefficient, estimate in row.with_mean.items()
     ]
     return f"{', '.join(parts)}; n\u00a0=\u00a0{n:,}."
 
@@ -116,5 +115,5 @@ def _notes(shown: int, scored: int, nudge: float) -> list[str]:
             f"{shown:,} of {scored:,} samples are drawn, chosen by a hash of their ids; all count in the numbers."
         )
     if nudge:
-        notes.append(f"Points are moved sideways by at most {nudge:.2g} so that equal ones do not hide one another.")
+        notes.append(f"Points are moved sideways by at most {nudge:.2g} so that equal ones do not hide each other.")
     return notes

@@ -1,4 +1,4 @@
-"""The score table: what each metric says of each system."""
+"""The score table: each metric's score of each system."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALL = "all samples"
 
 @dataclass(frozen=True, slots=True)
 class SystemScore:
-    """What `interloq score` wrote into its header about one metric and system; no system means all samples."""
+    """One metric's result for one system in the header of a score file; no system means all samples."""
 
     metric: str
     system: str
@@ -29,11 +29,11 @@ class SystemScore:
     n: int
     unscored: int
     signature: str = ""
-    is_mean: bool = False  # the mean of sample scores: the header did not say
+    is_mean: bool = False  # the mean of sample scores, because the header has no value
 
 
 def read_results(header: Mapping[str, Any], where: str) -> list[SystemScore]:
-    """The results in a header of scores; a header may have none."""
+    """The results in the header of a score file, which may have none."""
     results = header.get("results", [])
     try:
         return [_system_score(result) for result in results]
@@ -46,7 +46,7 @@ def read_results(header: Mapping[str, Any], where: str) -> list[SystemScore]:
 
 
 def read_notes(headers: Iterable[Mapping[str, Any]]) -> list[Note] | None:
-    """The notes on the data in headers of scores; None where no header says anything, as in older files."""
+    """The notes on the data in headers of score files; None if no header has any, as in older files."""
     lists = [header["notes"] for header in headers if isinstance(header.get("notes"), list)]
     found = [note for notes in lists for note in notes if isinstance(note, dict) and note.get("text")]
     return [Note(str(note.get("name", "")), str(note["text"]), 0, 0) for note in found] if lists else None
@@ -70,7 +70,7 @@ def _number(value: float | None) -> float:
 
 
 def complete(results: Iterable[SystemScore], scores: Sequence[Score]) -> list[SystemScore]:
-    """Results from headers; where these have none, or several that differ, the mean of sample scores."""
+    """Results from headers; the mean of sample scores if these have none, or several that differ."""
     told: dict[tuple[str, str], set[SystemScore]] = {}
     for result in results:
         told.setdefault((result.metric, result.system), set()).add(result)
@@ -98,14 +98,14 @@ def _mean(metric: str, system: str, values: Sequence[float | None]) -> SystemSco
 def _mean_of(values: Sequence[float]) -> float:
     try:
         return fmean(values)
-    except OverflowError:  # the sum is not a number, the mean is
+    except OverflowError:  # the sum may overflow, the mean does not
         return fsum(value / len(values) for value in values)
 
 
 def score_tables(
     results: Sequence[SystemScore], names: Mapping[str, Name], marks: Mapping[str, Mark]
 ) -> tuple[MetricScores, ...]:
-    """One group of rows a metric, systems in the order of their names; without systems, one row for all samples."""
+    """One group of rows per metric, systems sorted by name; without systems, one row for all samples."""
     return tuple(_table(name, [r for r in results if r.metric == metric], marks) for metric, name in names.items())
 
 
@@ -137,7 +137,7 @@ def _row(result: SystemScore, shared: Scale, marks: Mapping[str, Mark]) -> Score
 
 
 def bar(value: float, ci: tuple[float, float] | None, shared: Scale) -> Bar | None:
-    """A value and its interval on the shared scale; nothing where there is no value."""
+    """A value and its interval on the shared scale; None if there is no value."""
     if isnan(value):
         return None
     if ci is None or not all(isfinite(end) for end in ci):

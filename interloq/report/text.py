@@ -1,4 +1,4 @@
-"""Numbers and texts as a reader sees them."""
+"""Formats numbers and texts for the reader."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from interloq.spec_text import split_label
 
 MISSING = "n/a"
 MINUS = "\N{MINUS SIGN}"
-LONG = 1e9  # from here on a number is written with its power of ten
+LONG = 1e9  # larger numbers are written in scientific notation
 FOLD = 420  # characters shown before the fold
-_JOINS = "\u200d\ufe0e\ufe0f"  # zero-width joiner and variation selectors: part of the sign before them
-_DIRECTIONS = {  # signs that turn the direction of what follows: a reader must see them, not their effect
+_JOINS = "\u200d\ufe0e\ufe0f"  # zero-width joiner and variation selectors: part of the character before them
+_DIRECTIONS = {  # change the direction of the following text: a reader must see them, not their effect
     0x202A: "LRE", 0x202B: "RLE", 0x202C: "PDF", 0x202D: "LRO", 0x202E: "RLO",
     0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI",
 }  # fmt: skip
@@ -23,7 +23,7 @@ _HIDDEN |= {code: f"\u27e8{name}\u27e9" for code, name in _DIRECTIONS.items()}
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with a proper minus sign, or the mark for a missing one."""
+    """A number with a real minus sign, or `n/a` if it is missing."""
     if value is None or math.isnan(value):
         return MISSING
     text = f"{value:.{digits}f}" if abs(value) < LONG else f"{value:.4g}"
@@ -31,7 +31,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def score(value: float | None) -> str:
-    """A metric's value: four digits tell close systems apart; lengths and NIST need fewer."""
+    """A metric's value: four digits for small values, to distinguish close systems; two for lengths and NIST."""
     return number(value, 4 if value is None or abs(value) < 10 else 2)
 
 
@@ -42,7 +42,7 @@ def signed(value: float, digits: int = 3) -> str:
 
 
 def interval(ci: tuple[float, float] | None, digits: int = 3) -> str:
-    """An interval in brackets; nothing where there is none."""
+    """An interval in brackets; empty if there is none."""
     return "" if ci is None else f"[{number(ci[0], digits)}, {number(ci[1], digits)}]"
 
 
@@ -54,32 +54,32 @@ def p_value(p: float | None) -> str:
 
 
 def sort_key(value: float | None) -> str:
-    """What a column is sorted by; empty sorts last."""
+    """Sort key of a cell; empty cells sort last."""
     return "" if value is None or math.isnan(value) else repr(float(value))
 
 
 def name(spec: str, number: int) -> Name:
-    """A spec may wrap after each bracket and comma; a label before it is its head."""
+    """A spec split after each bracket and comma, where it may wrap; its head is the label if it has one."""
     head, *rest = re.split(r"(?==)" if split_label(spec)[0] else r"(?=\()", spec, maxsplit=1)
     pieces = re.split(r"(?<=[(,|])", rest[0]) if rest else []
     return Name(number, head, tuple(piece for piece in pieces if piece))
 
 
 def visible(text: str) -> str:
-    """Control characters and turns of direction as their signs, broken surrogates as the replacement character."""
+    """Text with control characters and direction changes made visible, and lone surrogates replaced."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_HIDDEN)
     return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def cut(text: str, length: int) -> str:
-    """The start of a text, with `…` where something was left out."""
+    """The start of a text, with `…` if it was cut."""
     text = " ".join(text.split())
     return text if len(text) <= length else text[: _whole(text, length)].rstrip() + "…"
 
 
 def folded(text: str) -> Folded:
-    """A long text in two parts: what is shown at once, and the rest."""
-    if len(text) <= FOLD * 5 // 4:  # a fold that hides two words helps no one
+    """A text in two parts: the part shown at once, and the rest of a long text."""
+    if len(text) <= FOLD * 5 // 4:  # folding only a few words is useless
         return Folded(text)
     space = max(text.rfind(sign, FOLD - 80, FOLD) for sign in " \n")
     at = space + 1 if space >= 0 else _whole(text, FOLD)
@@ -87,7 +87,7 @@ def folded(text: str) -> Folded:
 
 
 def _whole(text: str, at: int) -> int:
-    """The nearest place before `at` that does not tear a sign from its accents or an emoji apart."""
+    """The nearest position before `at` that does not split a character from its accents or an emoji."""
     while at > 1 and (unicodedata.combining(text[at]) or text[at] in _JOINS or text[at - 1] in _JOINS):
         at -= 1
     return at

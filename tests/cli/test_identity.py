@@ -67,7 +67,7 @@ def test_meta_and_report_see_every_sample(shared: list[Sample], capsys: Captured
     run("report", "scores.jsonl", "--samples", "samples.jsonl", "-o", "report.html", "--json", "--bootstrap", "0")
     said = json.loads(capsys.readouterr().out)
     assert (said["samples"], said["judgments"]) == (7, 7)
-    assert "1 sample with no system, shown as (none)." in said["warnings"]
+    assert "1 sample without a system, shown as (none)." in said["warnings"]
 
 
 def test_scores_without_a_system_are_of_the_only_sample_with_their_id(shared: list[Sample], capsys: Captured) -> None:

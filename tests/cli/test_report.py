@@ -108,7 +108,7 @@ def test_the_page_can_go_to_a_pipe(scored: Path) -> None:
     [
         (["absent.jsonl", "--samples", "samples.jsonl", "-o", "r.html"], "cannot read absent.jsonl"),
         (["samples.jsonl", "--samples", "samples.jsonl", "-o", "r.html"], "the file contains samples, expected scores"),
-        (["-", "--samples", "samples.jsonl", "-o", "r.html"], "a report cannot be made from a pipe"),
+        (["-", "--samples", "samples.jsonl", "-o", "r.html"], "a report needs files, not a pipe"),
         (["scores.jsonl", "--samples", "samples.jsonl", "-o", "samples.jsonl"], "is also an input"),
         (
             ["scores.jsonl", "--samples", "samples.jsonl", "-o", "r.html", "--worst", "-1"],

@@ -99,7 +99,7 @@ def test_the_reliability_diagram_shows_every_bin(folder: Path, samples: list[Sam
         x, y = (float(circle.attributes[name]) for name in ("cx", "cy"))
         # the straight line runs from (0, 0) at (72, 340) to (1, 1) at (398, 14)
         assert ((x - 72) / 326, (340 - y) / 326) == pytest.approx((b["confidence"], b["positive"]), abs=1e-3)
-        assert f"claimed {b['confidence']:.3f}, came true {b['positive']:.3f}" in circle.one("title").text
+        assert f"predicted {b['confidence']:.3f}, observed {b['positive']:.3f}" in circle.one("title").text
     line = figure.one("line", cls="diagonal").attributes
     assert [line[name] for name in ("x1", "y1", "x2", "y2")] == ["72", "340", "398", "14"]
     radius = {b["count"]: float(c.attributes["r"]) for c, b in zip(circles, bins, strict=True)}
@@ -107,7 +107,7 @@ def test_the_reliability_diagram_shows_every_bin(folder: Path, samples: list[Sam
     caption = figure.one("figcaption").text
     assert f"Expected calibration error {facts['ece']:.3f} over 2,000 examples" in caption
     assert (
-        f"temperature {facts['temperature']:.2f}, which brings it to {facts['scaled']['ece']:.3f} on these" in caption
+        f"temperature {facts['temperature']:.2f}, which lowers it to {facts['scaled']['ece']:.3f} on these" in caption
     )
     assert len(figure.one("tbody").all("tr")) == len(bins)
 
@@ -165,11 +165,11 @@ def test_the_best_epoch() -> None:
     ("name", "content", "said"),
     [
         ("", "", "no learning_curve.json in the folder"),
-        ("learning_curve.json", "{", "learning_curve.json: it cannot be read"),
+        ("learning_curve.json", "{", "learning_curve.json: cannot be read"),
         ("learning_curve.json", '{"epochs": []}', "no epochs"),
         ("learning_curve.json", '{"epochs": [{"train_loss": 1}]}', "KeyError"),
-        ("calibration.json", '{"bins": [{"count": 1}], "ece": 0}', "calibration.json: it cannot be read"),
-        ("calibration.json", "[]", "calibration.json: it cannot be read"),
+        ("calibration.json", '{"bins": [{"count": 1}], "ece": 0}', "calibration.json: cannot be read"),
+        ("calibration.json", "[]", "calibration.json: cannot be read"),
     ],
 )
 def test_folders_that_cannot_be_shown(

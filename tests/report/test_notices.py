@@ -34,7 +34,7 @@ def test_illustrative_ratings_are_labelled(folder: Path, samples: list[Sample], 
 def test_few_samples_are_named(folder: Path, samples: list[Sample]) -> None:
     assert any(text.startswith("Only 6 samples") for text in notices_of(parse(report(folder, samples))))
     many = [replace_id(samples[i % 3], f"{i:03}") for i in range(60)] + [replace_id(samples[5], "few")]
-    assert "1 system with fewer than 30 samples: their scores may be chance. bad: 1 sample" in notices_of(
+    assert "1 system with fewer than 30 samples: differences may be due to chance. bad: 1 sample" in notices_of(
         parse(report(folder, many))
     )
     (left,) = notices_of(parse(report(folder, [s for s in many if s.system == "good"])))
@@ -44,9 +44,7 @@ def test_few_samples_are_named(folder: Path, samples: list[Sample]) -> None:
 def test_unscored_samples_are_counted_with_their_reasons(folder: Path, samples: list[Sample]) -> None:
     bare = Sample("7", ["how was it ?"], "fine", (), "bad", [Rating(3, "rater-0")])
     page = parse(report(folder, [*samples, bare]))
-    assert "1 score missing; no value was put in their place. bleu(order=2): 1 sample, no references" in notices_of(
-        page
-    )
+    assert "1 score missing; no value was substituted. bleu(order=2): 1 sample, no references" in notices_of(page)
     rows = page.one("table", cls="scores").all("tbody", cls="rows")[0].all("tr")
     assert [row.all("td")[-1].text for row in rows] == ["1", "0"]
     texts = json.loads(page.one(id="texts").raw)
@@ -93,7 +91,7 @@ def test_one_system_or_none(folder: Path, samples: list[Sample], system: str) ->
 def test_samples_without_a_system_beside_others_are_counted(folder: Path, samples: list[Sample]) -> None:
     samples[0] = Sample("1", samples[0].context, "fine", samples[0].references, "", samples[0].ratings)
     page = parse(report(folder, samples))
-    assert "1 sample with no system, shown as (none)." in notices_of(page)
+    assert "1 sample without a system, shown as (none)." in notices_of(page)
     assert [row[3] for row in page.one("table", cls="scores").rows()] == ["1", "3", "2"] * 2
     assert [item.text for item in page.one("ul", cls="legend").all("li")] == ["(none)", "bad", "good"]
 
@@ -104,5 +102,5 @@ def test_scores_that_fit_no_sample_and_samples_without_scores_are_counted(folder
         path.write_text(text)
 
     page = parse(report(folder, samples, edit=edit))
-    assert "1 scored sample not among the samples; they count in the score table only." in notices_of(page)
-    assert "Some samples have no line in the score files. length: 1 sample" in notices_of(page)
+    assert "1 scored sample not among the samples; they count only in the score table." in notices_of(page)
+    assert "Some samples are not in the score files. length: 1 sample" in notices_of(page)
