@@ -1,1 +1,1 @@
-"""Playing until a ranking is settled, and audits of partner sets: where play, metrics and meta meet."""
+"""Playing until a ranking is settled, and audits of partner sets; built on play, metrics and meta."""

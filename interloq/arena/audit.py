@@ -1,14 +1,14 @@
-"""How far a ranking rests on who was chosen to talk with: cheating in all-play-all, and partners that carry a rank.
+"""How much a ranking depends on the choice of systems and partners.
 
 Sato et al. (2022, §7): in all-play-all the systems under test are each other's partners, so whoever chooses the systems
-chooses the partners. To push a *favoured* system above an *unfavoured* one, they add two look-alikes of the unfavoured
-one: talking with its like, it repeats itself and loses points. `cheating` compares the favoured with the unfavoured
-system in the fair set (all systems but the look-alikes, whom nobody would have asked) and in the unfair set of four,
-for each system that could be favoured, and counts wins in a 2 × 2 table. One recorded all-play-all of all of them is
-enough, since a dialogue does not depend on who else takes part. `play` may be given to play the unfair sets instead.
+chooses the partners. To push a *favoured* system above an *unfavoured* one, they add two systems similar to the
+unfavoured one: talking with systems like itself, it repeats itself and loses points. `cheating` compares the favoured
+with the unfavoured system in the fair set (all systems except the similar ones) and in the unfair set of four, for each
+system that could be favoured, and counts wins in a 2 × 2 table. One recorded all-play-all of all systems is enough,
+because a dialogue does not depend on who else takes part; or `play` plays the unfair sets.
 
 `influence` asks the same of a fixed partner set: how each rank moves when a partner is dropped, added from a pool, or
-swapped for one of the pool.
+swapped for one from the pool.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interloq.errors import InputError, nearest
+from interloq.errors import InputError, count, nearest
 from interloq.meta.correlate import kendall_rows
 from interloq.meta.dialogue_scores import DialogueScore, downwards, means
 from interloq.meta.rank import ranks_of
@@ -30,11 +30,11 @@ from interloq.metrics.metric import Array
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One system favoured over another: how far it is ahead in the fair set and in the unfair one."""
+    """One system favoured over another: its lead in the fair and in the unfair set."""
 
     favoured: str
     unfair_set: tuple[str, ...]
-    fair: float  # favoured minus unfavoured; NaN where one has no score
+    fair: float  # favoured minus unfavoured; NaN if one has no score
     unfair: float
     dialogues: int  # of both in the unfair set
 
@@ -46,7 +46,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Cheating:
-    """How favoured systems fare against the unfavoured one, in the fair set and in the unfair ones."""
+    """Leads of favoured systems over the unfavoured one, in the fair and in the unfair sets."""
 
     unfavoured: str
     alike: tuple[str, ...]
@@ -54,7 +54,7 @@ class Cheating:
 
     @property
     def table(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Rows: favoured wins, loses in the fair set; columns: wins, loses in the unfair one. A tie is not a win."""
+        """Rows: favoured wins or loses in the fair set; columns: in the unfair set. A tie counts as a loss."""
         known = [(trial.fair > 0, trial.unfair > 0) for trial in self.trials if trial.favoured not in self.untold]
         wins, loses = ((known.count((fair, True)), known.count((fair, False))) for fair in (True, False))
         return wins, loses
@@ -74,17 +74,17 @@ def cheating(
     lower_is_better: bool | None = None,
     play: Callable[[tuple[str, ...]], Sequence[DialogueScore]] | None = None,
 ) -> Cheating:
-    """Try to favour each of `favoured` (all others, if none is named) over `unfavoured` with its look-alikes.
+    """Try to favour each of `favoured` (default: all others) over `unfavoured` by adding systems similar to it.
 
-    `rows` are of an all-play-all, look-alikes included; or without them, where `play` gives the rows of an unfair set.
+    `rows` are those of an all-play-all that includes the similar systems, unless `play` gives the rows of unfair sets.
     """
     systems = sorted({row.system for row in rows})
     chosen = list(favoured) or [name for name in systems if name not in (unfavoured, *alike)]
     _check_cast(systems, unfavoured, [] if play else alike, chosen)
     if not alike:
-        raise InputError("no look-alike is named", hint="name systems similar to the unfavoured one, usually two")
+        raise InputError("no similar system is given", hint="name systems similar to the unfavoured one, usually two")
     if not among(rows, systems):
-        raise InputError("no two of the systems talked with each other", hint="audit the scores of an all-play-all")
+        raise InputError("none of the systems talked to each other", hint="audit the scores of an all-play-all")
     sign = -1.0 if downwards(rows, lower_is_better) else 1.0
     trials = []
     for name in chosen:
@@ -99,38 +99,40 @@ def cheating(
 
 
 def among(rows: Iterable[DialogueScore], systems: Sequence[str]) -> list[DialogueScore]:
-    """The dialogues in which both sides are among these; with itself a system counts where that was played."""
+    """The dialogues in which both sides are among these systems, including self-play if there is any."""
     return [row for row in rows if row.system in systems and row.partner in systems]
 
 
 def _check_cast(systems: Sequence[str], unfavoured: str, alike: Sequence[str], favoured: Sequence[str]) -> None:
     for name in (unfavoured, *alike, *favoured):
         if name not in systems:
-            raise InputError(f"no dialogue is of system {name!r}{nearest(name, systems)}")
+            raise InputError(f"no dialogue of system {name!r}{nearest(name, systems)}")
     for name in (*alike, *favoured):
         if name == unfavoured:
-            raise InputError(f"{name!r} cannot be unfavoured and something else as well", hint="name another system")
+            raise InputError(f"{name!r} is given as unfavoured and in another role", hint="name another system")
     if not favoured:
-        raise InputError("there is no system left to be favoured", hint="score more systems than the look-alikes")
+        raise InputError(
+            "no system is left to be favoured", hint="score more systems than the unfavoured and similar ones"
+        )
 
 
-# ---- partners that carry a rank --------------------------------------------------------------------------------------
+# ---- influence of single partners ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of the partner set, and the ranks after it."""
+    """One change of the partner set and its effect on the ranks."""
 
     kind: str  # drop, add or swap
     out: str
     into: str
     ranks: Mapping[str, int]
-    moves: Mapping[str, int]  # system → rank before minus rank after: positive where it rose
-    kendall: float  # with the scores before; NaN where one of them does not exist
+    moves: Mapping[str, int]  # system → rank before minus rank after: positive if it rose
+    kendall: float  # correlation with the scores before; NaN if a system has none
 
     @property
     def moved(self) -> int:
-        """How many ranks all systems moved, added up."""
+        """Sum over systems of the places moved."""
         return sum(map(abs, self.moves.values()))
 
 
@@ -140,11 +142,11 @@ class Influence:
 
     partners: tuple[str, ...]
     pool: tuple[str, ...]
-    ranks: Mapping[str, int]  # with the set as it is
-    changes: tuple[Change, ...]  # those that move most first
+    ranks: Mapping[str, int]  # with the unchanged set
+    changes: tuple[Change, ...]  # largest moves first
 
     def range_of(self, system: str, kind: str = "") -> tuple[int, int] | None:
-        """The best and worst rank of a system over all changes of a kind; none where there is none."""
+        """Best and worst rank of a system over all changes of a kind; None if there are none."""
         found = [change.ranks[system] for change in self.changes if kind in ("", change.kind)]
         return (min(found), max(found)) if found else None
 
@@ -156,17 +158,19 @@ def influence(
     *,
     lower_is_better: bool | None = None,
 ) -> Influence:
-    """How ranks move when partners change. The set is `partners`, or all that are not in the pool."""
+    """How ranks move when partners change. The set is `partners`, by default all that are not in the pool."""
     met = sorted({row.partner for row in rows})
     spare = sorted(set(pool))
     chosen = sorted(set(partners)) or [name for name in met if name not in spare]
     for name in (*chosen, *spare):
         if name not in met:
-            raise InputError(f"no dialogue is with partner {name!r}{nearest(name, met)}")
+            raise InputError(f"no dialogue with partner {name!r}{nearest(name, met)}")
     if both := sorted(set(chosen) & set(spare)):
-        raise InputError(f"{both[0]!r} is in the set and in the pool", hint="name it once")
+        raise InputError(f"{both[0]!r} is both in the set and in the pool", hint="name it once")
     if len(chosen) < 2 and not spare:
-        raise InputError(f"a set of {len(chosen)} partners cannot be changed", hint="name a pool of scored partners")
+        raise InputError(
+            f"a set of {count(len(chosen), 'partner')} cannot be changed", hint="name a pool of scored partners"
+        )
     table = _Table(rows, downwards(rows, lower_is_better))
     base = table.scores(chosen)
     changes = [table.change(base, kind, out, into, chosen) for kind, out, into in _changes(chosen, spare)]
@@ -175,7 +179,7 @@ def influence(
 
 
 def _changes(chosen: Sequence[str], spare: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Drop one, add one, swap one for another."""
+    """All changes of one partner: drop, add, swap."""
     if len(chosen) > 1:
         yield from (("drop", name, "") for name in chosen)
     yield from (("add", "", name) for name in spare)
@@ -183,7 +187,7 @@ def _changes(chosen: Sequence[str], spare: Sequence[str]) -> Iterator[tuple[str,
 
 
 class _Table:
-    """Sums and sizes by system and partner, so that a change of partners costs no second pass."""
+    """Sums and sizes by system and partner, so that changes of partners need no second pass over the rows."""
 
     def __init__(self, rows: Sequence[DialogueScore], lower_is_better: bool) -> None:
         self.systems = sorted({row.system for row in rows})

@@ -1,4 +1,4 @@
-"""Bots play and a metric scores until the ranking is settled: `settle` joined to `play` and `metrics`."""
+"""Plays bots and scores their dialogues until the ranking is settled: connects `settle` to `play` and `metrics`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from interloq.signature import Signature, signature
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """Dialogues that were played until the ranking was settled, and what they were scored with."""
+    """Result of playing until the ranking was settled, with the scores and the metric."""
 
     settled: Settled
-    scores: tuple[Score, ...]  # of every utterance that was judged
+    scores: tuple[Score, ...]  # of every judged utterance
     metric: str
     signature: Signature  # of the metric, with the partner set's hash
 
@@ -44,9 +44,9 @@ def play_until_settled(
     progress: Callable[[int], None] | None = None,
     on_look: Callable[[Look], None] | None = None,
 ) -> Played:
-    """Play the plan round by round into `output`; its matches are the budget.
+    """Play the plan round by round and write it to `output`; the plan's matches are the budget.
 
-    All rounds between two looks are played together, in full batches. A run that was stopped resumes; `again` plays
+    All rounds between two looks are played together, in full batches. An interrupted run resumes; `again` plays
     failed dialogues again.
     """
     check_metric(metric, rule.lower_is_better)
@@ -60,7 +60,7 @@ def play_until_settled(
         settled = watch(found, rule, budget=len(rounds), systems=systems, on_look=on_look)
     if not settled.settled and settled.rounds < len(rounds):
         what = f"no target said anything in the dialogues after round {settled.rounds}"
-        raise InputError(what, hint="see the dialogues' failures for why", where=str(output))
+        raise InputError(what, hint="see the failures in the dialogues", where=str(output))
     signed = signature(metric, partners=plan.run.get("partners", ""))
     return Played(settled, tuple(scores), title(metric), signed)
 
@@ -72,13 +72,15 @@ def _scored(
     metric: Metric,
     scores: list[Score],
 ) -> Iterator[list[DialogueScore]]:
-    """The scores of round after round; all rounds between two looks are played together. Ends where nobody speaks."""
+    """Scores of each round; all rounds between two looks are played together. Ends when no target says anything."""
     rounds = rounds_of(plan.matches)
     order = {match.id: place for place, match in enumerate(plan.matches)}
     for start, stop in pairwise([0, *looks]):
         dialogues: list[Dialogue] = []
         play_matches([match for round in rounds[start:stop] for match in round], dialogues.append)
-        dialogues.sort(key=lambda dialogue: order[dialogue.id])  # as they come depends on what was played before
+        dialogues.sort(
+            key=lambda dialogue: order[dialogue.id]
+        )  # their order of arrival depends on what was played before
         fresh = score_dialogues(metric, dialogues)
         if not fresh:
             return
@@ -98,7 +100,7 @@ def _by_round(
 
 
 def facts(settled: Settled) -> dict[str, Any]:
-    """As it stands in JSON."""
+    """The result for JSON."""
     from dataclasses import asdict
 
     return {**asdict(settled), "order": settled.order, "not_apart": [asdict(gap) for gap in settled.not_apart]}

@@ -1,10 +1,10 @@
-"""The ranking so far, while dialogues are still played: what has come is scored now and then, and each only once."""
+"""The current ranking while dialogues are still being played; finished dialogues are scored in batches, each once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.meta.dialogue_scores import dialogue_scores, means
 from interloq.metrics import metric_names
 from interloq.metrics.evaluate import evaluate
@@ -16,7 +16,7 @@ from interloq.signature import signature
 
 
 class Running:
-    """Hears finished dialogues, and says how their targets stand; a mean over dialogues, as `interloq rank` takes."""
+    """Collects finished dialogues and ranks their targets by the mean over dialogues, like `interloq rank`."""
 
     def __init__(self, metric: Metric, *, lower_is_better: bool | None = None) -> None:
         self.metric, self.lower_is_better = metric, check_metric(metric, lower_is_better)
@@ -25,11 +25,11 @@ class Running:
         self._sums: dict[str, tuple[float, int]] = {}
 
     def hear(self, dialogue: Dialogue) -> None:
-        """Take note of a dialogue that has just ended."""
+        """Add a dialogue that has just ended."""
         self._fresh.append(dialogue)
 
     def standings(self) -> list[tuple[str, float]]:
-        """Systems and their scores, the best first; those without a score are left out."""
+        """Systems with a score, best first."""
         fresh, self._fresh = self._fresh, []
         if scores := score_dialogues(self.metric, fresh):
             rows = [row for row in dialogue_scores(scores, fresh) if row.value == row.value]
@@ -43,13 +43,13 @@ class Running:
         return sorted(found, key=lambda each: (sign * each[1], each[0]))
 
     def line(self) -> str:
-        """`length over 40 dialogues: mine 9.21, theirs 8.65`, to be shown while the rest is played."""
+        """One line to show, such as `length over 40 dialogues: mine 9.21, theirs 8.65`."""
         found = ", ".join(f"{name} {value:.4g}" for name, value in self.standings())
-        return f"{name_of(self.metric)} over {self.dialogues:,} dialogues: {found}" if found else ""
+        return f"{name_of(self.metric)} over {count(self.dialogues, 'dialogue')}: {found}" if found else ""
 
 
 def score_dialogues(metric: Metric, dialogues: Sequence[Dialogue]) -> list[Score]:
-    """Of every utterance of the dialogues' targets; none where they said nothing."""
+    """Scores of all utterances of the dialogues' targets; empty if they said nothing."""
     judged = list(samples(dialogues))
     if not judged:
         return []
@@ -57,16 +57,16 @@ def score_dialogues(metric: Metric, dialogues: Sequence[Dialogue]) -> list[Score
 
 
 def check_metric(metric: Metric, lower_is_better: bool | None = None) -> bool:
-    """Whether its lowest score is the best.
+    """Whether lower scores are better.
 
-    Refuses a metric that nothing can be ranked by, one whose score of a reply may change with what else is scored, and
-    one that cannot be had.
+    Refuses metrics for which neither is better, those whose score of a reply depends on the other replies, and those
+    that cannot be loaded.
     """
     lower = metric_names.downwards(name_of(metric), lower_is_better)
     if isinstance(metric, FittedMetric):
         raise InputError(
-            f"{name_of(metric)} takes constants from the whole set, so its scores would change from look to look",
-            hint="take another metric, or play everything and rank with it afterwards",
+            f"{name_of(metric)} is fitted to the whole set, so its scores would change between looks",
+            hint="use another metric, or play everything and rank afterwards",
         )
-    signature(metric)  # reads what the metric rests on: a missing model is told before anybody talks
+    signature(metric)  # loads the metric's files, so that a missing model is reported before anything is played
     return lower

@@ -1,18 +1,18 @@
-"""Play until the ranking is settled: round by round, and stop when every two neighbours are apart or the budget ends.
+"""Play round by round, and stop when all adjacent systems in the ranking are separated or the budget ends.
 
 A round is one dialogue of every target with every partner, from one opening. A system's score in a round is the mean
 over its dialogues there, so the differences d_1 … d_n of two systems over n rounds are comparable draws, and
 
     mean(d) ± t(1 − α'/2; n − 1) · sd(d) / √n
 
-holds their true difference with probability 1 − α'. Whoever looks again and again until an interval leaves 0 finds one
-in time, even where there is no difference. So the looks are planned beforehand, after a growing number of rounds, and α
-is divided evenly over all looks and all pairs of systems: α' = α / (looks · pairs). By Bonferroni's inequality the
-chance that any two systems are ever called apart in the wrong order, or though they are equal, is at most α, whatever
-the looks have in common. The price is some more dialogues than one look at the right time would need.
+contains their true difference with probability 1 − α'. Looking repeatedly until an interval excludes 0 would eventually
+succeed even without any difference. So the looks are planned in advance, after a growing number of rounds, and α is
+divided evenly over all looks and all pairs of systems: α' = α / (looks · pairs). By Bonferroni's inequality, the
+probability that any two systems are ever separated in the wrong order, or although they are equal, is at most α,
+however the looks depend on each other. The price is a few more dialogues than one look at the right time would need.
 
-Before a test of signs alone could tell (2^(1−n) > α') nothing is called apart: t intervals of few rounds rest on the
-differences being normal. A round in which a system has no score is left out of its comparisons, and counted.
+Nothing is separated before a sign test could separate it (2^(1−n) > α'), because t intervals of few rounds depend on
+normally distributed differences. A round in which a system has no score is skipped in its comparisons, and counted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from interloq.records import Dialogue, Score
 
 ALPHA = 0.05
 FIRST = 8  # rounds before the first look
-GROWTH = 1.3  # each look after so many times more rounds: few looks, and at most 30 % played in vain
+GROWTH = 1.3  # factor between the rounds of two looks: few looks, and at most 30 % played unnecessarily
 
 
 def _check(*checks: tuple[bool, str]) -> None:
@@ -43,18 +43,18 @@ def _check(*checks: tuple[bool, str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When two systems are apart, and when to look."""
+    """When two systems are separated, and when to look."""
 
     alpha: float = ALPHA
     first: int = FIRST
     growth: float = GROWTH
     margin: float = 0.0  # differences within it do not matter
-    lower_is_better: bool | None = None  # None: as the metric says
+    lower_is_better: bool | None = None  # None: set by the metric
 
     def __post_init__(self) -> None:
         _check(
-            (0 < self.alpha < 1, f"alpha must lie between 0 and 1, got {self.alpha}"),
-            (self.first >= 2, f"the first look needs two rounds or more, got {self.first}"),
+            (0 < self.alpha < 1, f"alpha must be between 0 and 1, got {self.alpha}"),
+            (self.first >= 2, f"the first look needs at least two rounds, got {self.first}"),
             (self.growth > 1, f"growth must be above 1, got {self.growth}"),
             (self.margin >= 0, f"margin must not be negative, got {self.margin}"),
         )
@@ -65,7 +65,7 @@ RULE = Rule()
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Two neighbours in the ranking, the better first."""
+    """Two adjacent systems in the ranking, the better first."""
 
     better: str
     worse: str
@@ -73,7 +73,7 @@ class Gap:
     interval: tuple[float, float]
     rounds: int  # in which both have a score
     apart: bool
-    alike: bool = False  # the interval lies within the margin
+    alike: bool = False  # the interval is within the margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ class Look:
 
     @property
     def settled(self) -> bool:
-        """Whether every two neighbours are apart or alike."""
+        """Whether all adjacent systems are separated or alike."""
         return bool(self.gaps) and all(gap.apart or gap.alike for gap in self.gaps)
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """How playing ended: the last look says what is known."""
+    """Result of playing; the last look is the final ranking."""
 
     settled: bool
     rounds: int
@@ -101,7 +101,7 @@ class Settled:
     unscored: int  # dialogues without a score
     looks: tuple[Look, ...]
     level: float  # α': the error allowed for one pair at one look
-    budget: int  # rounds there could have been
+    budget: int  # maximum number of rounds
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class Settled:
 
     @property
     def not_apart(self) -> tuple[Gap, ...]:
-        """The neighbours that the last look could not tell apart."""
+        """Adjacent systems that the last look did not separate."""
         return tuple(gap for gap in self.looks[-1].gaps if not gap.apart) if self.looks else ()
 
 
@@ -123,7 +123,7 @@ def settle(
     systems: int,
     on_look: Callable[[Look], None] | None = None,
 ) -> Settled:
-    """Play rounds 0, 1, … of at most `budget`, score each, and stop as soon as the order is settled."""
+    """Play at most `budget` rounds, score each, and stop as soon as the order is settled."""
 
     def rounds() -> Iterator[list[DialogueScore]]:
         for number in range(budget):
@@ -141,7 +141,7 @@ def watch(
     systems: int,
     on_look: Callable[[Look], None] | None = None,
 ) -> Settled:
-    """The same over rounds that are scored already; no more of them are taken than are needed."""
+    """The same for rounds that are already scored; only as many are taken as needed."""
     planned, level = plan_looks(budget, systems, rule)
     columns: list[dict[str, float]] = []
     looks: list[Look] = []
@@ -162,10 +162,10 @@ def watch(
 
 
 def plan_looks(budget: int, systems: int, rule: Rule = RULE) -> tuple[list[int], float]:
-    """After how many rounds to look, the last time at the end; and the error each pair may have at each look."""
+    """Numbers of rounds after which to look, the last at the end; and the error level of each pair at each look."""
     _check(
-        (budget >= 2, f"the budget must be two rounds or more, got {budget}"),
-        (systems >= 2, f"there must be two systems or more, got {systems}"),
+        (budget >= 2, f"the budget must be at least two rounds, got {budget}"),
+        (systems >= 2, f"at least two systems are needed, got {systems}"),
     )
     pairs = systems * (systems - 1) // 2
     looks = [min(rule.first, budget)]
@@ -173,7 +173,7 @@ def plan_looks(budget: int, systems: int, rule: Rule = RULE) -> tuple[list[int],
         looks.append(min(budget, max(looks[-1] + 1, round(looks[-1] * rule.growth))))
     useful = [
         n for n in looks if 2.0 ** (1 - n) <= rule.alpha / (len(looks) * pairs)
-    ]  # earlier looks could find nothing
+    ]  # earlier looks could not separate anything
     looks = useful or [budget]
     return looks, rule.alpha / (len(looks) * pairs)
 
@@ -197,7 +197,7 @@ def _gap(better: str, worse: str, differences: Array, level: float, margin: floa
 
 
 def t_interval(differences: Array, level: float) -> tuple[float, float]:
-    """Where the mean difference lies, but for a probability of `level`; everywhere where there are fewer than two."""
+    """Confidence interval of the mean difference with error `level`; infinite for fewer than two values."""
     from scipy import stats
 
     if len(differences) < 2:
@@ -210,9 +210,9 @@ def t_interval(differences: Array, level: float) -> tuple[float, float]:
 
 
 def rounds_of(matches: Iterable[Match]) -> list[list[Match]]:
-    """Matches in rounds: the n-th match of every target with every partner is in round n, so that rounds are balanced.
+    """Matches in balanced rounds: the n-th match of every target with every partner is in round n.
 
-    A round that not every pair has is left out.
+    Rounds that do not have every pair are omitted.
     """
     found: dict[tuple[str, str], list[Match]] = {}
     for match in matches:

@@ -1,1 +1,1 @@
-"""The main job, end to end, on conversations that come with the package: what `interloq demo` shows."""
+"""The main workflow, end to end, on conversations that come with the package: see `interloq demo`."""

@@ -1,4 +1,4 @@
-"""The demo's folder: the embedded files, and nothing that an earlier demo left."""
+"""The demo's folder: the embedded files, without the results of an earlier demo."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from interloq.data.durable import remove
 from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.data.files import replacing
 from interloq.data.jsonl import load, write
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.learn.learning_curve import read_curve
 
-MADE = (".interloq-demo", "index", "rater")  # the first says that the demo made the others
+MADE = (".interloq-demo", "index", "rater")  # the first marks the others as made by the demo
 
 
 def prepare(folder: Path, language: str) -> None:
-    """Write the embedded samples and log; index and rater of an earlier demo are removed, since both are made anew."""
+    """Write the embedded samples and log; the index and rater of an earlier demo are removed."""
     mark, *made = (folder / name for name in MADE)
     for path in made:
         if path.is_symlink() or (path.exists() and not mark.exists()):
             raise InputError(f"{path} was not made by the demo", hint="choose another folder with -o")
         if path.exists():
             remove(path)
-    (folder / "rated.jsonl.part").unlink(missing_ok=True)  # of a demo that was cut off
+    (folder / "rated.jsonl.part").unlink(missing_ok=True)  # of an interrupted demo
     with replacing(mark) as file:
         file.write(b"`interloq demo` removes the folders index and rater beside this file when it runs again.\n")
     source = f"interloq/embedded/{language}"
@@ -33,19 +33,19 @@ def prepare(folder: Path, language: str) -> None:
 
 
 def agreement(folder: Path) -> str:
-    """Whether υBLEU in one call is υBLEU step by step."""
+    """How many replies get the same score from υBLEU in one call and step by step."""
     steps = {score.key: score.value for score in load(folder / "steps.jsonl", kind="scores")}
     whole = [score for score in load(folder / "scores.jsonl", kind="scores") if score.metric.startswith("vbleu")]
     same = sum(steps[score.key] == score.value for score in whole)
-    return f"υBLEU in one call and step by step: {same} of {len(whole)} replies have the same score"
+    return f"υBLEU in one call and step by step: {same} of {count(len(whole), 'reply', 'replies')} with the same score"
 
 
 def learned(folder: Path) -> str:
-    """What the rater learned, and on what: its weights show how υBLEU works, not how well."""
+    """How well the rater was trained, with a warning: its weights show how υBLEU works, not how well."""
     pairs = len(load(folder / "log.jsonl", kind="pairs"))
     best = min(epoch["dev_loss"] for epoch in read_curve(folder / "rater"))
     return (
-        f"The rater's best dev loss is {best:.3f} on {pairs:,} pairs, guessing has {log(2):.3f}. It learned\n"
-        "the topics of this log, not what makes a reply good: it trusts the utterance itself as a reply, so the\n"
-        "system that repeats it scores high. Comparing metrics with ratings is how one notices."
+        f"The rater's best dev loss is {best:.3f} on {pairs:,} pairs (guessing: {log(2):.3f}). It learned\n"
+        "the topics of this log, not what makes a reply good: it accepts the utterance itself as a reply, so the\n"
+        "system that repeats it scores high. Comparing metrics with ratings reveals such problems."
     )

@@ -11,8 +11,8 @@ from interloq.rate.settings import TRAINABLE, Batching, Shape, Sources, Tokenize
 from interloq.report.console import tell
 from interloq.retrieve.training_log import TrainingLog
 
-# Sizes and epochs by the dev loss on the log. Japanese and Chinese learn from little more than single characters: with
-# larger vocabularies pieces are whole phrases, and what is learned of one says nothing about the next.
+# Sizes and epochs were chosen by the dev loss on the log. Japanese and Chinese use little more than single characters:
+# with larger vocabularies, pieces are whole phrases, and what is learned about one does not carry over to others.
 VOCABULARIES = {"en": 2000, "ja": 900, "zh": 900}
 EPOCHS = {"en": 5, "ja": 5, "zh": 4}
 SHAPE = Shape(embedding=64, hidden=32, layers=2, width=256)
@@ -20,7 +20,7 @@ BATCH, LEARNING_RATE, DEV_SHARE = 64, 0.002, 0.1
 
 
 def options(language: str) -> list[str]:
-    """What `interloq train rater` takes to train the same."""
+    """Options of `interloq train rater` that train the same rater."""
     shape = f"--embedding {SHAPE.embedding} --hidden {SHAPE.hidden} --layers {SHAPE.layers} --width {SHAPE.width}"
     loop = f"--epochs {EPOCHS[language]} --batch {BATCH} --learning-rate {LEARNING_RATE} --dev-share {DEV_SHARE}"
     return f"--vocabulary {VOCABULARIES[language]} {shape} {loop} --seed 0 --device cpu".split()

@@ -1,14 +1,13 @@
-"""The steps of the demo: from a log to rated references, to scores, to what the scores are worth.
+"""The steps of the demo: from a log to rated references, to scores, to their agreement with ratings.
 
-Each step is a function of the package and the command that does the same. υBLEU's part, from a log to rated references,
-needs the extras `rater` and `retrieve`; without them it is left out.
+Each step is a function of the package with the command that does the same. υBLEU, from a log to rated references,
+needs the extras `rater` and `retrieve`; without them it is skipped.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,39 +27,38 @@ from interloq.retrieve.index_files import index_files
 METRICS = ("bleu(order=2,level='sentence')", "delta_bleu(order=2)", "chrf")
 TOKENIZERS = {"en": "13a", "ja": "char", "zh": "zh"}
 RETRIEVERS = {"en": "bm25", "ja": 'bm25(tokenizer="char")', "zh": 'bm25(tokenizer="zh")'}
-K = 5  # replies to retrieve: the log holds about as many to an utterance
+K = 5  # replies to retrieve: about as many as the log has per utterance
 EXPLAINED = {"en": "en/03/attentive", "ja": "ja/04/attentive", "zh": "zh/05/attentive"}
-NEEDED = ("faiss", "numba", "safetensors", "sentencepiece", "torch")  # what the extras install
+NEEDED = ("faiss", "numba", "safetensors", "sentencepiece", "torch")  # modules that the extras install
 TITLE = "Interloq demo"
 
 
 @dataclass(frozen=True)
 class Step:
-    """Something the demo does: what it is for, the command that does it, and the function that does the same."""
+    """One step of the demo: its purpose, its command, and the function that does the same."""
 
     why: str
     command: list[str]
     call: Callable[[Progress], Any]
-    output: str = ""  # the file or folder that is made
+    output: str = ""  # the file or folder it writes
 
     @property
     def verb(self) -> str:
-        """The verb of its command."""
+        """Verb of the command."""
         return self.command[0]
 
     def run(self, progress: Progress = silent) -> Any:
-        """Carry it out, as its command would."""
-        with _one_thread():
-            return self.call(progress)
+        """Run the step as its command would."""
+        return self.call(progress)
 
 
 def missing() -> list[str]:
-    """What is not installed that υBLEU's part needs."""
+    """Modules that υBLEU needs and that are not installed."""
     return [name for name in NEEDED if find_spec(name) is None]
 
 
 def rating(folder: Path, language: str) -> list[Step]:
-    """From a log to rated references."""
+    """Steps from a log to rated references."""
     log, samples, extended, rated, index, rater, scores = (
         str(folder / name)
         for name in ("log.jsonl", "samples.jsonl", "extended.jsonl", "rated.jsonl", "index", "rater", "steps.jsonl")
@@ -68,7 +66,7 @@ def rating(folder: Path, language: str) -> list[Step]:
     retriever, weigher, metric = RETRIEVERS[language], f"gru(model={_quoted(rater)})", _delta_bleu(language)
     return [
         Step(
-            "Index the log, without what the samples share with it.",
+            "Index the log, except pairs that overlap the samples.",
             ["index", "build", log, "-o", index, "--retriever", retriever, "--without", samples],
             lambda progress: index_files([log], index, retriever=retriever, without=[samples], progress=progress),
         ),
@@ -99,18 +97,18 @@ def rating(folder: Path, language: str) -> list[Step]:
 
 
 def scoring(folder: Path, language: str, *, vbleu: bool = False) -> Step:
-    """All metrics on the samples as they came."""
+    """Score the original samples with all metrics."""
     samples, scores = str(folder / "samples.jsonl"), str(folder / "scores.jsonl")
     specs = _metrics(TOKENIZERS[language]) + ([_vbleu(folder, language)] if vbleu else [])
     return Step(
-        "Score with other metrics too, and υBLEU in one call." if vbleu else "Score the replies of four systems.",
+        "Score with other metrics, and with υBLEU in one call." if vbleu else "Score the replies of four systems.",
         ["score", samples, *(word for text in specs for word in ("-m", text)), "-o", scores],
         lambda progress: score_file(samples, specs, scores, progress=progress),
     )
 
 
 def reading(folder: Path, language: str, *, vbleu: bool = False) -> list[Step]:
-    """What the scores are worth."""
+    """Steps that show agreement with ratings, an explanation and the report."""
     samples, scores, rated, page, rater = (
         str(folder / name) for name in ("samples.jsonl", "scores.jsonl", "rated.jsonl", "report.html", "rater")
     )
@@ -119,7 +117,7 @@ def reading(folder: Path, language: str, *, vbleu: bool = False) -> list[Step]:
     shown = [word for model in models for word in ("--model", model)]
     return [
         Step(
-            "How far does each metric agree with the ratings?",
+            "How well does each metric agree with the ratings?",
             ["meta", scores, "--samples", samples, "--no-compare"],
             lambda progress: meta_file([scores], samples, compare=False, progress=progress),
         ),
@@ -129,7 +127,7 @@ def reading(folder: Path, language: str, *, vbleu: bool = False) -> list[Step]:
             lambda _: explain_file(id, weighed, metric=metric),
         ),
         Step(
-            "All of it on one page.",
+            "Put everything on one page.",
             ["report", scores, "--samples", samples, *shown, "-o", page, "--title", TITLE],
             lambda _: report_file([scores], page, samples=samples, models=models, title=TITLE),
             page,
@@ -137,30 +135,11 @@ def reading(folder: Path, language: str, *, vbleu: bool = False) -> list[Step]:
     ]
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """So small a network learns no faster with more threads, and much slower where other programs run.
-
-    The last digits of weights depend on the number of threads.
-    """
-    if find_spec("torch") is None:
-        yield
-        return
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-# ---- specs, with double quotes: the shell's own are single ones ------------------------------------------------------
+# ---- specs, with double quotes because shlex uses single ones --------------------------------------------------------
 
 
 def _metrics(tokenizer: str) -> list[str]:
-    """Each metric, with the tokenizer of the language where it has one."""
+    """The metrics, with the tokenizer of the language if it has one."""
     metrics = [create(text, kind="metric") for text in METRICS]
     metrics = [replace(m, tokenizer=tokenizer) if hasattr(m, "tokenizer") else m for m in metrics]
     return [spec(metric).replace("'", '"') for metric in metrics]

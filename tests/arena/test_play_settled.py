@@ -76,5 +76,5 @@ def test_the_dialogues_are_kept_where_no_target_says_anything(folder: Path) -> N
 @pytest.mark.usefixtures("wordy")
 def test_metrics_of_the_whole_set_are_refused(folder: Path) -> None:
     planned = plan("self-play", {"a": Wordy(1), "b": Wordy(2)}, [Opening("o", ("hi",))], exchanges=1)
-    with pytest.raises(InputError, match="from the whole set"):
+    with pytest.raises(InputError, match="is fitted to the whole set"):
         play_until_settled(planned, folder / "d.jsonl", create("nist", kind="metric"))

@@ -148,11 +148,11 @@ def test_two_files_of_one_partner_set_are_compared(
         (
             _judged("built-with", "bert-1"),
             _judged("built-with", "bert-2"),
-            "kinds of made: built-with:bert-1 and built-with:bert-2",
+            "versions of made: built-with:bert-1 and built-with:bert-2",
         ),
-        (_judged("fitted", "0..1"), _judged("seed", "1"), "two kinds of made: fitted:0..1 and without it"),
-        (_judged_earlier("1"), _judged_earlier("2"), "mine-scores.jsonl holds a signature without parts"),
-        (_judged("seed", "1"), _judged_earlier("2"), "theirs-scores.jsonl holds a signature without parts"),
+        (_judged("fitted", "0..1"), _judged("seed", "1"), "different versions of made: fitted:0..1 and without it"),
+        (_judged_earlier("1"), _judged_earlier("2"), "mine-scores.jsonl has a signature without parts"),
+        (_judged("seed", "1"), _judged_earlier("2"), "theirs-scores.jsonl has a signature without parts"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(
@@ -181,9 +181,9 @@ def test_missing_dialogues_pipes_and_repeated_files_are_refused(
     dialogues, scores = made_dialogues(LEVELS, openings=2)
     paths = write_dialogues(folder, dialogues[1:], scores)
     for arguments, message in (
-        ([paths[0], "--dialogues", paths[1]], "1 scored dialogues are not among the dialogues"),
+        ([paths[0], "--dialogues", paths[1]], "1 scored dialogue not found among the dialogues"),
         ([paths[0], paths[0], "--dialogues", paths[1]], "is named twice"),
-        ([paths[0], "--dialogues", "-"], "from a pipe"),
+        ([paths[0], "--dialogues", "-"], "not a pipe"),
         ([paths[1], "--dialogues", paths[1]], "contains dialogues, expected scores"),
         ([paths[0], "--dialogues", paths[1], "-m", "bleu"], "choose one of: made"),
     ):

@@ -26,7 +26,7 @@ def test_one_file_is_explained_part_by_part(capsys: Captured) -> None:
     capsys.readouterr()
     assert main(["signature", "first.jsonl"]) == 0
     shown = capsys.readouterr().out
-    assert "are blank): bleu(order=4," in shown
+    assert "are left blank): bleu(order=4," in shown
     assert "  references (references per sample): 1\n" in shown
     assert shown.count("(version of Interloq)") == 2
     assert main(["signature", "first.jsonl", "--json"]) == 0

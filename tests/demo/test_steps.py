@@ -77,14 +77,14 @@ def test_in_one_call_vbleu_gives_what_its_steps_gave(english: Shown) -> None:
     whole = {score.id: score.value for score in scores if score.metric.startswith("vbleu(")}
     assert len(whole) == 120
     assert whole == made
-    assert "120 of 120 replies have the same score" in english.out
+    assert "120 of 120 replies with the same score" in english.out
 
 
 def test_the_rater_learned_and_it_says_how_much(english: Shown) -> None:
     curve = json.loads((english.folder / "rater" / "learning_curve.json").read_bytes())["epochs"]
     best = min(epoch["dev_loss"] for epoch in curve)
     pairs = len(load(english.folder / "log.jsonl", kind="pairs"))
-    assert f"The rater's best dev loss is {best:.3f} on {pairs:,} pairs, guessing has 0.693." in english.out
+    assert f"The rater's best dev loss is {best:.3f} on {pairs:,} pairs (guessing: 0.693)." in english.out
     assert best < 0.6, "guessing has .69"
 
 
@@ -139,7 +139,7 @@ def test_again_into_the_same_folder_in_another_language(monkeypatch: pytest.Monk
     for language in ("ja", "zh", "zh"):
         assert main(["demo", "--language", language, "-o", ODD, "--quiet"]) == 0
         out = capsys.readouterr().out
-        assert "32 of 32 replies have the same score" in out
+        assert "32 of 32 replies with the same score" in out
         assert [command[1] for command in commands(out)] == VERBS
         assert f"gru(model={json.dumps(f'{ODD}/rater')})" in commands(out)[3]
         assert {sample.id[:2] for sample in load(Path(ODD, "rated.jsonl"))} == {language}

@@ -73,7 +73,7 @@ def test_bare_values_are_scipys(n: int) -> None:
 @pytest.mark.parametrize(
     ("x", "y", "why"),
     [
-        ([], [], "no points: nothing to correlate"),
+        ([], [], "0 points: nothing to correlate"),
         ([1.0], [2.0], "1 point: nothing to correlate"),
         ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], "constant scores"),
         ([1.0, 2.0, 3.0], [4.0, 4.0, 4.0], "constant judgments"),

@@ -55,7 +55,7 @@ def test_unscored_dialogues_are_counted_with_their_reasons() -> None:
     assert found["z"].rank is None
     assert math.isnan(found["z"].score)
     assert found["z"].reasons == {"z: crashed": 3}
-    assert any("no rank: 'z'" in note for note in result.notes)
+    assert any("not ranked, because no dialogue has a score: 'z'" in note for note in result.notes)
     assert not any("z" in (d.first, d.second) for d in result.differences)
 
 
@@ -104,7 +104,7 @@ def test_numbers_in_ids_are_read_as_numbers() -> None:
 def test_what_cannot_be_ranked_is_refused_with_a_cure() -> None:
     scores, dialogues = played({"a": 0, "b": 1}, openings=2)
     cases: list[tuple[list[Score], list[Dialogue], str]] = [
-        (scores, dialogues[1:], "1 scored dialogues are not among the dialogues"),
+        (scores, dialogues[1:], "1 scored dialogue not found among the dialogues"),
         (scores, [*dialogues, dialogues[0]], "duplicate dialogue id"),
         ([*scores, replace(scores[0], value=99.0)], dialogues, "scored .* twice"),
         ([replace(scores[0], id="7")], dialogues, "not of an utterance in a dialogue"),

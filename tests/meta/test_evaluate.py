@@ -254,7 +254,7 @@ def test_unnamed_raters_give_no_annotator_figures_but_a_reason() -> None:
     assert (table.rows[0].with_annotators, table.counted.annotators) == ({}, 0)
     assert table.human is not None
     assert table.human.pairwise == {}
-    assert any(note.startswith("no rater id comes back") for note in table.notes)
+    assert any(note.startswith("no rater id is on two samples") for note in table.notes)
 
 
 def test_one_judgment_a_sample_has_no_human_row_but_a_reason() -> None:

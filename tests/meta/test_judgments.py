@@ -81,7 +81,7 @@ def test_two_judgments_of_one_rater_are_one_vote() -> None:
     assert found.mean().tolist() == [3.0, 2.0]
     assert found.counted.judgments == 4
     assert found.sizes().tolist() == [2, 1]
-    assert any("repeated judgments: 1" in note for note in found.notes)
+    assert any("averaged into one vote: 1" in note for note in found.notes)
 
 
 def test_annotators_named_by_position_are_pointed_out() -> None:

@@ -7,7 +7,7 @@ from tests.meta.made_rankings import played, ranked
 
 def test_an_unknown_metric_is_said_to_count_upwards() -> None:
     scores, dialogues = played({"a": 0, "b": 1})
-    assert any("no metric of this name is known" in note for note in ranked(scores, dialogues).notes)
+    assert any("this metric is not registered" in note for note in ranked(scores, dialogues).notes)
 
 
 def test_systems_with_different_partners_are_noted() -> None:

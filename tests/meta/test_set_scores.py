@@ -100,7 +100,7 @@ def test_other_samples_or_unknown_metrics_leave_a_mean(folder: Path, capsys: pyt
     others = [replace(sample, references=sample.references[:1]) for sample in samples]
     table = meta_evaluate([*scored(samples, ("chrf",)), *more], others, by="system", n_bootstrap=0)
     assert [row.system_score for row in table.rows] == ["mean", "mean"]
-    assert any(note.startswith("chrf: ") and "differ from what was scored" in note for note in table.notes)
+    assert any(note.startswith("chrf: ") and "are not those that were scored" in note for note in table.notes)
     assert any("the metric is not registered here" in note for note in table.notes)
     write(folder / "samples.jsonl", others, kind="samples")
     write(folder / "scores.jsonl", scored(samples, ("chrf", "rouge_l")), kind="scores")
