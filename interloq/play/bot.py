@@ -1,7 +1,7 @@
-"""The seam of bots: dialogues in, one reply per dialogue out; and what everything that speaks is checked for.
+"""The interface of bots: dialogues in, one reply per dialogue out; and the checks of their replies.
 
-A bot never stops a play because of one dialogue: what goes wrong is said in the reply's `failure`. A failure with text
-is a note on words that can be used (`too long`: they were cut); a failure without text says why there is none.
+A bot never stops a run because of one dialogue: errors are reported in the reply's `failure`. A failure with text is a
+note on a usable reply (`too long`: it was cut); a failure without text is the reason why there is no reply.
 """
 
 from __future__ import annotations
@@ -17,45 +17,47 @@ from interloq.models.replies import Reply, one_line
 from interloq.records import Turn
 from interloq.signature import Signature
 
-LONGEST = 4_000  # characters of a reply; what is longer is cut
-CRASHES = 24  # in a row, until a batch is no longer searched for the dialogue to blame: enough to find it among 2^20
+LONGEST = 4_000  # characters of a reply; longer ones are cut
+CRASHES = (
+    24  # in a row, after which a batch is no longer searched for the dialogue that caused it: enough for 2^20 dialogues
+)
 EMPTY, TOO_LONG, UNWRITABLE = "empty", "too long", "characters replaced that cannot be written"
 NOTHING_TO_ANSWER = "nothing to answer"
 JOINED = "; "  # between the failures of one reply
-_UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of characters: no JSON can hold these
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL and lone surrogates, which JSON cannot represent
 
 
 class Bot(Protocol):
     """A frozen dataclass whose fields are its whole configuration.
 
-    It may also have `batch`, how many dialogues it likes at once; `waits`, true where it waits on others and so may be
-    asked in a thread beside other bots; `close()`, which ends what it started; `try_out(turns)`, which asks once and
-    raises an error where no dialogue would be answered; `side_effect`, what it starts, imports or contacts, in words;
-    and `key_variable`, the environment variable whose value it sends to a server.
+    It may also have `batch`, the preferred number of dialogues at once; `waits`, true if it waits for other processes
+    or servers and so may run in a thread beside other bots; `close()`, which ends what it started; `try_out(turns)`,
+    which asks once and raises an error if no dialogue would be answered; `side_effect`, a text that names what it
+    starts, imports or contacts; and `key_variable`, the environment variable whose value it sends to a server.
     """
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
-        """What the bot says next in each dialogue: from its turns and seed alone, whatever else is in the batch."""
+        """Next reply in each dialogue; depends only on its turns and seed, not on the rest of the batch."""
 
     def signature(self) -> Signature | str:
-        """The spec, and what stands behind it: weights, index, address. Reads all of it, so it fails early."""
+        """The spec with fingerprints of its weights, index or address. Reads all of them, so it fails early."""
 
 
 def guarded(
     bot: Bot, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], *, longest: int = LONGEST
 ) -> list[Reply]:
-    """The bot's replies, checked; whatever it raises becomes the failure of the dialogue it was raised for.
+    """The bot's replies, checked; an exception becomes the failure of the dialogue that caused it.
 
-    A batch that crashes is halved until the guilty dialogue is alone, unless everything crashes.
+    A batch that crashes is halved until the dialogue that caused it is alone, unless everything crashes.
     """
     return [checked(reply, longest=longest) for reply in _Searching(bot).replies(dialogues, seeds)]
 
 
 def checked(reply: Any, *, longest: int = LONGEST) -> Reply:
-    """A reply that can be kept: text or a failure, no longer than allowed, and writable as JSON."""
+    """A valid reply: text or a failure, at most as long as allowed, and representable in JSON."""
     if not isinstance(reply, Reply):
         return Reply("", f"the bot gave {type(reply).__name__}, not a Reply")
-    for part in (reply.text, reply.failure):  # a dataclass takes anything
+    for part in (reply.text, reply.failure):  # a dataclass does not check types
         if not issubclass(type(part), str):
             return Reply("", f"the bot gave a Reply of {type(part).__name__}, not of text")
     notes = [said for part in reply.failure.split(JOINED) if (said := one_line(part))]
@@ -67,20 +69,20 @@ def checked(reply: Any, *, longest: int = LONGEST) -> Reply:
 
 
 def crashed(error: BaseException) -> Reply:
-    """The reply of a bot that raised an error."""
+    """Reply for a bot that raised an exception."""
     said = one_line(str(error))
     return Reply("", f"crashed: {type(error).__name__}" + (f": {said}" if said else ""))
 
 
 def generator(seed: int, turns: Sequence[Turn]) -> np.random.Generator:
-    """Random numbers for one reply: from the dialogue's seed, and other ones at every turn."""
+    """Random generator for one reply, from the dialogue's seed and the number of turns."""
     return np.random.default_rng([seed % 2**64, len(turns)])
 
 
 def roles(turns: Sequence[Turn]) -> list[Literal["user", "assistant"]]:
-    """Who spoke each turn, from the side of the bot that speaks next.
+    """Role of the speaker of each turn, from the side of the bot that speaks next.
 
-    Of two named speakers the last one is the user. Without names, or with more, turns alternate from the last one back.
+    With two named speakers, the last one is the user. Without names, or with more, turns alternate from the last back.
     """
     speakers = [turn.speaker for turn in turns]
     if len(set(speakers)) == 2 and all(speakers):
@@ -89,7 +91,7 @@ def roles(turns: Sequence[Turn]) -> list[Literal["user", "assistant"]]:
 
 
 class _Searching:
-    """Asks a bot for replies, and searches a batch that crashes for the dialogue to blame."""
+    """Asks a bot for replies, and searches a batch that crashes for the dialogue that caused it."""
 
     def __init__(self, bot: Bot) -> None:
         self.bot, self.crashes = bot, 0
@@ -99,7 +101,7 @@ class _Searching:
             return []
         try:
             found = self._asked(dialogues, seeds)
-        except (MissingDependencyError, SpecError):  # no dialogue is to blame
+        except (MissingDependencyError, SpecError):  # no single dialogue is the cause
             raise
         except (Exception, SystemExit) as error:
             self.crashes += 1

@@ -1,4 +1,4 @@
-"""A bot that repeats the last turn: the least that a partner, or a test, can be."""
+"""A bot that repeats the last turn: the simplest partner, useful for tests."""
 
 from __future__ import annotations
 

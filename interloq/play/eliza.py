@@ -1,8 +1,8 @@
-"""A small talker after ELIZA (Weizenbaum, 1966): patterns of words, and answers that turn the speaker's words round.
+"""A rule-based bot in the style of ELIZA (Weizenbaum, 1966): patterns, and answers that reflect the speaker's words.
 
-The rules are our own, for English, Japanese and Chinese; `language='auto'` looks at the letters of the last turn. The
-first rule that fits answers; its answers take turns by the seed, and one that was said in the dialogue comes again
-only when all of them were.
+The rules are our own, for English, Japanese and Chinese; `language='auto'` is determined by the script of the last
+turn. The first matching rule answers; the seed chooses among its answers, and one that was already given in the
+dialogue is repeated only after all others.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from interloq.registry import Component
 from interloq.signature import Signature, fingerprint, signature
 
 Language = Literal["en", "ja", "zh"]
-LONGEST = 100  # characters of the speaker's words that are given back
+LONGEST = 100  # characters of the speaker's words that are repeated
 _KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u3400-\u9fff]")
 _END = re.compile(r"[.!?。！？…\n]+")
 
 
 @dataclass(frozen=True)
 class Eliza(Component):
-    """Answers by rules, after ELIZA."""
+    """Rule-based bot in the style of ELIZA."""
 
     language: Annotated[
-        Literal["auto", "en", "ja", "zh"], "of the rules; `'auto'`: by the letters of the last turn"
+        Literal["auto", "en", "ja", "zh"], "language of the rules; `'auto'`: by the script of the last turn"
     ] = "auto"
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
@@ -57,18 +57,18 @@ def _language(text: str) -> Language:
 
 
 def _answers(text: str, language: Language) -> list[str]:
-    """All that can be said to the text: by the first rule that fits its last sentence, or else an earlier one."""
+    """Possible answers to the text, from the first rule that matches its last sentence, or else an earlier one."""
     sentences = [part.strip() for part in _END.split(text.replace("’", "'")) if part.strip()] or [""]
     for pattern, answers in _rules(language):
         for sentence in reversed(sentences):
             if match := pattern.search(sentence):
                 words = _turned(match.groupdict().get("x") or "", language)
                 return [answer.replace("{x}", words) for answer in answers]
-    raise AssertionError("the last rule fits everything")
+    raise AssertionError("the last rule matches everything")
 
 
 def _turned(words: str, language: Language) -> str:
-    """The speaker's words from the other side: `my dog` is `your dog`."""
+    """The speaker's words from the other side: `my dog` becomes `your dog`."""
     turned = TURNED[language]
     words = words.strip(" ,;:、，")[:LONGEST].strip()
     if language == "en":

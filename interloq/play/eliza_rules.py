@@ -1,4 +1,4 @@
-"""The rules of `eliza`: patterns, tried in their order, each with what can be answered; `{x}` is the part named x."""
+"""The rules of `eliza`: patterns, tried in order, each with its answers; `{x}` is the matched group named x."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A bot behind a server that speaks OpenAI's `/chat/completions`: a public service, or vLLM, llama.cpp, Ollama …
+"""A bot behind a server with OpenAI's `/chat/completions` API: a public service, or vLLM, llama.cpp, Ollama …
 
-Requests go out side by side. Refusals that may pass (429, 5xx), lost connections, timeouts and answers that are no
-JSON are tried again after a pause that doubles, or that the server asks for. The key comes from the environment alone:
-`key` names the variable. It stands in no spec, signature or message.
+Requests are sent concurrently. Temporary refusals (429, 5xx), lost connections, timeouts and answers that are not JSON
+are retried after a pause that doubles, or that the server requests. The key comes only from the environment: `key`
+names the variable. The key itself is in no spec, signature or message.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from interloq.signature import Signature, signature
 HERE = ("localhost", "127.0.0.1", "::1")
 PATH = "/chat/completions"
 DEFAULT_KEY = "OPENAI_API_KEY"
-EACH = 4  # dialogues of a batch for each request at a time
+EACH = 4  # dialogues per batch and concurrent request
 _SECRET = re.compile(r"key|token|secret|password|sig", re.IGNORECASE)
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Endpoint(Component):
-    """Asks a chat server."""
+    """Sends dialogues to a chat server."""
 
     url: Annotated[str, "up to `/v1`, or up to `/chat/completions`"]
     model: Annotated[str, "the model's name on the server"]
-    key: Annotated[str, "the environment variable that holds the key; `''`: none"] = DEFAULT_KEY
-    concurrency: Annotated[int, "requests under way at a time"] = 8
+    key: Annotated[str, "environment variable that contains the key; `''`: none"] = DEFAULT_KEY
+    concurrency: Annotated[int, "concurrent requests"] = 8
     timeout: Annotated[float, "seconds for one request"] = 60.0
     retries: Annotated[int, "further attempts after a failed request"] = 5
     rate: Annotated[float, "requests per minute; 0: no limit"] = 0.0
-    temperature: Annotated[float | None, "of sampling; `None`: the server's own"] = None
-    max_tokens: Annotated[int, "of a reply; 0: the server's own"] = 0
+    temperature: Annotated[float | None, "sampling temperature; `None`: the server's default"] = None
+    max_tokens: Annotated[int, "tokens per reply, at most; 0: the server's default"] = 0
     system_prompt: Annotated[str, "a system message before the dialogue"] = ""
     send_seed: Annotated[bool, "send a seed with each request; some servers refuse it"] = True
-    waits: ClassVar[bool] = True  # for the server: other bots may speak meanwhile
+    waits: ClassVar[bool] = True  # for the server, so that other bots can run meanwhile
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_url(self.url)
-        # a message never repeats what was given: it may be the key itself
+        # the message does not repeat the value, because it may be the key itself
         if self.key and not re.fullmatch("[A-Z_][A-Z0-9_]*", self.key):
             raise InputError("key must be the name of an environment variable, such as OPENAI_API_KEY, not the key")
         if self.concurrency < 1 or self.timeout <= 0:
@@ -64,7 +64,7 @@ class Endpoint(Component):
 
     @property
     def batch(self) -> int:
-        """Enough to keep all requests busy, at most what ten minutes allow: so dialogues end, and are kept, early."""
+        """Enough to keep all requests busy, at most ten minutes of requests, so that dialogues are finished early."""
         allowed = math.ceil(10 * self.rate) if self.rate else EACH * self.concurrency
         return min(EACH * self.concurrency, allowed)
 
@@ -74,27 +74,27 @@ class Endpoint(Component):
         return [next(found) if body else Reply("", NOTHING_TO_ANSWER) for body in bodies]
 
     def try_out(self, turns: Sequence[Turn]) -> None:
-        """One request, without further attempts; a server that is merely busy is left to the attempts of the play."""
+        """Send one request without retries; a server that is only busy is accepted, because the run retries."""
         if self._lacks_key():
             raise InputError(
-                f"the environment variable {self.key} is not set, and the endpoint's key should be there",
-                hint="set it, name another with key=…, or write key='' where the server needs none",
+                f"the environment variable {self.key} with the endpoint's key is not set",
+                hint="set it, name another with key=…, or write key='' if the server needs none",
                 where=self.url,
             )
         failed = _run(self._connection.check(self._body(turns, 0)))
         if failed and not failed.works:
             raise InputError(f"the endpoint does not answer: {failed}", hint="check url, model and key", where=self.url)
         if failed:
-            warnings.warn(f"{self.url}: {failed}; playing all the same", stacklevel=2)
+            warnings.warn(f"{self.url}: {failed}; continuing anyway", stacklevel=2)
 
     def _lacks_key(self) -> bool:
-        """The default may be unset where a server of one's own, which needs none, is likely: without encryption."""
+        """Whether the key may be missing: only the default one, for unencrypted and so probably local servers."""
         wanted = self.key != DEFAULT_KEY or self.url.lower().startswith("https")
         return bool(self.key) and wanted and not os.environ.get(self.key, "").strip()
 
     @property
     def side_effect(self) -> str:
-        """Which server it asks, in words."""
+        """Text that names the server it contacts."""
         key = f" with the key in {self.key}" if self.key else ""
         return f"sends dialogues to {self.url}{key}"
 
@@ -104,7 +104,7 @@ class Endpoint(Component):
         return self.key
 
     def signature(self) -> Signature:
-        """Nobody can know which weights answer; how they are asked for changes no reply."""
+        """The server's weights are unknown; settings that do not change replies are omitted."""
         self._connection  # noqa: B018 - fails early
         bare = replace(self, key="", concurrency=1, timeout=60.0, retries=0, rate=0.0)
         return signature(bare, weights="unknown")
@@ -127,11 +127,11 @@ class Endpoint(Component):
         local = (parts.hostname or "") in HERE
         secret = os.environ.get(self.key, "").strip() if self.key else ""
         if not re.fullmatch("[!-~]*", secret):
-            raise InputError(f"the key in {self.key} holds characters that cannot be sent", hint="copy it again")
+            raise InputError(f"the key in {self.key} contains characters that cannot be sent", hint="copy it again")
         if secret and parts.scheme == "http" and not local:
             raise InputError(
-                f"the key in {self.key} would travel unencrypted to {parts.hostname}",
-                hint="use https, or write key='' where the server needs none",
+                f"the key in {self.key} would be sent unencrypted to {parts.hostname}",
+                hint="use https, or write key='' if the server needs none",
             )
         path = parts.path.rstrip("/")
         url = parts._replace(path=path if path.endswith(PATH) else path + PATH).geturl()
@@ -155,11 +155,11 @@ def _check_url(url: str) -> None:
     if not good:
         raise InputError("url must be an address such as http://localhost:8000/v1")
     if "@" in parts.netloc or any(_SECRET.search(name) for name, _ in parse_qsl(parts.query, keep_blank_values=True)):
-        raise InputError("url must hold no password and no key", hint="put the key in an environment variable")
+        raise InputError("url must not contain a password or key", hint="put the key in an environment variable")
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end, also where a loop is running already, as in a notebook."""
+    """Run to the end, also if an event loop is already running, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,7 +1,7 @@
 """A bot that is a Python function, named by the user as `module:function`.
 
 The function takes (turns, seed) and returns text; with `batch=N` it takes lists of both and returns a list of texts.
-The module is looked for as Python does, and in the working directory. Whatever the function raises is a failure.
+The module is searched for as Python does, and in the working directory. An exception is reported as a failure.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Function(Component):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.path.count(":") != 1:
-            raise InputError(f"{self.path!r} names no function", hint=HINT)
+            raise InputError(f"{self.path!r} does not name a function", hint=HINT)
         if self.batch < 0:
             raise InputError(f"batch must be 0 or more, got {self.batch}")
 
@@ -52,11 +52,11 @@ class Function(Component):
 
     @property
     def side_effect(self) -> str:
-        """What it imports, in words."""
+        """Text that names what it imports."""
         return f"imports the module {self.path.partition(':')[0]!r} and calls {self.path!r}"
 
     def signature(self) -> Signature:
-        """Names the file that the function stands in by what it holds; what that one imports is not looked at."""
+        """The path with a fingerprint of the function's file; files imported by that one are not included."""
         return signature(self, source=_source(self._call))
 
     def _one(self, turns: Sequence[Turn], seed: int) -> Reply:
@@ -73,7 +73,7 @@ class Function(Component):
 def _imported(path: str) -> Callable[..., Any]:
     module, _, name = path.partition(":")
     here = str(Path.cwd())
-    sys.path.append(here)  # last: nothing in the folder stands in for a module of Python's own
+    sys.path.append(here)  # last, so that nothing in the folder replaces a standard module
     try:
         found = attrgetter(name)(importlib.import_module(module))
     except Exception as error:
@@ -88,7 +88,7 @@ def _imported(path: str) -> Callable[..., Any]:
 def _source(call: Callable[..., Any]) -> str:
     try:
         return file_fingerprint(Path(inspect.getfile(inspect.unwrap(call))))
-    except (TypeError, OSError):  # builtin, or made by calling a class
+    except (TypeError, OSError):  # builtin, or an instance of a class
         return "unknown"
 
 
@@ -99,7 +99,7 @@ def _reply(text: Any) -> Reply:
 
 
 def _list(texts: Any, expected: int) -> list[Any]:
-    """Raised, not a failure: `guarded` halves the batch, and what works alone is kept."""
+    """Raises an error instead of returning failures, so that `guarded` halves the batch and keeps what works alone."""
     if not isinstance(texts, list | tuple) or len(texts) != expected:
         seen = f"{len(texts)} replies" if isinstance(texts, list | tuple) else type(texts).__name__
         raise ValueError(f"the function gave {seen} to {expected} dialogues")

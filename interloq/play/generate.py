@@ -1,11 +1,11 @@
-"""Texts that a language model writes after prompts, in batches, each as if it were alone.
+"""Text generation with language models, in batches in which each text is generated as if it were alone.
 
 Sampling is Gumbel-max: token = argmax_v [ log p(v)/T + g(seed, step, v) ] over the nucleus of probability `top_p`, with
 noise that is a hash of the row's seed, the step and the token. So a text depends on its prompt and its seed, not on the
-rows beside it, nor on the device, but for the rounding of the network. T = 0 takes the likeliest token.
+other rows, nor on the device, except for the network's rounding. T = 0 takes the most likely token.
 
-What the model's own generation settings say of beams and sampling is replaced by this; the rest of them counts
-(tokens that end a text, penalties, lengths).
+This replaces beams and sampling in the model's own generation settings; the other settings apply (tokens that end a
+text, penalties, lengths).
 """
 
 from __future__ import annotations
@@ -33,12 +33,15 @@ from interloq.models.pretrained import (
 from interloq.models.processes import pick_device
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
-TOKENS = 65_536  # of prompts in a batch, padding included
-PART = "\ufffd"  # what bytes that are no whole character are decoded to
-LIKELY = (512, 4_096)  # tokens among which the nucleus is looked for first, and then
-POSITIONS = 1_024  # where the model names no limit
-HINT = "name a language model that writes text: causal, or an encoder with a decoder"
-_SPREAD, _MIX = -7046029254386353131, (-4658895280553007687, -7723592293110705685)  # of splitmix64, as signed numbers
+TOKENS = 65_536  # tokens of prompts in a batch, including padding
+PART = "\ufffd"  # what incomplete characters are decoded to
+LIKELY = (512, 4_096)  # numbers of tokens among which the nucleus is searched, first and second attempt
+POSITIONS = 1_024  # if the model names no limit
+HINT = "name a generative language model: causal, or encoder-decoder"
+_SPREAD, _MIX = (
+    -7046029254386353131,
+    (-4658895280553007687, -7723592293110705685),
+)  # constants of splitmix64, as signed numbers
 
 
 @dataclass(frozen=True)
@@ -64,19 +67,19 @@ class Writer:
             self.network = network.to(self.device, self.precision).eval()
         except torch.OutOfMemoryError as error:
             raise InputError(
-                f"no memory for the model on {self.device}", hint="use device='cpu'", where=name
+                f"not enough memory for the model on {self.device}", hint="use device='cpu'", where=name
             ) from error
         self.positions = int(getattr(network.config, "max_position_embeddings", None) or POSITIONS)
         self.ends = self._ends()
-        self.size = 2**20  # rows of a batch: halved where memory is short
+        self.size = 2**20  # rows per batch, halved when memory is short
         self._holding: dict[str, torch.Tensor] = {}
 
     def fingerprints(self) -> dict[str, str]:
-        """What was loaded, wherever it lies."""
+        """Fingerprint of the loaded model, independent of its location."""
         return {"weights": weights_fingerprint(self.folder), "tokenizer": tokenizer_fingerprint(self.folder)}
 
     def room(self, max_tokens: int) -> int:
-        """Tokens of a prompt that leave room for the reply."""
+        """Longest prompt, in tokens, that leaves room for the reply."""
         if max_tokens >= self.positions:
             raise InputError(f"max_tokens must be below the model's {self.positions} positions, got {max_tokens}")
         return self.positions - (0 if self.with_encoder else max_tokens)
@@ -90,7 +93,7 @@ class Writer:
         size: int,
         stop: str = "",
     ) -> list[str | Exception]:
-        """What is written after each prompt, until a token that ends it or, after some text, until `stop`."""
+        """Text generated after each prompt, up to an end token or, after some text, up to `stop`."""
         texts: list[str | Exception] = [""] * len(prompts)
         lengths = np.array([len(prompt) for prompt in prompts], dtype=np.int64)
         for batch in bucketed(lengths, size=min(size, self.size), tokens=TOKENS, rng=None):
@@ -104,7 +107,9 @@ class Writer:
             return list(self._written(rows, seeds, *options))
         except torch.OutOfMemoryError as error:
             if len(rows) == 1:
-                return [MemoryError(f"no memory for a dialogue of {len(rows[0])} tokens on {self.device}: {error}")]
+                return [
+                    MemoryError(f"not enough memory for a dialogue of {len(rows[0])} tokens on {self.device}: {error}")
+                ]
         torch.cuda.empty_cache()
         half = len(rows) // 2
         self.size = min(self.size, half)  # later batches start smaller
@@ -131,13 +136,13 @@ class Writer:
         settings = copy.deepcopy(self.network.generation_config)
         changed = {"do_sample": False, "num_beams": 1, "temperature": None, "top_p": None, "top_k": None}
         changed |= {"max_length": None, "max_new_tokens": sampling.max_tokens, "use_cache": True}
-        # nothing reads what stands after an end: any token will do for a model that has no pad
+        # nothing reads tokens after an end token, so any token can serve as padding if the model has none
         pad = self.tokenizer.pad_token_id
         settings.update(**changed, eos_token_id=self.ends or None, pad_token_id=self.ends[0] if pad is None else pad)
         return settings
 
     def _with(self, character: str) -> torch.Tensor:
-        """The tokens in which a character stands, or a part of one: bytes of it may be spread over several."""
+        """Tokens that contain a character or part of it, since its bytes may be spread over several tokens."""
         if character not in self._holding:
             texts = self.tokenizer.batch_decode([[i] for i in range(len(self.tokenizer))])
             found = [i for i, text in enumerate(texts) if character in text or PART in text]
@@ -145,7 +150,7 @@ class Writer:
         return self._holding[character]
 
     def _ends(self) -> list[int]:
-        """Tokens that end a text, by the model and by its tokenizer."""
+        """Tokens that end a text, according to the model and its tokenizer."""
         own = self.network.generation_config.eos_token_id
         own = [own] if isinstance(own, int) else list(own or [])
         return list(
@@ -154,7 +159,7 @@ class Writer:
 
 
 class _Sampled(transformers.LogitsProcessor):  # type: ignore[misc]
-    """Scores whose greatest is a sample: filtered to the nucleus, with each row's own noise."""
+    """Turns scores into ones whose maximum is a sample: filtered to the nucleus, plus each row's noise."""
 
     def __init__(self, sampling: Sampling, seeds: Sequence[int], start: int) -> None:
         self.sampling, self.start = sampling, start
@@ -164,14 +169,14 @@ class _Sampled(transformers.LogitsProcessor):  # type: ignore[misc]
         if self.sampling.temperature == 0:
             return scores
         scores = nucleus(scores.float() / self.sampling.temperature, self.sampling.top_p)
-        rows, tokens = torch.isfinite(scores).nonzero(as_tuple=True)  # noise is dear: the others need none
+        rows, tokens = torch.isfinite(scores).nonzero(as_tuple=True)  # noise is expensive, and the other rows need none
         noise = gumbel(self.seeds.to(scores.device)[rows], input_ids.shape[1] - self.start, tokens)
         scores[rows, tokens] += noise.to(scores.dtype)
         return scores
 
 
 class _Stopped(transformers.StoppingCriteria):  # type: ignore[misc]
-    """Ends a row once `stop` stands after some text; only rows whose last token may have brought it are looked at."""
+    """Ends a row when `stop` follows some text; only rows whose last token may contain it are decoded."""
 
     def __init__(self, tokenizer: Any, start: int, stop: str, bringing: torch.Tensor) -> None:
         self.tokenizer, self.start, self.stop, self.bringing = tokenizer, start, stop, bringing
@@ -185,10 +190,10 @@ class _Stopped(transformers.StoppingCriteria):  # type: ignore[misc]
 
 
 def nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Logits with minus infinity for all but the likeliest tokens whose chances add up to top_p.
+    """Logits with minus infinity for all tokens outside the nucleus: the most likely ones that add up to top_p.
 
-    Tokens as likely as the last of them stay as well, so that no order among equals is needed. Few tokens are mostly
-    enough; only of the rows where they are not more are put in order, and where need be all.
+    Tokens as likely as the last of these are kept as well, so that ties need no order. Sorting a few top tokens is
+    usually enough; more, and finally all, are sorted only for the rows that need it.
     """
     if top_p >= 1:
         return logits
@@ -208,7 +213,7 @@ def nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:
 
 
 def gumbel(seeds: torch.Tensor, step: int, tokens: torch.Tensor) -> torch.Tensor:
-    """Noise with the standard Gumbel distribution, a hash of seed, step and token; both may broadcast."""
+    """Standard Gumbel noise as a hash of seed, step and token; both arguments may broadcast."""
     rows = _mixed(_mixed(seeds) + step * _SPREAD % 2**63)
     mixed = _mixed(rows + tokens * _SPREAD)
     uniform = (((mixed >> 12) & (2**52 - 1)).double() + 0.5) / 2**52  # never 0 or 1
@@ -224,7 +229,7 @@ def _mixed(numbers: torch.Tensor) -> torch.Tensor:
 
 
 def _padded(rows: list[list[int]], *, left: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids and what to attend to; a causal model's rows end together, because they grow at the end."""
+    """Token ids and attention mask; rows of a causal model are padded on the left, because they grow on the right."""
     longest = max(map(len, rows))
     ids, mask = (torch.zeros((len(rows), longest), dtype=torch.long) for _ in range(2))
     for i, row in enumerate(rows):

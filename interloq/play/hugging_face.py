@@ -1,9 +1,9 @@
-"""A bot that is a language model: a folder of Hugging Face, an installed package, or `hub:org/name@revision`.
+"""A bot that is a language model: a Hugging Face folder, an installed package, or `hub:org/name@revision`.
 
-Models with a chat template are given the dialogue as messages: what the others said is the user's, what the bot said is
-the assistant's. Without one (`chat=False`) the turns stand one after the other, each followed by `separator`, and the
-reply ends with the first line; `separator='eos'` is the model's own end token, as DialoGPT has it. A dialogue that is
-too long loses its first turns; a single turn that is too long loses its beginning.
+Models with a chat template get the dialogue as messages: the bot's turns are the assistant's, all others the user's.
+Without one (`chat=False`) the turns are concatenated, each followed by `separator`, and the reply ends with the first
+line; `separator='eos'` is the model's own end token, as in DialoGPT. A dialogue that is too long loses its first turns;
+a single turn that is too long loses its beginning.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from interloq.records import Turn
 from interloq.registry import Component
 from interloq.signature import Signature, fingerprint, signature
 
-FEW = 32  # networks held at a time
+FEW = 32  # networks in memory at a time
 END = "eos"
 
 
 @dataclass(frozen=True)
 class HuggingFace(Component):
-    """Generates with a language model that runs here."""
+    """Generates replies with a local language model."""
 
     model: Annotated[str, "a folder, an installed package, or `hub:org/name@revision`; only safetensors are loaded"]
-    temperature: Annotated[float, "of sampling; 0: always the likeliest token"] = 1.0
-    top_p: Annotated[float, "sample from the likeliest tokens whose probabilities add up to this"] = 0.9
-    max_tokens: Annotated[int, "of a reply; longer ones end there"] = 64
+    temperature: Annotated[float, "sampling temperature; 0: always the most likely token"] = 1.0
+    top_p: Annotated[float, "sample from the most likely tokens whose probabilities add up to this"] = 0.9
+    max_tokens: Annotated[int, "tokens per reply, at most; longer ones are cut"] = 64
     chat: Annotated[Literal["auto", True, False], "use the chat template: if there is one, always, or never"] = "auto"
     system_prompt: Annotated[str, "a system message; without a template, a first line"] = ""
     separator: Annotated[str, "without a template, what follows each turn; `'eos'`: the model's end token"] = "\n"
     context: Annotated[int, "tokens of the dialogue that the model sees"] = 1_024
-    batch: Annotated[int, "dialogues at once; halved where memory is short"] = 256
+    batch: Annotated[int, "dialogues per batch; halved when memory is short"] = 256
     device: Annotated[Literal["auto", "cpu", "cuda"], "where the model runs; `'auto'`: on a GPU if there is one"] = (
         "auto"
     )
     precision: Annotated[
         Literal["auto", "float32", "bfloat16", "float16"],
-        "of the weights; `'auto'`: bfloat16 on a GPU, float32 on a processor",
+        "number type of the weights; `'auto'`: bfloat16 on a GPU, float32 on a CPU",
     ] = "auto"
 
     def __post_init__(self) -> None:
@@ -74,11 +74,11 @@ class HuggingFace(Component):
 
     @property
     def side_effect(self) -> str:
-        """What it downloads, in words."""
+        """Text that names what it downloads."""
         return f"downloads {self.model}" if self.model.startswith("hub:") else ""
 
     def signature(self) -> Signature:
-        """Weights and tokenizer, whatever folder they lie in; not what changes no reply but for rounding."""
+        """Fields that change replies, with fingerprints of weights and tokenizer instead of their location."""
         precision: Any = str(self._writer.precision).removeprefix("torch.")
         settings = fingerprint(repr(self._writer.network.generation_config.to_diff_dict()), self._prompts.template)
         bare = replace(self, model="", device="auto", batch=256, precision=precision)
@@ -108,7 +108,7 @@ def _kept(model: str, written: int, device: str, precision: Any) -> Any:  # noqa
 
 
 def _written(folder: Path) -> int:
-    """When a file of the folder was last written; 0 where the name is not a folder."""
+    """Time of the last change in the folder; 0 if the name is not a folder."""
     if not folder.is_dir():
         return 0
     return max((path.stat().st_mtime_ns for path in folder.iterdir() if path.is_file()), default=0)

@@ -1,8 +1,8 @@
-"""Finished dialogues, on disk at once: a file that is only added to, and the whole file made from it in the end.
+"""Journal of finished dialogues: an append-only file, from which the output file is written at the end.
 
-A line is handed to the system as soon as its dialogue ends, so `kill -9` loses nothing; the disk is waited for every
-few seconds, so a power cut loses no more than these. The half line that either may leave is cut off on the way back.
-Only places in the file are kept in memory.
+A line is written as soon as its dialogue ends, so `kill -9` loses nothing; the file is synced to disk every few
+seconds, so a power cut loses at most these. An incomplete last line is removed when the run resumes. Only positions in
+the file are kept in memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def journal_path(output: str | Path) -> Path:
 
 
 class Journal:
-    """The dialogues of one run; `run` names all that they depend on. A journal of another run is refused."""
+    """The dialogues of one run; `run` is everything they depend on. A journal of another run is refused."""
 
     def __init__(self, path: str | Path, run: Mapping[str, Any], *, sync: float = SYNC) -> None:
         self.path, self.run = Path(path), dict(run)
@@ -61,7 +61,7 @@ class Journal:
         self._place(dialogue, self._file.add(orjson.dumps(to_json(dialogue)) + b"\n"))
 
     def forget_failed(self, ids: Iterable[str]) -> None:
-        """Count these dialogues as not finished if they failed."""
+        """Treat the failed ones among these dialogues as not finished."""
         for id in self._failed.intersection(ids):
             self._failed.remove(id)
             del self._places[id]
@@ -71,18 +71,18 @@ class Journal:
         return (self[id] for id in ids if id in self)
 
     def finish(self, output: str | Path, ids: Iterable[str], **facts: object) -> int:
-        """Write the whole file, in the order of the ids; then the journal is no longer needed."""
+        """Write the output file in the order of the ids, and remove the journal."""
         count = write(output, self.dialogues(ids), kind="dialogues", **facts)
         self._file.close(keep=False)
         return count
 
     def close(self) -> None:
-        """A journal without any dialogue goes: it would only be in the way of another run."""
+        """Close the journal, and remove it if it is empty, because it would block another run."""
         if not self._file.closed:
             self._file.close(keep=self._file.size() > self._start)
 
     def _recover(self) -> None:
-        """Find the finished dialogues."""
+        """Index the finished dialogues."""
         for place, line in self._file.lines():
             if not place:
                 self._check(_decoded(line))
@@ -95,7 +95,7 @@ class Journal:
             self._start = self._file.size()
 
     def _found(self, line: bytes, place: int) -> None:
-        """A line that a power cut damaged is left where it is; its dialogue is played again."""
+        """Skip a line damaged by a power cut; its dialogue is played again."""
         with contextlib.suppress(InputError):
             self._place(_parsed(line), place)
 
@@ -104,19 +104,19 @@ class Journal:
         (self._failed.add if dialogue.failure else self._failed.discard)(dialogue.id)
 
     def _check(self, header: Any) -> None:
-        """What differs is named: the journal may hold days of work."""
+        """Refuse a journal of another run and name the difference, because it may contain days of work."""
         run = header.get("journal") if isinstance(header, dict) else None
         if not isinstance(run, dict):
-            raise InputError("no journal of dialogues", hint="choose another output", where=str(self.path))
+            raise InputError("not a journal of dialogues", hint="choose another output", where=str(self.path))
         check_run(run, orjson.loads(orjson.dumps(self.run)), self.path)
 
 
 def check_run(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
-    """Both runs are the same one."""
+    """Refuse if the two runs differ."""
     for name in sorted({*found, *wanted}):
         if found.get(name) != wanted.get(name):
             raise InputError(
-                f"the file is of another run: {name} was {_said(found.get(name))}, is {_said(wanted.get(name))}",
+                f"the file is from another run: {name} was {_said(found.get(name))}, is {_said(wanted.get(name))}",
                 hint="choose another output, or move that file away",
                 where=str(path),
             )

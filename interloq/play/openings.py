@@ -1,7 +1,7 @@
-"""The utterances that dialogues open with: given to both speakers, not theirs, and never judged.
+"""Openings: the first utterances of dialogues, which are given to both speakers and never judged.
 
-They come from dialogues (the first turns of each), from lines {"id": …, "turns": ["…", "…"]}, from text with an opening
-on each line and a tab between its utterances, or from those embedded here: `embedded:en`, `embedded:ja`, `embedded:zh`.
+They come from dialogues (the first turns of each), from lines {"id": …, "turns": ["…", "…"]}, from text with one
+opening per line and a tab between its utterances, or from the package: `embedded:en`, `embedded:ja`, `embedded:zh`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from interloq.signature import fingerprint
 
 EMBEDDED = "embedded:"
 LANGUAGES = ("en", "ja", "zh")
-GIVEN = 2  # utterances that are given
+GIVEN = 2  # utterances per opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,14 @@ class Opening:
 
 
 def read_openings(source: str | Path, *, given: int = GIVEN) -> list[Opening]:
-    """The openings of a file, each of `given` utterances; what follows these is left out."""
+    """The openings of a file, each with `given` utterances; the rest of longer ones is dropped."""
     if given < 1:
-        raise InputError(f"an opening has at least one utterance, got {given}", hint="give 1, 2 or more")
+        raise InputError(f"an opening needs at least one utterance, got {given}", hint="give 1, 2 or more")
     path = _path(str(source))
     check_size(path)
     found = _from_text(path) if plain_suffix(path) == ".txt" else _from_dialogues(path)
     if not found:
-        raise InputError("no opening in the file", hint="write an opening on each line", where=str(path))
+        raise InputError("no opening in the file", hint="write one opening per line", where=str(path))
     for where, opening in found:
         _check(opening, given, f"{path}:{where}")
     counts = Counter(opening.id for _, opening in found)
@@ -48,7 +48,7 @@ def read_openings(source: str | Path, *, given: int = GIVEN) -> list[Opening]:
 
 
 def openings_fingerprint(openings: Sequence[Opening]) -> str:
-    """Names the openings whatever their order."""
+    """Fingerprint of the openings, independent of their order."""
     return fingerprint(*sorted(fingerprint(opening.id, *opening.turns) for opening in openings))
 
 
@@ -57,7 +57,7 @@ def _path(source: str) -> str | Path:
         return source
     language = source.removeprefix(EMBEDDED)
     if language not in LANGUAGES:
-        raise InputError(f"no openings in {language!r}{nearest(language, LANGUAGES)}", hint="name a file of your own")
+        raise InputError(f"no openings in {language!r}{nearest(language, LANGUAGES)}", hint="name a file with your own")
     return embedded_openings_path(language)
 
 
@@ -74,7 +74,7 @@ def _from_text(path: str | Path) -> list[tuple[str, Opening]]:
 
 
 def _from_dialogues(path: str | Path) -> list[tuple[str, Opening]]:
-    """A line without an id is called by its number."""
+    """The opening in a line; its default id is the line number."""
     found = []
     for dialogue in load(path, kind="dialogues", strict=True):
         id = f"opening-{dialogue.id}" if dialogue.id.isdecimal() else dialogue.id
@@ -86,8 +86,8 @@ def _check(opening: Opening, given: int, where: str) -> None:
     if len(opening.turns) < given:
         raise InputError(
             f"the opening has {len(opening.turns)} of {given} utterances: {list(opening.turns)!r:.80}",
-            hint="add the missing ones (in text: after a tab), or ask for fewer with --given",
+            hint="add the missing ones (in text: after a tab), or use a smaller --given",
             where=where,
         )
     if not all(turn.strip() for turn in opening.turns[:given]):
-        raise InputError("an utterance of the opening is empty", hint="write it, or leave the line out", where=where)
+        raise InputError("an utterance of the opening is empty", hint="add the text, or remove the line", where=where)

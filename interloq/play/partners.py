@@ -1,8 +1,8 @@
-"""Partner sets: the fixed partners of bipartite-play as an artefact that can be shared, named and checked.
+"""Partner sets: the fixed partners of bipartite-play as a file that can be shared and checked.
 
-A set is a JSON file: each partner's name, spec and signature (what stands behind the spec: weights, rules, index), the
-fingerprint of the openings, the number of exchanges, and a hash of all these. Whoever plays against the same set has
-the same hash in the header of the dialogues; scores with different hashes cannot be compared.
+A set is a JSON file with each partner's name, spec and signature (fingerprints of weights, rules, index), the
+fingerprint of the openings, the number of exchanges, and a hash of all these. Dialogues against the same set have the
+same hash in their header; scores with different hashes cannot be compared.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ class Partner:
 
 @dataclass(frozen=True, slots=True)
 class PartnerSet:
-    """The fixed partners, openings and lengths that systems are judged by."""
+    """The fixed partners, openings and dialogue length that systems are judged with."""
 
     partners: tuple[Partner, ...]
     openings: str  # their fingerprint
     exchanges: int
-    source: str = ""  # where the openings lay; not part of the hash
+    source: str = ""  # where the openings came from; not part of the hash
 
     @property
     def hash(self) -> str:
-        """Sixteen hexadecimal digits; the order of the partners does not matter, nor how their specs are spelled."""
+        """Sixteen hexadecimal digits, independent of the order of the partners and the spelling of their specs."""
         each = sorted(fingerprint(partner.name, partner.signature) for partner in self.partners)
         return fingerprint("partners", str(SCHEMA), self.openings, str(self.exchanges), *each)
 
@@ -57,9 +57,9 @@ class PartnerSet:
 def partner_set(
     bots: Mapping[str, Bot], openings: Sequence[Opening], *, exchanges: int, source: str = ""
 ) -> PartnerSet:
-    """The set of these bots as they are now."""
+    """A partner set of these bots with their current signatures."""
     if exchanges < 1:
-        raise InputError(f"there must be at least 1 exchange, got {exchanges}")
+        raise InputError(f"at least 1 exchange is needed, got {exchanges}")
     for name in bots:
         check_name(name)
     partners = tuple(Partner(name, spec(bot), lasting(bot.signature())) for name, bot in sorted(bots.items()))
@@ -82,24 +82,24 @@ def save_partners(path: str | Path, found: PartnerSet) -> None:
 
 
 def load_partners(path: str | Path) -> PartnerSet:
-    """The set of a file; one that was changed by hand is refused."""
+    """Read a partner set; one that was changed by hand is refused."""
     made = "make one with `interloq play partners`"
     value = read_json(path, hint=made)
     with reading_saved(path, "not a partner set", hint=made):
         found = _parsed(value)
     if value.get("hash") != found.hash:
         raise InputError(
-            f"the set says its hash is {value.get('hash')}, but what it holds has {found.hash}",
-            hint=f"take the file as it was made, or {NEW}",
+            f"the stored hash is {value.get('hash')}, but the contents have the hash {found.hash}",
+            hint=f"use the original file, or {NEW}",
             where=str(path),
         )
     return found
 
 
 def partner_bots(found: PartnerSet, path: str | Path = "", *, trust: Trust = None) -> dict[str, Bot]:
-    """The partners themselves, each checked to be what it was when the set was made.
+    """Create the partners, and check that their signatures are those in the set.
 
-    `trust` is told what each partner does beyond speaking; without it, a set with such partners is refused.
+    `trust` receives what each partner does besides talking; without it, a set with such partners is refused.
     """
     bots = {partner.name: _made(partner, str(path)) for partner in found.partners}
     check_trust(bots, str(path) or "the partner set", trust)
@@ -114,13 +114,13 @@ def check_openings(found: PartnerSet, openings: Sequence[Opening], path: str | P
     if seen != found.openings:
         raise InputError(
             f"the set was made for other openings: {found.openings} from {found.source or 'a file'}, these are {seen}",
-            hint=f"name the openings of the set, or {NEW}",
+            hint=f"use the openings of the set, or {NEW}",
             where=str(path),
         )
 
 
 def lasting(signature: Signature | str) -> str:
-    """A signature without Interloq's version: partners outlive releases, and name their own rules and weights."""
+    """A signature without Interloq's version, because partners include the fingerprints of their rules and weights."""
     return str(signature.without(VERSION) if isinstance(signature, Signature) else signature)
 
 
@@ -135,8 +135,8 @@ def _verify(partner: Partner, bot: Bot, where: str) -> None:
         seen = lasting(bot.signature())
     if seen != partner.signature:
         raise InputError(
-            f"partner {partner.name!r} is not what it was: signed {partner.signature}, now {seen}",
-            hint=f"bring back what it was, or {NEW}",
+            f"partner {partner.name!r} has changed: signature {partner.signature} in the set, now {seen}",
+            hint=f"restore it, or {NEW}",
             where=where,
         )
 
@@ -146,7 +146,9 @@ def _named(partner: Partner, where: str) -> Iterator[None]:
     try:
         yield
     except InterloqError as error:
-        raise InputError(f"partner {partner.name!r} cannot be had: {error}", hint=f"or {NEW}", where=where) from error
+        raise InputError(
+            f"partner {partner.name!r} cannot be loaded: {error}", hint=f"or {NEW}", where=where
+        ) from error
 
 
 def _parsed(value: Any) -> PartnerSet:
@@ -156,6 +158,6 @@ def _parsed(value: Any) -> PartnerSet:
     for partner in partners:
         check_name(partner.name)
     if len({partner.name for partner in partners}) < len(partners):
-        raise ValueError("two partners have one name")
+        raise ValueError("two partners have the same name")
     openings = value["openings"]
     return PartnerSet(partners, str(openings["fingerprint"]), int(value["exchanges"]), str(openings["source"]))

@@ -1,10 +1,10 @@
-"""A bot that is a program: it reads a JSON object a line and writes one a line, in any language.
+"""A bot that is a program in any language: it reads and writes one JSON object per line.
 
 → {"id": 7, "turns": [{"speaker": "a", "text": "Hi!"}], "seed": 1}
 ← {"id": 7, "text": "Hello."}
 
-The program is started without a shell, once for each worker, and asked one thing at a time. One that crashes is started
-again and asked once more; one that takes too long is killed. The failure includes the end of its stderr.
+The program is started without a shell, once per worker, and gets one request at a time. After a crash it is restarted
+and the request repeated once; a program that takes too long is killed. The failure includes the end of its stderr.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from interloq.records import Turn
 from interloq.registry import Component
 from interloq.signature import Signature, file_fingerprint, signature
 
-EACH = 8  # dialogues of a batch for each worker
+EACH = 8  # dialogues per batch and worker
 
 
 @dataclass(frozen=True)
 class Process(Component):
-    """Talks to a program over JSON lines."""
+    """Talks to a program in JSON lines."""
 
-    command: Annotated[tuple[str, ...], "program and arguments; no shell reads them"]
-    timeout: Annotated[float, "seconds for one reply; for the first one, including the start"] = 60.0
-    workers: Annotated[int, "copies of the program that run at a time"] = 1
-    restarts: Annotated[int, "crashes in a row after which a worker is not started again"] = 3
-    waits: ClassVar[bool] = True  # for the program: other bots may speak meanwhile
+    command: Annotated[tuple[str, ...], "program and arguments, run without a shell"]
+    timeout: Annotated[float, "seconds per reply; for the first one, including the start"] = 60.0
+    workers: Annotated[int, "copies of the program that run at the same time"] = 1
+    restarts: Annotated[int, "crashes in a row after which a worker is not restarted"] = 3
+    waits: ClassVar[bool] = True  # for the program, so that other bots can run meanwhile
 
     def __post_init__(self) -> None:
         command: Any = self.command
@@ -50,7 +50,7 @@ class Process(Component):
 
     @property
     def batch(self) -> int:
-        """A few for each program: a larger batch is no quicker, and its dialogues end, and are kept, later."""
+        """A few per program: larger batches are not faster, and their dialogues would be finished later."""
         return EACH * self.workers
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
@@ -66,13 +66,13 @@ class Process(Component):
         with ThreadPoolExecutor(self.workers) as threads:
             try:
                 list(threads.map(speak, self._programs, shares))
-            except BaseException:  # Ctrl-C: threads would continue to the last dialogue
+            except BaseException:  # Ctrl-C: otherwise threads would continue to the last dialogue
                 self.close()
                 raise
         return found
 
     def try_out(self, turns: Sequence[Turn]) -> None:
-        """One request. A program that crashes on it, or cannot be understood, would not answer others."""
+        """Send one request; a program that crashes on it or gives an invalid answer would not answer others either."""
         (reply,) = self.replies([turns], [0])
         if reply.failure.startswith(BROKEN):
             raise InputError(
@@ -83,19 +83,19 @@ class Process(Component):
 
     @property
     def side_effect(self) -> str:
-        """What it starts, in words."""
+        """Text that names the program it starts."""
         return f"starts the program: {shlex.join(self.command)}"
 
     def signature(self) -> Signature:
-        """The command, and what is in the files that it names."""
+        """The command, with fingerprints of the files that it names."""
         if shutil.which(self.command[0]) is None:
-            raise InputError(f"no program {self.command[0]!r}", hint="check its name and that it may be run")
+            raise InputError(f"no program {self.command[0]!r}", hint="check its name and that it is executable")
         files = [file_fingerprint(Path(part)) for part in self.command if Path(part).is_file()]
         bare = replace(self, timeout=60.0, workers=1, restarts=3)
         return signature(bare, files="-".join(files) or "none")
 
     def close(self) -> None:
-        """End the programs."""
+        """Stop the programs."""
         for program in self._programs:
             program.end()
 

@@ -1,4 +1,4 @@
-"""One running program that is asked in JSON lines: bounded in time, in what it writes and in how often it may crash."""
+"""One running program that answers in JSON lines, with limits on time, output and the number of crashes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ TAIL = 2_000  # bytes of stderr that are kept
 CHUNK = 1 << 16
 BROKEN = ("crashed", "cannot be started", "timed out", "wrote")  # beginnings of failures caused by the program
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
-PATIENCE = 5.0  # seconds until a thread must have seen that its program was killed
+PATIENCE = 5.0  # seconds until a thread must have noticed that its program was killed
 
 
-class Ended(Exception):  # noqa: N818 - not for callers: it becomes a reply's failure
-    """The program is no longer there, or not to be trusted; `crashed` where that was its own doing."""
+class Ended(Exception):  # noqa: N818 - internal: it becomes a reply's failure
+    """The program has ended or cannot be used any more; `crashed` if it caused that itself."""
 
     def __init__(self, failure: str, *, crashed: bool = False) -> None:
         super().__init__(failure)
@@ -40,19 +40,19 @@ class Program:
     def __init__(self, command: Sequence[str], *, timeout: float, restarts: int) -> None:
         self.command, self.timeout, self.restarts = list(command), timeout, restarts
         self.crashes = self.number = 0
-        self.ended = False  # for good: a dialogue that still waits for it gets none
+        self.ended = False  # permanently: dialogues that still wait get no reply
         self._busy = threading.Lock()
         self._running: subprocess.Popen[bytes] | None = None
         self._lifeline: IO[bytes] | None = None  # the supervisor ends the program when this is closed
         self._read, self._stderr = b"", b""
 
     def reply(self, turns: Sequence[Turn], seed: int) -> Reply:
-        """What it says next; after a crash it is asked once more, because an earlier dialogue may be to blame."""
+        """The next reply; after a crash the request is repeated once, because an earlier dialogue may be the cause."""
         with self._busy:
             return self._reply(turns, seed)
 
     def end(self) -> None:
-        """Kill it, also while another thread waits for its reply: that one sees its output end, and stops."""
+        """Kill it, also while another thread waits for its reply: that thread sees the end of output and stops."""
         self.ended = True
         self._kill()
         if self._busy.acquire(timeout=PATIENCE):
@@ -81,7 +81,7 @@ class Program:
         return Reply("", last)
 
     def _kill(self) -> None:
-        """With all that it started."""
+        """Kill the program and everything it started."""
         if self._lifeline is not None:
             self._lifeline.close()
 
@@ -108,7 +108,7 @@ class Program:
             "seed": seed,
         }
         deadline, passed_over = time.monotonic() + self.timeout, 0
-        waiting = json.dumps(request).encode() + b"\n"  # escaped: halves of characters can be sent too
+        waiting = json.dumps(request).encode() + b"\n"  # escaped, so that lone surrogates can be sent
         running = self._started()
         while True:
             while b"\n" in self._read:
@@ -130,12 +130,12 @@ class Program:
         self._read = self._stderr = b""
         for end in (self._running.stdin, self._running.stdout, self._running.stderr):
             os.set_blocking(end.fileno(), False)  # type: ignore[union-attr]
-        if self.ended:  # by another thread, which may have come too early to kill this one
+        if self.ended:  # closed by another thread, which may have been too early to kill this one
             raise Ended("closed")
         return self._running
 
     def _supervised(self) -> subprocess.Popen[bytes]:
-        """The command under a supervisor that ends it when this process ends, however that happens."""
+        """Start the command under a supervisor that ends it when this process ends for any reason."""
         watched, lifeline = os.pipe()
         self._lifeline = os.fdopen(lifeline, "wb", buffering=0)
         command = [sys.executable, "-I", "-S", str(SUPERVISOR), str(watched), *self.command]
@@ -156,7 +156,7 @@ class Program:
             os.close(watched)
 
     def _exchange(self, running: subprocess.Popen[bytes], waiting: bytes, deadline: float) -> bytes:
-        """Send and receive what can be now; what is still to be sent."""
+        """Send and receive what is possible now; returns what is still to be sent."""
         with selectors.DefaultSelector() as ready:
             for end in (running.stdout, running.stderr):
                 if end is not None and not end.closed:
@@ -164,7 +164,7 @@ class Program:
             if waiting and running.stdin:
                 ready.register(running.stdin, selectors.EVENT_WRITE)
             events = ready.select(max(0.0, deadline - time.monotonic()))
-        if time.monotonic() >= deadline:  # also where it writes without end
+        if time.monotonic() >= deadline:  # also if it writes endlessly
             raise Ended(f"timed out after {self.timeout:g} s{self._tail(': ')}")
         for key, _ in events:
             if key.fileobj is running.stdin:
@@ -178,7 +178,7 @@ class Program:
             return waiting[os.write(running.stdin.fileno(), waiting[:CHUNK]) :]  # type: ignore[union-attr]
         except BlockingIOError:
             return waiting
-        except OSError:  # it no longer reads: what it has written may still say why
+        except OSError:  # it no longer reads, but its output may contain the reason
             return b""
 
     def _receive(self, running: subprocess.Popen[bytes], end: Any) -> None:
@@ -188,7 +188,7 @@ class Program:
             return
         if running.stderr is not None and end is running.stderr:
             self._stderr = (self._stderr + data)[-TAIL:]
-            if not data:  # closed by the program: nothing more to wait for
+            if not data:  # closed by the program: nothing to wait for
                 running.stderr.close()
             return
         if not data:
@@ -199,7 +199,7 @@ class Program:
             raise Ended(f"wrote a line of more than {LARGEST >> 20} MiB")
 
     def _last_words(self, running: subprocess.Popen[bytes]) -> None:
-        """What stderr still holds once stdout was closed."""
+        """Read the rest of stderr after stdout was closed."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             running.wait(1.0)
         with contextlib.suppress(OSError, ValueError):
@@ -207,7 +207,7 @@ class Program:
                 self._stderr = (self._stderr + data)[-TAIL:]
 
     def _answer(self, line: bytes) -> Reply | None:
-        """The reply in a line; None where the line answers something earlier."""
+        """The reply in a line, or None if the line answers an earlier request."""
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):

@@ -1,9 +1,9 @@
-"""A bot that says again what a system said in recorded dialogues: a system that cannot be run can still be a partner.
+"""A bot that repeats a system's turns from recorded dialogues, so that a system that cannot be run can be a partner.
 
-A dialogue is replayed where its opening is that of a transcript: the turns that were given, or else those before the
-system's first line. Then the system's lines come one after the other, whatever is said between them. Of several
-transcripts with that opening those count whose lines were said so far, and of these the ones in which all else was said
-too, if any; the seed picks one.
+A transcript is replayed if its opening is that of the dialogue: the given turns, or else those before the system's
+first line. Then the system's lines follow one after the other, whatever the partner says. Of several transcripts with
+this opening, those with the same lines so far are used, and among these preferably those in which the partner's turns
+are the same too; the seed picks one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Texts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One dialogue from the side of one speaker: the places of its own lines, all after the opening."""
+    """One dialogue from the side of one speaker, with the positions of its lines after the opening."""
 
     texts: Texts
     opening: int
@@ -38,10 +38,10 @@ class Transcript:
 
 @dataclass(frozen=True)
 class Replay(Component):
-    """Says the recorded lines of a system."""
+    """Repeats the recorded lines of a system."""
 
     dialogues: Annotated[str, "a file of recorded dialogues"]
-    system: Annotated[str, "whose lines are said; empty: the file holds one system"] = ""
+    system: Annotated[str, "the system whose lines are repeated; empty: the only one in the file"] = ""
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         return [self._reply(turns, seed) for turns, seed in zip(dialogues, seeds, strict=True)]
@@ -75,12 +75,12 @@ class Replay(Component):
                 found[transcript.texts[: transcript.opening]].append(transcript)
         if not found:
             known = nearest(system, _systems(recorded))
-            raise InputError(f"no line of a system {system!r}{known}", where=self.dialogues)
+            raise InputError(f"no turn of a system {system!r}{known}", where=self.dialogues)
         return dict(found)
 
 
 def _sides(dialogue: Dialogue, system: str) -> Iterator[Transcript]:
-    """The dialogue from the side of each speaker behind which the system stands: both, where it played itself."""
+    """The dialogue from the side of each speaker that is the system: both in self-play."""
     texts = tuple(turn.text for turn in dialogue.turns)
     for speaker in dict.fromkeys(turn.speaker for turn in dialogue.turns):
         if dialogue.systems.get(speaker, speaker) != system:
@@ -91,7 +91,7 @@ def _sides(dialogue: Dialogue, system: str) -> Iterator[Transcript]:
 
 
 def _next(transcripts: Sequence[Transcript], n: int) -> list[str]:
-    """The different lines that come n-th in these transcripts, in order of the alphabet."""
+    """The distinct n-th lines of these transcripts, sorted."""
     return sorted({t.texts[t.own[n]] for t in transcripts if n < len(t.own)})
 
 
@@ -103,7 +103,7 @@ def _only(dialogues: Sequence[Dialogue], where: str) -> str:
     named = _systems(dialogues)
     if len(named) != 1:
         raise InputError(
-            f"the dialogues are of {len(named)} systems",
+            f"the dialogues are by {len(named)} systems",
             hint=f"add system=… with one of {', '.join(named)}",
             where=where,
         )

@@ -1,8 +1,8 @@
-"""A bot that searches: it says what was answered to the most similar utterance of a log.
+"""A retrieval bot: it answers with the reply to the most similar utterance in a log.
 
-`index` is one made by `interloq index build`: a folder, or a server's address. The last turn is looked up; what was
-said in the dialogue is never said again, and the seed picks among the `k` best replies that are left. With an index of
-BM25 this is the C-BM25 of retrieval dialogue systems.
+`index` is made by `interloq index build`: a folder, or a server's address. The last turn is searched for; texts that
+were already said in the dialogue are skipped, and the seed picks one of the `k` best remaining replies. With a BM25
+index this is the C-BM25 of retrieval dialogue systems.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from interloq.retrieve.retriever import Hit, Query
 from interloq.retrieve.store_address import KEY_VARIABLES
 from interloq.signature import Signature, fingerprint, signature
 
-SPARE = 50  # replies looked at beyond k: some were said, some are the same
+SPARE = 50  # replies retrieved in addition to k, because some were said already and some are equal
 NOTHING_FOUND = "nothing found"
 
 
 @dataclass(frozen=True)
 class Retrieval(Component):
-    """Says what was answered to the most similar utterance of a log."""
+    """Answers with the reply to the most similar utterance in a log."""
 
     index: Annotated[str, "a folder or a server's address (`interloq index build`)"]
     k: Annotated[int, "the seed picks among this many best replies"] = 1
@@ -46,7 +46,7 @@ class Retrieval(Component):
 
     @property
     def side_effect(self) -> str:
-        """Which server it asks, in words."""
+        """Text that names the server it contacts."""
         if "://" not in self.index:
             return ""
         key = f" with the key in {self.key_variable}" if self.key_variable else ""
@@ -58,7 +58,7 @@ class Retrieval(Component):
         return KEY_VARIABLES.get(self.index.partition("://")[0].lower(), "")
 
     def signature(self) -> Signature:
-        """The retriever, and which pairs are searched; where the index lies is left out."""
+        """The retriever and the fingerprint of the pairs, without the index's location."""
         opened = self._opened
         retriever = f"{full_spec(opened.retriever)}-{opened.retriever.built_with()}"
         sources = fingerprint(*(f"{name}\0{n}" for name, n in sorted(opened.store.sources().items())))
@@ -81,7 +81,7 @@ class Retrieval(Component):
         opened = open_index(self.index)
         if opened.retriever.target != "utterance":
             raise InputError(
-                "the index compares replies too, and the bot has none yet",
+                "the index also compares replies, which the bot does not have yet",
                 hint="build one whose retriever has target='utterance'",
                 where=self.index,
             )

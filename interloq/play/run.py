@@ -1,7 +1,7 @@
-"""A run from end to end: who plays, what was played before, and the file in the end.
+"""A run from end to end: plan the matches, skip those already played, play, and write the file.
 
-The header of the file says all that the dialogues depend on: scheme, partner set, openings, exchanges, seed and every
-bot's signature. A run that was stopped resumes from its journal; a finished file grows by what a longer schedule adds.
+The header of the file has everything the dialogues depend on: scheme, partner set, openings, exchanges, seed and every
+bot's signature. An interrupted run resumes from its journal; a finished file is extended by a longer schedule.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ Hear = Callable[[Dialogue], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that the dialogues of a run depend on."""
+    """Everything that the dialogues of a run depend on."""
 
     matches: tuple[Match, ...]
     bots: Mapping[str, Bot]
     run: Mapping[str, Any]
     repeats: int = REPEATS
     stop_repeating: bool = False
-    tried: set[Any] = field(default_factory=set)  # the bots that have answered once
+    tried: set[Any] = field(default_factory=set)  # the bots that were tried out
 
     def facts(self) -> dict[str, Any]:
-        """As they stand in the header."""
+        """The facts for the header."""
         names = ("scheme", "partners", "openings", "exchanges", "seed")
         specs = {name: spec(bot) for name, bot in self.bots.items()}
         signature = Signature.of("play", {name: self.run[name] for name in names})
@@ -61,15 +61,15 @@ def plan(
     same: int = REPEATS,
     stop_repeating: bool = False,
 ) -> Plan:
-    """The matches of a scheme, with all their bots. `known` is the partner set that `partners` were loaded from."""
+    """The matches of a scheme with their bots. `known` is the partner set that `partners` were loaded from."""
     if scheme not in SCHEMES:
         raise InputError(f"unknown scheme {scheme!r}{nearest(scheme, SCHEMES)}")
     if same < 1:
-        raise InputError(f"same must be 1 or more, got {same}", hint="say how often a bot may say the same")
+        raise InputError(f"same must be 1 or more, got {same}", hint="it is how often a bot may repeat itself")
     if bool(partners) != (scheme == "bipartite"):
         raise InputError(
             f"{scheme} {'has no partners' if partners else 'needs partners'}",
-            hint="name partners for bipartite, and for nothing else",
+            hint="name partners only for bipartite",
         )
     for name in targets:
         check_name(name)
@@ -92,7 +92,7 @@ def plan(
         "exchanges": exchanges,
         "seed": seed,
         "rules": {"repeats": same, "stop_repeating": stop_repeating},
-        # signing reads all weights, so nobody signs twice
+        # signing reads all weights, so it is done once per bot
         "bots": {name: signed.get(name) or lasting(bot.signature()) for name, bot in sorted(bots.items())},
     }
     return Plan(tuple(matches), bots, run, same, stop_repeating)
@@ -109,9 +109,9 @@ def play(
     progress: Callable[[int], None] | None = None,
     hear: Hear | None = None,
 ) -> Tally:
-    """Play what was not played before, and write all of it; `again` plays failed dialogues again.
+    """Play what was not played before, and write all dialogues; `again` plays failed dialogues again.
 
-    `hear` is told of each finished dialogue, those from before too.
+    `hear` is called with each finished dialogue, including those played before.
     """
     tally = Tally() if tally is None else tally
     with playing(
@@ -132,7 +132,7 @@ def playing(
     tally: Tally | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Callable[[Sequence[Match], Hear | None], None]]:
-    """A run in parts: gives a function that plays some matches of the plan. The file is written when the run ends."""
+    """A run in parts: yields a function that plays some of the plan's matches. The file is written at the end."""
     with Journal(journal_path(output), plan.run) as journal:
         before = _take_over(Path(output), plan, journal)
 
@@ -162,7 +162,7 @@ def playing(
 
 
 def _try_out(plan: Plan, matches: Sequence[Match]) -> None:
-    """Ask each bot that is needed once, so that a wrong port or key is told now, not after thousands of attempts."""
+    """Try out each needed bot once, so that a wrong port or key is reported now, not after thousands of attempts."""
     needed = {name: match for match in reversed(matches) for name in (match.target, match.partner)}
     for name, match in sorted(needed.items()):
         bot = plan.bots.get(name)
@@ -177,12 +177,14 @@ def _try_out(plan: Plan, matches: Sequence[Match]) -> None:
 
 
 def _take_over(output: Path, plan: Plan, journal: Journal) -> list[str]:
-    """Put the dialogues of a finished file of this run into the journal, those beyond the schedule too."""
+    """Add the dialogues of a finished file of this run to the journal, also those outside the schedule."""
     if not output.exists():
         return []
     said = header(output)
     if "scheme" not in said:
-        raise InputError("there is a file that no run wrote", hint="choose another output", where=str(output))
+        raise InputError(
+            "the output exists and was not written by a run", hint="choose another output", where=str(output)
+        )
     check_run({name: said.get(name) for name in plan.run}, _plain(plan.run), output)
     found = []
     for dialogue in read(output, kind="dialogues", strict=True):
@@ -193,7 +195,7 @@ def _take_over(output: Path, plan: Plan, journal: Journal) -> list[str]:
 
 
 def _plain(run: Mapping[str, Any]) -> dict[str, Any]:
-    """As it comes back from JSON."""
+    """The value after a round trip through JSON."""
     import orjson
 
     value: dict[str, Any] = orjson.loads(orjson.dumps(dict(run)))

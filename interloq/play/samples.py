@@ -1,6 +1,6 @@
-"""Dialogues → samples: one for each utterance that is judged; the given openings are nobody's and never judged.
+"""Dialogues → samples, one per judged utterance; given openings are never judged.
 
-The context is all that was said before. Sample `<dialogue>#<n>` is turn n of the dialogue, counted from 0.
+The context is all previous turns. Sample `<dialogue>#<n>` is turn n of the dialogue, counted from 0.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from interloq.data.chat import ASSISTANTS
 from interloq.errors import InputError, RejectedWarning
 from interloq.records import Dialogue, Sample
 
-SHOWN = 8  # names in a message
-CARRIED = ("partners", "scheme", "openings", "exchanges")  # facts of the dialogues that judgments of them need
+SHOWN = 8  # names shown in a message
+CARRIED = ("partners", "scheme", "openings", "exchanges")  # facts about the dialogues that their scores need
 
 
 @dataclass(slots=True)
 class Sampled:
-    """Counts over dialogues; pass one to `samples` and read it afterwards."""
+    """Counts over dialogues, filled in by `samples`."""
 
     dialogues: int = 0
     samples: int = 0
     with_failures: int = 0
-    silent: int = 0  # dialogues in which nobody who is judged said anything
-    unmatched: int = 0  # dialogues whose speakers cannot be told to be systems
+    silent: int = 0  # dialogues without a judged utterance
+    unmatched: int = 0  # dialogues in which no speaker is known to be a system
 
 
 def samples(
     dialogues: Iterable[Dialogue], *, targets: Collection[str] = (), system: str = "", tally: Sampled | None = None
 ) -> Iterator[Sample]:
-    """A sample for every utterance that is judged.
+    """One sample per judged utterance.
 
-    Judged are these `targets`. Without any: where `interloq play run` made the dialogue, its target; in recorded ones,
-    every system. `system` names the system behind the assistant of chat exports that do not.
+    Only `targets` are judged; by default, the target of dialogues by `interloq play run`, and every system of recorded
+    ones. `system` names the assistant of chat exports that do not name it.
     """
     tally = Sampled() if tally is None else tally
     first, seen = "", set[str]()
@@ -55,26 +55,26 @@ def samples(
 
 
 def judged_in(dialogue: Dialogue) -> set[str]:
-    """The systems that are judged unless somebody says otherwise: a schedule has its target, a record all of them."""
+    """The systems judged by default: the target of a played dialogue, all systems of a recorded one."""
     names = list(dialogue.systems.values())
     return {names[0]} if is_scheduled(dialogue) else set(names)
 
 
 def is_scheduled(dialogue: Dialogue) -> bool:
-    """Whether `interloq play run` made it: then it is called `target~partner/…`, and its target is judged."""
+    """Whether `interloq play run` made it: then its id is `target~partner/…`, and only its target is judged."""
     names = list(dialogue.systems.values())
     return len(names) == 2 and dialogue.id.startswith(f"{names[0]}~{names[1]}/")
 
 
 def target_of(dialogue: Dialogue) -> str:
-    """The system that is judged: the first of the dialogue's systems."""
+    """The judged system: the first of the dialogue's systems."""
     for system in dialogue.systems.values():
         return system
     raise InputError(f"dialogue {dialogue.id!r} names no system", hint='write "systems": {"speaker": "system"}')
 
 
 def place_of(sample_id: str) -> tuple[str, int]:
-    """The dialogue and the turn that a sample was: `a~b/opening-3/repeat-1#4` → (`a~b/opening-3/repeat-1`, 4)."""
+    """Dialogue and turn of a sample: `a~b/opening-3/repeat-1#4` → (`a~b/opening-3/repeat-1`, 4)."""
     dialogue, _, turn = sample_id.rpartition("#")
     if not dialogue or not turn.isdecimal():
         raise InputError(
@@ -84,7 +84,7 @@ def place_of(sample_id: str) -> tuple[str, int]:
 
 
 def carried(header: Mapping[str, Any]) -> dict[str, Any]:
-    """What the header of samples takes over from that of their dialogues; above all the partner set's hash."""
+    """Facts copied from the header of dialogues to that of their samples, above all the partner set's hash."""
     return {name: header[name] for name in CARRIED if name in header}
 
 
@@ -99,7 +99,7 @@ def _speakers(dialogue: Dialogue) -> list[str]:
 
 
 def _unmatched(dialogue: Dialogue) -> str:
-    """Why no turn can be told to be a system's, or ''."""
+    """Why no turn is known to be a system's, or ''."""
     speakers = _speakers(dialogue)
     if not dialogue.turns or dialogue.systems.keys() & set(speakers):
         return ""
@@ -110,7 +110,7 @@ def _unmatched(dialogue: Dialogue) -> str:
 
 
 def _check(tally: Sampled, first: str, targets: Collection[str], seen: Collection[str]) -> None:
-    """Nothing to judge is an error where the reason can be told; some dialogues without are a warning."""
+    """Raise an error if nothing can be judged and the reason is known; warn if that is so for some dialogues."""
     hint = 'write "systems": {"speaker": "system"}, or name the assistant of chat exports with --system NAME'
     if unknown := sorted(set(targets) - set(seen)):
         raise InputError(f"no dialogue has a system {unknown[0]!r}", hint=f"systems seen: {_listed(sorted(seen))}")

@@ -1,4 +1,4 @@
-"""From a file of dialogues to a file of samples, one for each utterance that is judged."""
+"""From a file of dialogues to a file of samples, one per judged utterance."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def samples_file(
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Sampled:
-    """Write what systems said as samples, with what the dialogues' header says of partners; see `samples`.
+    """Write the systems' utterances as samples, with the partner set from the dialogues' header; see `samples`.
 
-    `-` is a pipe. Bad lines and `columns` are dealt with as in `interloq.read`.
+    `-` is a pipe. Bad lines and `columns` are handled as in `interloq.read`.
     """
     refuse_overwriting([output], [dialogues])
     tally, facts = Sampled(), {} if str(dialogues) == "-" else header(dialogues)

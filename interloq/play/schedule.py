@@ -4,8 +4,8 @@ self-play        every target with itself:                       targets × open
 all-play-all     every target with every other, in either order: targets × (targets - 1) × openings × repeats
 bipartite-play   every target with every fixed partner:          targets × partners × openings × repeats
 
-Every pair meets over the same openings. One exchange is one utterance of each. A match's seed comes from the seed of
-all and the match's id alone: more targets, partners, openings or repeats change nothing about the matches there were.
+All pairs use the same openings. One exchange is one utterance of each speaker. A match's seed depends only on the run's
+seed and the match's id: more targets, partners, openings or repeats do not change existing matches.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REFUSED = re.compile(r"[~;\x00-\x1f\x7f-\x9f\u2028\u2029]|: |^\s|\s$|\((2|partn
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One dialogue to be played; in self-play the partner is the target."""
+    """One dialogue to play; in self-play the partner is the target."""
 
     id: str
     target: str
@@ -49,10 +49,10 @@ def self_play(
 def all_play_all(
     targets: Iterable[str], openings: Sequence[Opening], *, exchanges: int = EXCHANGES, repeats: int = 1, seed: int = 0
 ) -> list[Match]:
-    """Every target talks with every other, once as the one that speaks first and is judged, once as its partner."""
+    """Every target talks with every other, once speaking first and being judged, once as the partner."""
     names = _names(targets, "target")
     if len(names) < 2:
-        raise InputError("all-play-all needs two targets or more, got 1", hint="add a target, or use self-play")
+        raise InputError("all-play-all needs at least two targets, got 1", hint="add a target, or use self-play")
     pairs = [(target, partner) for target in names for partner in names if target != partner]
     return _matches(pairs, openings, exchanges, repeats, seed)
 
@@ -66,7 +66,7 @@ def bipartite(
     repeats: int = 1,
     seed: int = 0,
 ) -> list[Match]:
-    """Every target talks with every partner, and speaks first. Partners are named apart from targets: see `apart`."""
+    """Every target talks with every partner, and speaks first. Partners and targets need different names (`apart`)."""
     names, others = _names(targets, "target"), _names(partners, "partner", own=PARTNER)
     if both := sorted(set(names) & set(others)):
         raise InputError(f"{both[0]!r} is both a target and a partner", hint=f"call the partner {both[0]}{PARTNER}")
@@ -74,25 +74,23 @@ def bipartite(
 
 
 def apart(partners: Iterable[str], targets: Iterable[str]) -> dict[str, str]:
-    """Partner → the name it plays under: a partner that is also called as a target is named apart from it."""
+    """Partner → the name it plays under, which differs from the target's name if a target has the same."""
     taken = set(targets)
     return {name: name + PARTNER if name in taken else name for name in partners}
 
 
 def chosen(openings: Sequence[Opening], limit: int | None, seed: int) -> list[Opening]:
-    """`limit` of the openings at random, in their order; a greater limit keeps those of a smaller one."""
+    """`limit` random openings in their order; a larger limit includes those of a smaller one."""
     if limit is None:
         return list(openings)
     if not 1 <= limit <= len(openings):
-        raise InputError(
-            f"cannot take {limit} of {len(openings)} openings", hint="add openings, or let each be repeated"
-        )
+        raise InputError(f"cannot draw {limit} of {len(openings)} openings", hint="add openings, or use --repeats")
     lots = sorted(range(len(openings)), key=lambda i: fingerprint(str(seed), openings[i].id, *openings[i].turns))
     return [openings[i] for i in sorted(lots[:limit])]
 
 
 def seed_of(seed: int, id: str) -> int:
-    """A seed of 63 bits for one match, or one turn of it."""
+    """A 63-bit seed for one match, or one turn of it."""
     return int(fingerprint(str(seed), id), 16) >> 1
 
 
@@ -101,7 +99,7 @@ def _matches(
 ) -> list[Match]:
     for name, value in (("exchanges", exchanges), ("repeats", repeats), ("openings", len(openings))):
         if value < 1:
-            raise InputError(f"there must be at least 1 of {name}, got {value}")
+            raise InputError(f"{name} must be at least 1, got {value}")
     found = []
     for repeat in range(1, repeats + 1):
         for opening in openings:
@@ -115,26 +113,26 @@ def _matches(
 def _check_ids(matches: Sequence[Match]) -> None:
     id, count = Counter(match.id for match in matches).most_common(1)[0]
     if count > 1:
-        raise InputError(f"{count} matches would be called {id!r}", hint="rename a bot or an opening")
+        raise InputError(f"{count} matches would have the id {id!r}", hint="rename a bot or an opening")
 
 
 def _names(given: Iterable[str], what: str, own: str = "") -> list[str]:
     names = list(given)
     if not names:
-        raise InputError(f"no {what} is named", hint=f"name one, for example --{what} 'mine=eliza'")
+        raise InputError(f"no {what} is given", hint=f"name one, for example --{what} 'mine=eliza'")
     name, count = Counter(names).most_common(1)[0]
     if count > 1:
-        raise InputError(f"{count} {what}s are called {name!r}", hint="give each a name of its own")
+        raise InputError(f"{count} {what}s are called {name!r}", hint="give each a different name")
     for name in names:
         check_name(name.removesuffix(own) if own else name)
     return names
 
 
 def check_name(name: str) -> None:
-    """Check that the name can be found again in ids and failures."""
+    """Check that the name can be parsed from ids and failures."""
     if not name or (found := _REFUSED.search(name)):
         seen = f": {found[0]!r}" if name and found else ""
         raise InputError(
             f"{name!r} cannot be a bot's name{seen}",
-            hint="leave out ~, ;, colons before a space, control characters, blanks at the ends, and (2) or (partner)",
+            hint="avoid ~, ;, colons before a space, control characters, outer spaces, and a final (2) or (partner)",
         )

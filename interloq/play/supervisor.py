@@ -1,13 +1,13 @@
-"""Runs one program and ends it, with all that it started, as soon as whoever asked for it is gone.
+"""Runs one program, and ends it with everything it started as soon as the parent process ends.
 
     python supervisor.py FD COMMAND …
 
-FD is the read end of a pipe whose other end the parent holds and never writes to. The system closes that end when the
-parent ends, however it ends (`kill -9` too): then the program's process group is killed. This works alike on Linux and
-macOS. Linux could signal the program by itself (PR_SET_PDEATHSIG), but does so when the *thread* that started it ends.
+FD is the read end of a pipe whose write end the parent keeps open and never writes to. The system closes that end when
+the parent ends for any reason (also `kill -9`); then the program's process group is killed. This works on Linux and
+macOS. Linux's own signal (PR_SET_PDEATHSIG) would be sent when the *thread* that started the program ends.
 
-The program has the standard streams to itself, and this ends as the program does: with its exit status or its signal.
-It stands alone (no imports but the standard library's), so that it starts in a few hundredths of a second.
+Only the program uses the standard streams, and this process ends as the program does: with its exit status or signal.
+It imports only the standard library, so that it starts in a few hundredths of a second.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def main(arguments: Sequence[str]) -> int:
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # they wake the loop below
+        signal.signal(number, lambda *_: None)  # wakes the loop below
     try:
-        program = subprocess.Popen(command, start_new_session=True)  # noqa: S603 - what the user named, without a shell
+        program = subprocess.Popen(command, start_new_session=True)  # noqa: S603 - the user's command, without a shell
     except OSError as error:
         sys.stderr.write(f"cannot be started: {error}\n")
         return CANNOT_START
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _wait(program: subprocess.Popen[bytes], parent: int, ended: int) -> None:
-    """Until the program or the parent has ended, or somebody asks this to end."""
+    """Wait until the program or the parent has ended, or this process gets a signal to end."""
     with selectors.DefaultSelector() as ready:
         ready.register(parent, selectors.EVENT_READ)
         ready.register(ended, selectors.EVENT_READ)
@@ -56,7 +56,7 @@ def _wait(program: subprocess.Popen[bytes], parent: int, ended: int) -> None:
 
 
 def _let_go_of_streams() -> None:
-    """The program alone holds them now, so that whoever reads its output sees it end."""
+    """Close the standard streams here, so that readers of the program's output see when it ends."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
@@ -64,7 +64,7 @@ def _let_go_of_streams() -> None:
 
 def _end_alike(status: int) -> None:
     if status < 0:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has left a core file, if anybody
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # only the program may leave a core file
         with contextlib.suppress(OSError):  # SIGKILL has no handler to reset
             signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)

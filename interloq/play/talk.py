@@ -1,14 +1,14 @@
-"""The one loop in which bots speak: thousands of dialogues advance together, so that each bot answers in full batches.
+"""The loop that plays dialogues: thousands of dialogues advance together, so that each bot answers in full batches.
 
-Dialogues wait for the bot that speaks next. The bot for which most wait answers a batch of them, those nearest to
-their end first; a dialogue that ends is yielded, and journaled, at once. A reply depends on its dialogue and on the
-seed of match and turn alone, so batches and order change nothing.
+Dialogues wait for the bot that speaks next. The bot with the most waiting dialogues answers a batch of them, those
+nearest to their end first; a finished dialogue is yielded and journaled at once. A reply depends only on its dialogue
+and on the seed of match and turn, so batches and order do not change results.
 
-Bots that wait on others, on servers and programs (`waits`), answer side by side, a batch each, and one of the bots that
-calculate here beside them. All are heard before the next are asked: who is asked what depends on nobody's speed.
+Bots that wait for servers or programs (`waits`) answer concurrently, one batch each, together with one of the bots that
+compute locally. All batches are finished before the next are started, so that scheduling does not depend on speed.
 
-Nothing that a bot does stops the others. No reply (crashed, timed out, empty) ends the dialogue; a bot that says the
-same thing again and again is noted, and continues unless asked otherwise. `Dialogue.failure` says what happened:
+A bot never stops the others. A missing reply (crashed, timed out, empty) ends the dialogue; repeating itself is noted,
+and ends the dialogue only if `stop_repeating` is set. `Dialogue.failure` lists what happened:
 `name: what at turn n`, joined by `; `.
 """
 
@@ -30,23 +30,25 @@ from interloq.play.journal import Journal
 from interloq.play.schedule import SECOND, Match, seed_of
 from interloq.records import Dialogue, Turn
 
-BATCH = 256  # dialogues a bot answers at once, where it has no wish of its own
-TOGETHER = 4_096  # dialogues under way
-REPEATS = 3  # times the same words, until a bot is said to repeat itself
-GIVE_UP = 100  # replies missing in a row, until a bot is no longer asked
+BATCH = 256  # dialogues a bot answers at once, if it does not set this itself
+TOGETHER = 4_096  # dialogues in flight
+REPEATS = 3  # equal utterances after which a bot counts as repeating itself
+GIVE_UP = 100  # missing replies in a row after which a bot is no longer asked
 REPEATING = "repeats itself"
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a run; pass one to `talk` and read it at any time."""
+    """Counts of a run, updated by `talk`; may be read at any time."""
 
     dialogues: int = 0
     resumed: int = 0  # of these, finished in an earlier run
     utterances: int = 0  # of the dialogues' own
     with_failures: int = 0
-    short: int = 0  # of these, dialogues that ended too early
-    failed: int = 0  # of the short, those that lack a reply; the others were stopped because a bot repeated itself
+    short: int = 0  # of these, dialogues that ended early
+    failed: int = (
+        0  # of the short ones, those with a missing reply; the others were stopped because a bot repeated itself
+    )
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)  # (bot, what) → how often
     replies: Counter[str] = field(default_factory=Counter)
     batches: Counter[str] = field(default_factory=Counter)
@@ -63,7 +65,7 @@ class Tally:
         self.failures.update((bot, kind_of(what)) for bot, what in failures(dialogue))
 
     def facts(self) -> dict[str, Any]:
-        """The counts as they stand in JSON."""
+        """The counts for JSON."""
         bots = sorted({*self.replies, *(bot for bot, _ in self.failures)})
         each = {bot: {what: n for (who, what), n in sorted(self.failures.items()) if who == bot} for bot in bots}
         return {
@@ -99,18 +101,18 @@ def talk(
     tally: Tally | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Dialogue]:
-    """Play the matches; each dialogue comes as soon as it is finished, in no order that counts.
+    """Play the matches; each dialogue is yielded as soon as it is finished, in arbitrary order.
 
-    Dialogues that the journal holds are not played again, nor yielded. `batch` limits what a bot is asked at once (else
-    the bot's own wish), `together` how many dialogues are under way. A batch may take `patience` seconds, if not 0;
-    a bot that takes longer, gives no reply for so long, or fails `give_up` times in a row, is asked no more.
-    `progress` hears of utterances.
+    Dialogues in the journal are neither played again nor yielded. `batch` is the most dialogues a bot answers at once
+    (default: set by the bot), `together` the most dialogues in flight. A batch may take `patience` seconds (0: no
+    limit); a bot that takes longer, gives no reply for so long, or fails `give_up` times in a row, is not asked again.
+    `progress` is called with numbers of utterances.
     """
     for name, value in (("batch", batch), ("together", together), ("repeats", repeats), ("give_up", give_up)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be 1 or more, got {value}")
     if not patience >= 0:
-        raise InputError(f"patience must be 0 seconds or more, got {patience}", hint="give 0 for any time")
+        raise InputError(f"patience must be 0 seconds or more, got {patience}", hint="0 means no limit")
     tally = Tally() if tally is None else tally
     room = _Room(bots, batch, _Rules(repeats, stop_repeating, patience, give_up), tally)
     waiting = _unplayed(matches, bots, journal, tally)
@@ -128,24 +130,24 @@ def talk(
 
 
 def close_all(bots: Iterable[Bot]) -> None:
-    """End what bots have started, where they can."""
+    """Close the bots that have something to close."""
     for close in {id(bot): getattr(bot, "close", None) for bot in bots}.values():
         if callable(close):
             close()
 
 
 def failures(dialogue: Dialogue) -> list[tuple[str, str]]:
-    """The system and what happened, for each failure of the dialogue."""
+    """System and description of each failure in the dialogue."""
     parts = [part.partition(": ") for part in dialogue.failure.split("; ") if part]
     return [(dialogue.systems.get(speaker, speaker), what) for speaker, _, what in parts]
 
 
 def kind_of(what: str) -> str:
-    """`crashed: ValueError: … at turn 5` → `crashed`: what can be counted."""
+    """`crashed: ValueError: … at turn 5` → `crashed`, so that failures can be counted."""
     return what.rpartition(" at turn ")[0].split(":")[0] or what
 
 
-# ---- one dialogue under way ------------------------------------------------------------------------------------------
+# ---- one dialogue in flight ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class _Rules:
 
 
 class _Talk:
-    """A match, and what has been said."""
+    """A match and its turns so far."""
 
     __slots__ = ("failures", "match", "speakers", "turns")
 
@@ -165,7 +167,7 @@ class _Talk:
         self.match = match
         partner = match.partner + SECOND if match.partner == match.target else match.partner
         self.speakers = (match.target, partner) if match.target_first else (partner, match.target)
-        given = len(match.opening)  # whoever speaks next did not say the last of them
+        given = len(match.opening)  # the next speaker did not say the last of them
         self.turns = [Turn(text, self.speakers[(given - i) % 2]) for i, text in enumerate(match.opening)]
         self.failures: list[str] = []
 
@@ -182,7 +184,7 @@ class _Talk:
         return seed_of(self.match.seed, str(len(self.turns)))
 
     def hear(self, reply: Reply, rules: _Rules) -> bool:
-        """Add the reply; says whether the dialogue continues."""
+        """Add the reply; returns whether the dialogue continues."""
         if reply.failure:
             self._note(reply.failure)
         if not reply.text:
@@ -195,7 +197,7 @@ class _Talk:
         return len(self.turns) < len(self.match.opening) + 2 * self.match.exchanges
 
     def finished(self) -> Dialogue:
-        """The target is the first of the systems."""
+        """The finished dialogue; the target is the first of its systems."""
         match = self.match
         first, second = self.speakers if match.target_first else reversed(self.speakers)
         systems = {first: match.target, second: match.partner}
@@ -207,27 +209,27 @@ class _Talk:
         self.failures.append(f"{speaker}: {what} at turn {turn or len(self.turns) + 1}")
 
     def _repeats(self, times: int) -> bool:
-        """Noted when the speaker says the same for the n-th time, and not again after that."""
+        """Note that the speaker has said the same for the n-th time, once per dialogue."""
         last = self.turns[-1]
         own = [turn.text for turn in self.turns[len(self.match.opening) :] if turn.speaker == last.speaker]
         said = [" ".join(text.split()).casefold() for text in own]
         return times > 1 and said.count(said[-1]) == times
 
 
-# ---- all dialogues under way -----------------------------------------------------------------------------------------
+# ---- all dialogues in flight -----------------------------------------------------------------------------------------
 
 
 class _Room:
-    """Dialogues by the bot they wait for. Bots that are equal are one bot: they share batches, and what is loaded."""
+    """Dialogues by the bot they wait for. Equal bots are one bot: they share batches and loaded models."""
 
     def __init__(self, bots: Mapping[str, Bot], batch: int | None, rules: _Rules, tally: Tally) -> None:
         first: dict[Any, str] = {}
         self.voice = {name: first.setdefault(sameness(bot), name) for name, bot in bots.items()}
         self.bots, self.batch, self.rules, self.tally = bots, batch, rules, tally
         self.queues: dict[str, list[tuple[int, int, _Talk]]] = {name: [] for name in first.values()}
-        self.missing: Counter[str] = Counter()  # replies that did not come, in a row
-        self.silent: defaultdict[str, float] = defaultdict(float)  # seconds since the last batch in which one came
-        self.gone: dict[str, str] = {}  # bots that are asked no more, and why
+        self.missing: Counter[str] = Counter()  # missing replies in a row
+        self.silent: defaultdict[str, float] = defaultdict(float)  # seconds since the last batch with a reply
+        self.gone: dict[str, str] = {}  # bots that are no longer asked, and why
         self.under_way = self._number = 0
 
     def fill(self, matches: Iterator[Match], together: int) -> None:
@@ -237,7 +239,7 @@ class _Room:
             self._wait(self._number, _Talk(match))
 
     def advance(self) -> Iterator[tuple[list[tuple[Match, Dialogue]], int]]:
-        """A batch of each bot that is asked now: what ended with it, and how many utterances it had, as they come."""
+        """Ask the next bots for one batch each; yields the finished dialogues and the number of utterances."""
         taken = {voice: self._taken(voice) for voice in self._asked_now()}
         calls = {voice: self._call(voice, batch) for voice, batch in taken.items() if voice not in self.gone}
         for voice in [name for name in taken if name not in calls]:
@@ -251,7 +253,7 @@ class _Room:
             yield self._hear(taken[voice], found)
 
     def _asked_now(self) -> list[str]:
-        """Every bot that waits on others, and of the rest the one for which most dialogues wait."""
+        """All bots that wait for servers or programs, and of the others the one with the most waiting dialogues."""
         wanted = {name: len(queued) for name, queued in self.queues.items() if queued}
         others = [name for name in wanted if getattr(self.bots[name], "waits", False)]
         here = [name for name in wanted if name not in others]
@@ -287,7 +289,7 @@ class _Room:
 
     def _count(self, voice: str, talks: Sequence[_Talk], found: Sequence[Reply], seconds: float) -> None:
         names = Counter(talk.bot for talk in talks)
-        for name, n in names.items():  # names that share a bot share its time
+        for name, n in names.items():  # names that share a bot share its seconds
             self.tally.replies[name] += n
             self.tally.batches[name] += 1
             self.tally.seconds[name] += seconds * n / len(talks)
@@ -297,7 +299,7 @@ class _Room:
         if 0 < self.rules.patience <= self.silent[voice]:
             self.gone.setdefault(voice, f"given up: no reply for {self.rules.patience:g} s")
         if self.missing[voice] >= self.rules.give_up:
-            self.gone.setdefault(voice, f"given up: {self.rules.give_up} replies in a row did not come")
+            self.gone.setdefault(voice, f"given up: {self.rules.give_up} missing replies in a row")
 
 
 def _unplayed(
@@ -314,7 +316,7 @@ def _unplayed(
 
 
 def sameness(bot: Bot) -> Any:
-    """Frozen dataclasses that are equal are the same bot; what cannot be compared is only itself."""
+    """Key of a bot: equal frozen dataclasses are the same bot; others are equal only to themselves."""
     try:
         hash(bot)
     except TypeError:
@@ -325,12 +327,12 @@ def sameness(bot: Bot) -> Any:
 def _side_by_side(
     calls: Mapping[str, Callable[[], list[Reply]]], patience: float
 ) -> Iterator[tuple[str, list[Reply] | None, float]]:
-    """What each call returns, and its seconds, as they end.
+    """Result and seconds of each call, as they end.
 
-    None for one that takes too long: it cannot be stopped, so it is left behind.
+    None for a call that takes too long: it cannot be stopped, so it is abandoned.
     """
     start, left = time.perf_counter(), dict(calls)
-    if len(calls) == 1 and not patience:  # nobody to go beside
+    if len(calls) == 1 and not patience:  # nothing to run concurrently
         for name, call in calls.items():
             yield name, call(), time.perf_counter() - start
         return

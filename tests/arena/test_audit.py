@@ -152,8 +152,8 @@ def test_what_cannot_be_audited_is_refused_with_a_cure() -> None:
     rows = all_play_all(LEVELS)
     for arguments, message in (
         (("x9", ["x2"]), "did you mean"),
-        (("x1", []), "no look-alike"),
-        (("x1", ["x1"]), "cannot be unfavoured and"),
+        (("x1", []), "no similar system"),
+        (("x1", ["x1"]), "is given as unfavoured"),
     ):
         with pytest.raises(InputError, match=message):
             cheating(rows, *arguments)

@@ -252,7 +252,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on(talking: Path) -> None:
         (["--scheme", "self-play", "--target", "a=eliza", "--target", "a=echo"], "two targets are called 'a'"),
         (["--scheme", "self-play", "--target", "a=elisa"], "unknown bot 'elisa'; did you mean 'eliza'?"),
         (["--scheme", "self-play", "--target", "a=eliza", "--openings", "none.txt"], "cannot read none.txt"),
-        (["--scheme", "self-play", "--target", "a=eliza", "--limit", "41"], "cannot take 41 of 40 openings"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--limit", "41"], "cannot draw 41 of 40 openings"),
         (["--scheme", "self-play", "--target", "a=eliza", "--exchanges", "-1"], "at least 1 of exchanges"),
         (["--scheme", "self-play", "--target", "a=eliza", "--exchanges", "0"], "at least 1 of exchanges"),
         (["--scheme", "self-play", "--target", "a=eliza", "--same", "0"], "same must be 1 or more, got 0"),
@@ -302,7 +302,7 @@ def test_a_set_is_used_as_it_was_made(folder: Path, capsys: pytest.CaptureFixtur
     assert "made for other openings" in failure(capsys, *run, "--openings", "embedded:zh")
     assert "both --partners and --partner are given" in failure(capsys, *run, "--partner", "b=echo")
     Path("d.jsonl").write_text('{"id":"1","turns":["a"]}\n')
-    assert "there is a file that no run wrote" in failure(capsys, *run)
+    assert "the output exists and was not written by a run" in failure(capsys, *run)
     assert Path("d.jsonl").read_text() == '{"id":"1","turns":["a"]}\n'
 
 

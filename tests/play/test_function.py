@@ -86,7 +86,7 @@ def test_what_is_no_function_is_said_early(module: None, path: str) -> None:
 
 
 def test_a_path_without_a_function() -> None:
-    with pytest.raises(InputError, match="names no function"):
+    with pytest.raises(InputError, match="does not name a function"):
         create("function(path='functions_of_a_user')", kind="bot")
 
 

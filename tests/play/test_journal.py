@@ -120,7 +120,7 @@ def test_a_journal_of_another_run_is_refused_and_kept(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r'another run: bots was {"a":"signature"}, is {"a":"new"}'):
         Journal(tmp_path / "j", {**RUN, "bots": {"a": "new"}})
     (tmp_path / "k").write_text("something else\n")
-    with pytest.raises(InputError, match="no journal of dialogues"):
+    with pytest.raises(InputError, match="not a journal of dialogues"):
         Journal(tmp_path / "k", RUN)
     assert (tmp_path / "j").read_bytes() == before
     assert (tmp_path / "k").read_text() == "something else\n"

@@ -51,7 +51,7 @@ def test_a_partner_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(InputError) as caught:
         partner_bots(load_partners(tmp_path / "p.json"), "p.json")
     said = str(caught.value)
-    assert said.startswith("p.json: partner 'eliza' is not what it was: signed eliza(language='auto')|rules:")
+    assert said.startswith("p.json: partner 'eliza' has changed: signature eliza(language='auto')|rules:")
     assert "now eliza|rules:other;" in said
     assert "cannot be compared" in said
 
@@ -67,7 +67,7 @@ def test_a_new_version_of_interloq_alone_changes_nothing(monkeypatch: pytest.Mon
 
 def test_a_partner_that_is_gone_is_named(tmp_path: Path) -> None:
     save_partners(tmp_path / "p.json", partner_set({"mine": Teller("x")}, OPENINGS, exchanges=5))
-    with pytest.raises(InputError, match="partner 'mine' cannot be had: unknown bot 'Teller'"):
+    with pytest.raises(InputError, match="partner 'mine' cannot be loaded: unknown bot 'Teller'"):
         partner_bots(load_partners(tmp_path / "p.json"))
 
 
@@ -90,7 +90,7 @@ def test_a_set_changed_by_hand_is_refused(tmp_path: Path, change: dict[str, Any]
     path = tmp_path / "p.json"
     save_partners(path, partner_set(BOTS, OPENINGS, exchanges=5))
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    with pytest.raises(InputError, match="the set says its hash is"):
+    with pytest.raises(InputError, match="the stored hash is"):
         load_partners(path)
 
 
@@ -108,5 +108,5 @@ def test_two_partners_of_one_name_are_refused(tmp_path: Path) -> None:
     save_partners(path, partner_set({"echo": Echo()}, OPENINGS, exchanges=5))
     value = json.loads(path.read_text())
     path.write_text(json.dumps({**value, "partners": value["partners"] * 2}))
-    with pytest.raises(InputError, match="two partners have one name"):
+    with pytest.raises(InputError, match="two partners have the same name"):
         load_partners(path)

@@ -106,7 +106,7 @@ def test_one_request_for_equal_endpoints_and_none_for_finished_files(folder: Pat
 @pytest.mark.filterwarnings("default")
 def test_a_busy_server_is_left_to_the_play(folder: Path, server: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert play(endpoint(server.server_port, 503)) == 1, "every dialogue failed"
-    assert "HTTP 503: no; playing all the same" in capsys.readouterr().err
+    assert "HTTP 503: no; continuing anyway" in capsys.readouterr().err
     assert len(Path("d.jsonl").read_text().splitlines()) == 3
 
 

@@ -68,7 +68,7 @@ def test_a_limit_draws_openings_that_a_greater_one_keeps(limit: int, seed: int, 
 
 @pytest.mark.parametrize("limit", [0, 3])
 def test_a_limit_beyond_the_openings_is_refused(limit: int) -> None:
-    with pytest.raises(InputError, match=f"cannot take {limit} of 2 openings"):
+    with pytest.raises(InputError, match=f"cannot draw {limit} of 2 openings"):
         chosen(openings(2), limit, 0)
 
 

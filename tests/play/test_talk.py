@@ -146,7 +146,7 @@ def test_a_bot_that_never_answers_is_given_up() -> None:
     bots = {**BOTS, "bad": Bad("empty")}
     found = by_id(self_play(["bad", "a"], OPENINGS, repeats=10), bots, batch=10, give_up=20)
     said = [dialogue.failure.rpartition(" at turn ")[0] for dialogue in found.values() if dialogue.failure]
-    assert sorted(set(said)) == ["bad: empty", "bad: given up: 20 replies in a row did not come"]
+    assert sorted(set(said)) == ["bad: empty", "bad: given up: 20 missing replies in a row"]
     assert said.count("bad: empty") == 20
     assert sum(dialogue.failure == "" for dialogue in found.values()) == 60
 

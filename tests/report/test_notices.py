@@ -72,7 +72,7 @@ def test_without_ratings_the_report_says_how_to_add_them(folder: Path, samples: 
     assert not section.all("table")
     assert not page.all("svg", cls="scatter")
     assert [cell.text for cell in page.one("table", cls="heat").one("thead").all("th")] == ["1", "2"]
-    assert "it needs ratings" in page.one(id="reading").text
+    assert "there are no ratings" in page.one(id="reading").text
 
 
 def test_another_aspect_is_offered(folder: Path, samples: list[Sample]) -> None:

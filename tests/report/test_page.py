@@ -102,7 +102,7 @@ def test_scores_without_a_header_are_means_and_say_so(folder: Path, samples: lis
     assert rows["good"][1] == number(sum(good) / len(good), 4)
     assert all(row[2] == "mean of sample scores, no interval" for row in rows.values())
     assert "carry no signature" in page.one(id="scores").text
-    assert any("mean of its sample scores stands instead. length" in text for text in notices_of(page))
+    assert any("mean of its sample scores is shown instead. length" in text for text in notices_of(page))
 
 
 def test_a_report_is_the_same_byte_for_byte_in_any_order(folder: Path, samples: list[Sample]) -> None:
