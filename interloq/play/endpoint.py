@@ -77,7 +77,7 @@ class Endpoint(Component):
         """Send one request without retries; a server that is only busy is accepted, because the run retries."""
         if self._lacks_key():
             raise InputError(
-                f"the environment variable {self.key} with the endpoint's key is not set",
+                f"the environment variable {self.key} is not set, which must contain the endpoint's key",
                 hint="set it, name another with key=…, or write key='' if the server needs none",
                 where=self.url,
             )

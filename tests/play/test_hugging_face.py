@@ -80,7 +80,7 @@ def test_a_dialogue_that_never_fits_fails_alone(folders: dict[str, Path], monkey
     found = guarded(bot, DIALOGUES, SEEDS)
     wrong = [i for i, reply in enumerate(found) if reply != expected[i]]
     assert [len(bot._prompts.tokens([DIALOGUES[i]])[0]) for i in wrong] == [longest]
-    assert "no memory" in found[wrong[0]].failure
+    assert "not enough memory" in found[wrong[0]].failure
 
 
 def test_what_is_no_writer_is_said_early(folders: dict[str, Path], tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_both_sides_of_a_system_that_played_itself(folder: Path) -> None:
 
 
 def test_what_is_no_transcript_is_said_early(recorded: str, folder: Path) -> None:
-    with pytest.raises(InputError, match="of 2 systems; add system=… with one of A, B"):
+    with pytest.raises(InputError, match="by 2 systems; add system=… with one of A, B"):
         replay("").signature()
     with pytest.raises(InputError, match="no turn of a system 'C'"):
         replay("C").signature()

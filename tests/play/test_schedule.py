@@ -81,7 +81,7 @@ def test_a_target_that_is_also_a_partner_is_named_apart() -> None:
 @pytest.mark.parametrize(
     ("targets", "said"),
     [
-        ([], "no target is named"),
+        ([], "no target is given"),
         (["a", "b", "a"], "2 targets are called 'a'"),
         (["a~b"], "cannot be a bot's name: '~'"),
         (["a: b"], "cannot be a bot's name: ': '"),
@@ -97,7 +97,7 @@ def test_names_that_would_be_lost_in_ids_are_refused(targets: list[str], said: s
 
 
 def test_one_target_cannot_play_all() -> None:
-    with pytest.raises(InputError, match="two targets or more"):
+    with pytest.raises(InputError, match="at least two targets"):
         all_play_all(["a"], openings(1))
 
 

@@ -47,7 +47,7 @@ def test_what_bots_do_beyond_speaking(spec: str, said: str) -> None:
 def test_a_bot_of_another_package_that_says_nothing_may_do_anything() -> None:
     from tests.made_bots import Teller
 
-    assert side_effect(Teller("x")) == "runs made_bots:Teller"
+    assert side_effect(Teller("x")) == "runs tests.made_bots:Teller"
 
 
 @pytest.mark.parametrize("spec", [PROGRAM, MODULE, SERVER])
@@ -61,7 +61,7 @@ def test_bots_of_a_file_wait_for_trust(
     for command in (["run", "--scheme", "self-play", "--limit", "1"], ["partners"]):
         assert main(["play", *command, "--bots", "bots.json", "-o", "out.jsonl"]) == 2
         said = capsys.readouterr().err
-        assert said.startswith("interloq: bots.json: bots of this file do more than speak: 'theirs' ")
+        assert said.startswith("interloq: bots.json: bots in this file do more than talk: 'theirs' ")
         assert side_effect(create(spec, kind="bot")) in said
         assert "'own'" not in said
         assert "add --trust" in said
@@ -78,7 +78,7 @@ def test_partner_sets_wait_for_trust(folder: Path, capsys: pytest.CaptureFixture
     theirs = create(f"process(command=({sys.executable!r},'bot.py'))", kind="bot")
     openings = read_openings("embedded:en")
     save_partners("p.json", partner_set({"theirs": theirs}, openings, exchanges=1, source="embedded:en"))
-    with pytest.raises(InputError, match=r"p.json: bots of this file do more than speak: 'theirs' starts the program"):
+    with pytest.raises(InputError, match=r"p.json: bots in this file do more than talk: 'theirs' starts the program"):
         partner_bots(load_partners("p.json"), "p.json")
     run = ["play", "run", "--target", "mine=eliza", "--partners", "p.json", "--limit", "1", "-o", "d.jsonl"]
     assert main(run) == 2
@@ -97,7 +97,7 @@ def test_a_key_goes_only_where_the_user_says(monkeypatch: pytest.MonkeyPatch) ->
     check_trust(bots, "p.json", told.append)  # there is nothing to send
     monkeypatch.setenv("MADE_UP_SECRET", "hidden")
     with pytest.raises(
-        InputError, match="would send the key in MADE_UP_SECRET to a server that the file names"
+        InputError, match="would send the key in MADE_UP_SECRET to a server named in the file"
     ) as caught:
         check_trust(bots, "p.json", told.append)
     assert f"{ALLOWED_KEYS}=MADE_UP_SECRET" in str(caught.value)
@@ -114,7 +114,7 @@ def test_models_are_found_without_importing(folder: Path, monkeypatch: pytest.Mo
     (folder / "made_by_others.py").write_text("open('was here', 'w').close()\ndef get_model_path(): return '.'\n")
     monkeypatch.syspath_prepend(folder)
     for name in ("made_by_others", "made-by-others", "this", "numpy", "", "a\0b"):
-        with pytest.raises(InputError, match=r"no model folder or installed model package|holds no \*.safetensors"):
+        with pytest.raises(InputError, match=r"no model folder or installed model package|has no \*.safetensors"):
             model_folder(name)
     assert not (folder / "was here").exists()
     assert "made_by_others" not in sys.modules
