@@ -85,7 +85,10 @@ def test_a_run_ends_as_soon_as_the_ranking_is_settled(folder: Path, capsys: pyte
 
 @pytest.mark.parametrize(
     ("metric", "why"),
-    [("distinct", "is about sets of replies"), ("ruber(referenced=chrf,unreferenced=length)", "is fitted to the whole set")],
+    [
+        ("distinct", "is about sets of replies"),
+        ("ruber(referenced=chrf,unreferenced=length)", "is fitted to the whole set"),
+    ],
 )
 def test_a_ranking_is_settled_only_by_scores_that_stay(
     folder: Path, capsys: pytest.CaptureFixture[str], metric: str, why: str
