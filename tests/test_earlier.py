@@ -101,7 +101,7 @@ def test_an_unfinished_training_of_a_rater_is_refused_with_what_to_do(capsys: Ca
     command = ["train", "rater", "pairs.jsonl", *small, "--dev-share", ".2", "--epochs", "1", "--device", "cpu"]
     assert main([*command, "-o", "unfinished_rater", "--quiet"]) == 2
     said = capsys.readouterr().err
-    assert "unfinished_rater holds a job that an earlier version left unfinished; remove " in said
+    assert "unfinished_rater contains an unfinished job of an earlier version; remove " in said
     shutil.rmtree("unfinished_rater")
     assert main([*command, "-o", "unfinished_rater", "--quiet"]) == 0
 

@@ -1,1 +1,1 @@
-"""How anything is trained: job, loop, checkpoints, and how a model is kept."""
+"""Training of networks: jobs, the training loop, checkpoints and saved models."""

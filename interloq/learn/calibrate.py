@@ -1,12 +1,12 @@
-"""Can a rater's probabilities be taken at their word? Reliability, its error, and temperature scaling.
+"""Calibration of a rater's probabilities: reliability, calibration error and temperature scaling.
 
 Labels are 1 (a valid reply) and 0. Probabilities are P(valid); a logit is log P(valid) − log P(not valid).
 
-ECE   = Σ_b n_b/n · |share of valid ones in bin b − mean probability in bin b|,  bins of equal width
+ECE   = Σ_b n_b/n · |share of valid replies in bin b − mean probability in bin b|,  bins of equal width
 Brier = mean (p − y)²,  NLL = mean −log P(the label)
 
-Temperature scaling (Guo et al., 2017) divides every logit by one number T, chosen on data not trained on. Above 1 it
-makes an over-confident rater humbler; it changes neither the order of logits nor their signs.
+Temperature scaling (Guo et al., 2017) divides every logit by one number T, chosen on data not used for training. T > 1
+makes an over-confident rater less confident; neither the order of logits nor their signs change.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from numpy.typing import ArrayLike, NDArray
 from interloq.errors import InputError
 
 Array = NDArray[np.float64]
-CALIBRATION = "calibration.json"  # of a trained folder
-ROUNDING = 1e-12  # what is better by less may well be no better
-LARGEST = 100.0  # of temperatures: beyond it every probability is near one half; its inverse is the smallest
+CALIBRATION = "calibration.json"  # in the folder of a trained model
+ROUNDING = 1e-12  # a smaller improvement may be rounding error
+LARGEST = 100.0  # temperature: above it every probability is near one half; its inverse is the smallest one
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Probabilities from `low` up to `high`; confidence and share are None where there are none."""
+    """Probabilities from `low` to `high`; confidence and share are None for an empty bin."""
 
     low: float
     high: float
     count: int
     confidence: float | None  # mean P(valid)
-    positive: float | None  # share of valid ones
+    positive: float | None  # share of valid replies
 
 
 def reliability(probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10) -> list[Bin]:
-    """What came true of what was claimed. A probability on the edge of two bins counts in the upper one."""
+    """Reliability table. A probability on the edge of two bins counts in the upper one."""
     p, y = _checked(probabilities, labels, probabilities=True)
     if bins < 1:
         raise InputError(f"bins must be at least 1, got {bins}")
@@ -57,13 +57,13 @@ def calibration_error(table: Sequence[Bin]) -> float:
 
 
 def brier_score(probabilities: ArrayLike, labels: ArrayLike) -> float:
-    """The mean squared difference between probabilities and labels."""
+    """Mean squared difference between probabilities and labels."""
     p, y = _checked(probabilities, labels, probabilities=True)
     return float(np.mean((p - y) ** 2))
 
 
 def negative_log_likelihood(logits: ArrayLike, labels: ArrayLike) -> float:
-    """From logits, because a probability that was rounded to 0 or 1 has no logarithm any more."""
+    """NLL from logits, because probabilities that were rounded to 0 or 1 have no finite logarithm."""
     z, y = _checked(logits, labels)
     return float(np.mean(np.logaddexp(0.0, np.where(y == 1, -z, z))))
 
@@ -75,9 +75,9 @@ def probabilities(logits: ArrayLike, temperature: float = 1.0) -> Array:
 
 
 def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
-    """The T that makes the labels most likely, from 1/100 to 100; T = 1 where no other does better.
+    """The T from 1/100 to 100 that makes the labels most likely; 1 if no other T is better.
 
-    In 1/T the NLL is convex and its slope, Σ z·(P(z/T) − y), grows: the zero is found by halving, to the last bit.
+    In 1/T the NLL is convex and its slope Σ z·(P(z/T) − y) increases: bisection finds its zero to the last bit.
     """
     z, y = _checked(logits, labels)
     order = np.lexsort((y, z))  # rounding of sums must not depend on the order of the examples
@@ -94,7 +94,7 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
 
 
 def calibration(logits: ArrayLike, labels: ArrayLike, *, bins: int = 10) -> dict[str, Any]:
-    """Everything above as plain values, before and after scaling: what `calibration.json` of a model holds."""
+    """All of these values before and after scaling: the content of `calibration.json`."""
     temperature = fit_temperature(logits, labels)
     scaled = np.asarray(logits, dtype=np.float64) / temperature
     return {**_facts(logits, labels, bins), "temperature": temperature, "scaled": _facts(scaled, labels, bins)}
@@ -114,7 +114,7 @@ def _facts(logits: ArrayLike, labels: ArrayLike, bins: int) -> dict[str, Any]:
 def _checked(values: ArrayLike, labels: ArrayLike, *, probabilities: bool = False) -> tuple[Array, Array]:
     x, y = np.asarray(values, dtype=np.float64), np.asarray(labels, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape or not len(x):
-        raise InputError(f"one value and one label for each example are needed, got shapes {x.shape} and {y.shape}")
+        raise InputError(f"expected one value and one label per example, got shapes {x.shape} and {y.shape}")
     if not np.isin(y, (0, 1)).all():
         raise InputError(f"labels must be 0 or 1, got {y[~np.isin(y, (0, 1))][0]:g}")
     if not np.isfinite(x).all() or (probabilities and ((x < 0) | (x > 1)).any()):

@@ -1,7 +1,7 @@
-"""All that a training loop needs to resume exactly where it was: weights, optimizer, random state, counters.
+"""Everything a training loop needs to resume exactly where it was: weights, optimizer, random state, counters.
 
-A checkpoint is written beside the one before and takes its place only when whole, so a full disk or a kill costs
-nothing but the time since.
+A new checkpoint replaces the previous one only when it is complete, so a full disk or a kill loses only the work done
+since then.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NAME, TENSORS, STATE = "checkpoint", "tensors.safetensors", "state.json"
 
 @dataclass
 class State:
-    """How far training is. `epoch` counts the finished ones; `batches`, `loss` and `seconds` are of the one begun."""
+    """Training progress: `epoch` is the number of finished ones; `batches`, `loss` and `seconds` are of the current."""
 
     epoch: int = 0
     batches: int = 0
@@ -38,17 +38,17 @@ class State:
 
 
 class Checkpoint:
-    """The checkpoints of one job in its folder."""
+    """Checkpoints of one job in its folder."""
 
     def __init__(self, folder: Path, job: str) -> None:
         self.folder, self.job = folder, job
 
     def found(self) -> Path | None:
-        """The newest whole checkpoint."""
+        """State file of the newest complete checkpoint; None if there is none."""
         return max(self.folder.glob(f"{NAME}-*[0-9]/{STATE}"), default=None)
 
     def save(self, state: State, network: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Write a checkpoint, then remove the one before it."""
+        """Write a checkpoint, then remove the previous one."""
         before = self.found()
         number = int(before.parent.name.split("-")[-1]) + 1 if before else 0
         target = self.folder / f"{NAME}-{number:06}"
@@ -60,19 +60,19 @@ class Checkpoint:
                 remove(other)
 
     def load(self, network: torch.nn.Module, optimizer: torch.optim.Optimizer, device: torch.device) -> State:
-        """Put the newest checkpoint into network and optimizer, and say where it stood."""
+        """Load the newest checkpoint into network and optimizer; return the training progress."""
         path = self.found()
-        assert path is not None, "asked for after found()"  # noqa: S101
+        assert path is not None, "call found() first"  # noqa: S101
         path = inside(self.folder, path.parent.name, STATE)
         counters = read_json(path)
         if counters.pop("job", None) != self.job:
             raise InputError(
-                "the folder holds training with other data or other settings",
-                hint="repeat the command as it was to resume it, or choose another folder",
+                "the folder contains a training run with other data or other settings",
+                hint="use the same data and settings to resume it, or choose another folder",
                 where=str(self.folder),
             )
         tensors = read_tensors(inside(self.folder, path.parent.name, TENSORS))
-        with reading_saved(path.parent, hint="remove the checkpoint to begin again"):
+        with reading_saved(path.parent, hint="remove the checkpoint to start over"):
             network.load_state_dict(_under(tensors, "network"))
             _restore_optimizer(optimizer, _under(tensors, "optimizer"))
             torch.set_rng_state(tensors["random.cpu"])

@@ -1,4 +1,4 @@
-"""Whose work is in a folder: a training job that was cut short resumes there, and any other is refused."""
+"""Claim a folder for a training job: the same interrupted job resumes, any other job is refused."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ def claim(
     folder: Path,
     job: str,
     *,
-    begun: bool,
+    started: bool,
     facts: str = "model.json",
     others: str = "other settings or other pairs",
     same: Callable[[], bool] | None = None,
 ) -> bool:
-    """Whether this very job is done; a folder that holds anything else is refused.
+    """Whether this job is already done; a folder with anything else is refused.
 
-    `begun` says whether work of any worth is in `<folder>/work`: before that the folder can be claimed. `facts` is the
-    file that is written last; `same` says whether a finished folder is of this job (default: it names the job).
+    `started`: `<folder>/work` has work worth keeping; before that, another job may claim the folder. `facts` is the
+    file that is written last. `same` says whether a finished folder belongs to this job (default: compare the ids).
     """
     done, work = folder / facts, inside(folder, WORK)
-    if begun and not done.exists() and not (work / JOB).is_file():
+    if started and not done.exists() and not (work / JOB).is_file():
         raise InputError(
-            f"{folder} holds a job that an earlier version left unfinished",
-            hint=f"remove {folder}, and run the same command again",
+            f"{folder} contains an unfinished job of an earlier version",
+            hint=f"remove {folder} and start over",
         )
-    if done.exists() or begun:
+    if done.exists() or started:
         if not (same() if same and done.exists() else _job(done if done.exists() else work / JOB) == job):
             raise InputError(
-                f"{folder} holds a job with {others}",
-                hint="give the same options and files to resume it; or choose another folder, or remove this one",
+                f"{folder} contains a job with {others}",
+                hint="use the same settings and files to resume it, choose another folder, or remove this one",
             )
         if done.exists():
-            clear_work(folder)  # where a kill came between saving and cleaning up
+            clear_work(folder)  # in case it was killed between saving and cleaning up
         return done.exists()
     ours = is_free(work) or (work / JOB).is_file()
     if not is_free(folder) and (not ours or contents(folder) != [work]):
-        raise InputError(f"{folder} exists and holds something else", hint="choose another folder")
+        raise InputError(f"{folder} exists and contains other files", hint="choose another folder")
     if _job(work / JOB) != job:
         clear_work(folder)
         write_json(work / JOB, {"job": job})
@@ -53,7 +53,7 @@ def claim(
 
 
 def clear_work(folder: Path) -> None:
-    """Remove the files that a job needs only until it is done."""
+    """Remove the job's temporary files."""
     with writing(folder):
         discard(inside(folder, WORK))
 

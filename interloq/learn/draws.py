@@ -1,4 +1,4 @@
-"""Draws that depend on a seed and on the number of an example alone: the same in any batch, order or process."""
+"""Random draws that depend only on a seed and an example's number: the same in any batch, order or process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Numbers = NDArray[np.integer]
 
 
 def mixed(numbers: Numbers, seed: int, draw: int) -> NDArray[np.uint64]:
-    """64 random bits a number: a number of a counter, scrambled as in SplitMix64 (Steele et al., 2014)."""
+    """64 random bits per number: a counter, scrambled as in SplitMix64 (Steele et al., 2014)."""
     start = np.random.SeedSequence([seed, draw]).generate_state(1, np.uint64)
     bits = start + numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,10 +1,10 @@
-"""The training loop of every network here.
+"""The training loop of all networks.
 
-A task has a network and says which examples make up a batch and what their loss is. `fit` does the rest: mixed
-precision on a GPU, gradient accumulation and clipping, early stopping on the loss of the dev part, and checkpoints from
-which a killed job resumes with the very losses it would have had.
+A task has a network and defines batches and their loss. `fit` does the rest: mixed precision on a GPU, gradient
+accumulation and clipping, early stopping on the dev loss, and checkpoints from which a killed job resumes with exactly
+the losses it would have had.
 
-Started by `torchrun`, several processes share each batch: gradients are added up, so the result is that of one process.
+If started by `torchrun`, several processes share each batch: gradients are summed, with the result of one process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.data.progress import Progress, format_duration, silent
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.learn.checkpoint import Checkpoint, State
 from interloq.learn.cuda_graphs import Learner, mapped
 from interloq.learn.devices import compile_layers, mixed_precision, own_stream, packed_rows, threads_for
@@ -33,7 +33,7 @@ from interloq.models.processes import Processes
 
 Part = Literal["train", "dev"]
 Examples = NDArray[np.int64]
-AHEAD = 4  # batches that are prepared while one is learned from
+AHEAD = 4  # batches prepared in advance
 
 
 class Task(Protocol):
@@ -42,13 +42,13 @@ class Task(Protocol):
     network: torch.nn.Module
 
     def batches(self, part: Part, epoch: int) -> Sequence[Examples]:
-        """The examples of each batch, in order; the same for the same part and epoch. Dev has one order."""
+        """Examples of each batch, in order; the same for the same part and epoch. Dev has one order."""
 
     def prepare(self, part: Part, examples: Examples) -> Any:
-        """What `loss` needs, on the CPU. Called in another thread, ahead of time, so it must not touch the network."""
+        """Input of `loss`, on the CPU. Called in advance in another thread, so it must not touch the network."""
 
     def loss(self, prepared: Any) -> torch.Tensor:
-        """The sum of the losses of a batch's examples."""
+        """Sum of the losses of a batch's examples."""
 
 
 def fit(
@@ -61,10 +61,10 @@ def fit(
     progress: Progress = silent,
     say: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Train the task's network; it ends with the weights of its best epoch. Returns the learning curve.
+    """Train the task's network, which ends with the weights of its best epoch; return the learning curve.
 
-    `folder` keeps the checkpoints and `job` names what they belong to: another job's are refused. The caller saves the
-    model (the first process does, where there are several), then removes the folder.
+    `folder` is for checkpoints, and `job` identifies them: those of another job are refused. The caller saves the model
+    (in the first process, if there are several), then removes the folder.
     """
     with Processes.joined(device) as processes, threads_for(task.network, processes.device):
         if not processes.first:
@@ -98,8 +98,8 @@ class _Fit:
         self.state = State()
         self.loss = torch.zeros(
             (), dtype=torch.float64, device=processes.device
-        )  # read seldom: reading waits for a GPU
-        self.steps_an_epoch = 0
+        )  # read rarely: reading waits for the GPU
+        self.steps_per_epoch = 0
         self.saved = time.monotonic()
 
     def run(self) -> list[dict[str, Any]]:
@@ -118,8 +118,8 @@ class _Fit:
         state, epoch = self.state, self.state.epoch + 1
         batches = self.task.batches("train", epoch)
         if not len(batches):
-            raise InputError("there is nothing to train on")
-        self.steps_an_epoch = math.ceil(len(batches) / self.training.accumulate)
+            raise InputError("there are no examples to train on")
+        self.steps_per_epoch = math.ceil(len(batches) / self.training.accumulate)
         self.network.train()
         start = time.monotonic() - state.seconds
         left = batches[state.batches :]
@@ -177,7 +177,7 @@ class _Fit:
     # ---- steps -------------------------------------------------------------------------------------------------------
 
     def _step(self, group: list[tuple[int, Any]]) -> torch.Tensor:
-        """A step of the optimizer with the gradient of the mean loss of some batches; their summed loss comes back."""
+        """Take an optimizer step on the mean loss of some batches; return their summed loss."""
         examples = sum(n for n, _ in group)
         self.optimizer.zero_grad(set_to_none=not self.learner.graphs)
         loss = torch.zeros((), device=self.processes.device)
@@ -198,19 +198,19 @@ class _Fit:
             return self.task.loss(prepared)
 
     def _rate(self) -> float:
-        """The learning rate's share at the coming step."""
-        total = self.training.epochs * self.steps_an_epoch
-        step = self.state.epoch * self.steps_an_epoch + self.state.batches // self.training.accumulate
+        """Factor of the learning rate at the next step."""
+        total = self.training.epochs * self.steps_per_epoch
+        step = self.state.epoch * self.steps_per_epoch + self.state.batches // self.training.accumulate
         warm = self.training.warmup * total
         if step < warm:
             return (step + 1) / warm if warm > 1 else 1.0
         return 1.0 if self.training.schedule == "constant" else (total - step) / max(1.0, total - warm)
 
     def dev_loss(self) -> float:
-        """The mean loss of the dev part, without learning."""
+        """Mean loss of the dev part."""
         batches = self.task.batches("dev", 0)
         if not len(batches):
-            raise InputError("the dev part is empty", hint="give more data, or a larger share for dev")
+            raise InputError("the dev part is empty", hint="use more data, or a larger dev part")
         self.network.eval()
         with torch.inference_mode():
             losses = [self._loss(p).double() for _, p in self._prepared("dev", batches) if p is not None]
@@ -218,7 +218,7 @@ class _Fit:
         return self.processes.sum(float(total)) / sum(map(len, batches))
 
     def _prepared(self, part: Part, batches: Sequence[Examples]) -> Iterator[tuple[int, Any]]:
-        """This process's share of each batch, made ready in the background; with the size of the whole batch."""
+        """This process's share of each batch, prepared in the background, with the size of the whole batch."""
         waiting: list[tuple[int, Any]] = []
         with ThreadPoolExecutor(max_workers=1) as pool:
             for batch in batches:
@@ -249,7 +249,7 @@ class _Fit:
             return
         self.state = checkpoint.load(self.network, self.optimizer, self.processes.device)
         self.loss.fill_(self.state.loss)
-        self.say(f"going on after {self.state.batches} batches of epoch {self.state.epoch + 1}")
+        self.say(f"resuming after {count(self.state.batches, 'batch', 'batches')} of epoch {self.state.epoch + 1}")
 
 
 def _optimizer(network: torch.nn.Module, training: Training, device: torch.device) -> torch.optim.Optimizer:
@@ -265,8 +265,7 @@ def _groups(batches: Iterator[tuple[int, Any]], size: int) -> Iterator[list[tupl
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C, or a scheduler's SIGTERM, waits for the end of a step, so that nothing half-learned is kept; a second
-    one does not wait."""
+    """Delay Ctrl-C and SIGTERM until a step ends, so that no partial step is saved; a second signal stops at once."""
     seen: list[int] = []
 
     def handle(number: int, _: Any) -> None:
@@ -276,7 +275,7 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
 
     try:
         before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    except ValueError:  # not the main thread: whoever is handles it
+    except ValueError:  # not in the main thread, which handles signals itself
         yield lambda: False
         return
     try:

@@ -1,6 +1,6 @@
-"""A Bi-GRU that turns texts into vectors: the last states of both directions, side by side.
+"""A bidirectional GRU that turns texts into vectors: the last states of both directions, concatenated.
 
-Texts come end to end and are packed, so no time goes into padding.
+Texts are given concatenated and are packed, so no time is spent on padding.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 
 class SentenceGru(torch.nn.Module):  # type: ignore[misc]
-    """A bidirectional GRU that makes one vector of each text."""
+    """A bidirectional GRU that computes one vector per text."""
 
     def __init__(self, *, vocabulary: int, embedding: int = 512, hidden: int = 512) -> None:
         super().__init__()
@@ -18,7 +18,7 @@ class SentenceGru(torch.nn.Module):  # type: ignore[misc]
         self.gru = torch.nn.GRU(embedding, hidden, bidirectional=True)
 
     def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Vectors [n, 2 · hidden] of n texts; `tokens` holds them end to end, `lengths` (on the CPU) their lengths."""
+        """Vectors [n, 2 · hidden] of n texts; `tokens` is their concatenation, `lengths` (on the CPU) their lengths."""
         places, sizes, order = packing(lengths)
         packed = PackedSequence(self.embedding(tokens[places.to(tokens.device)]), sizes)
         _, last = self.gru(packed)
@@ -26,11 +26,11 @@ class SentenceGru(torch.nn.Module):  # type: ignore[misc]
         return both[torch.argsort(order).to(both.device)]
 
 
-@torch.compiler.disable  # type: ignore[untyped-decorator] # bookkeeping on the CPU: nothing to gain
+@torch.compiler.disable  # type: ignore[untyped-decorator] # index arithmetic on the CPU: nothing to gain
 def packing(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Texts end to end → the order of a packed sequence: all first tokens, all second ones, … longest texts first.
+    """Order of a packed sequence: the first tokens of all texts, then the second ones, …, longest texts first.
 
-    Returns where each token comes from, how many texts have a t-th token, and the texts' order.
+    Returns the index of each token in the concatenation, the number of texts with a t-th token, and the texts' order.
     """
     order = torch.argsort(lengths, descending=True, stable=True)
     sizes = lengths.new_zeros(int(lengths.max()) + 1).index_add_(0, lengths, torch.ones_like(lengths))

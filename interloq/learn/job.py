@@ -1,8 +1,8 @@
-"""One way from settings to a trained folder, for every network that `fit` trains.
+"""Train any network, from settings to a folder with the trained model.
 
-A job gives its settings, its examples and its task; `train` does the rest. It claims the folder, lets the first process
-prepare the examples in `<folder>/work`, fits, saves and removes the working files. Run again, it resumes after the last
-stage, or the last checkpoint, that was finished. The file of facts is written last: it says that all is there.
+A job provides settings, examples and a task; `train` does the rest. It claims the folder, lets the first process
+prepare the examples in `<folder>/work`, trains, saves the model and removes the temporary files. If run again, it
+resumes after the last completed stage or checkpoint. The facts file is written last: it marks the model as complete.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ AnyTask = TypeVar("AnyTask", bound=Task)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Where a job runs and whom it tells: nothing here changes what is learned."""
+    """Where a job runs and how it reports progress; nothing here affects the result."""
 
-    name: str  # of the job
-    work: Path  # the folder of working files
+    name: str  # id of the job
+    work: Path  # folder for temporary files
     processes: Processes
     device: str
     progress: Progress
@@ -50,83 +50,86 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Job(ABC, Generic[AnyTask]):
-    """One thing to be trained. `source` names the data: a folder with a job on other data is refused."""
+    """A network to be trained. `source` identifies the data: a folder with a job on other data is refused."""
 
     settings: Component
     training: Training
     source: str = ""
 
-    others: ClassVar[str] = "other settings or other pairs"  # what may tell another job in the folder from this one
-    smaller: ClassVar[str] = "use a smaller --batch, or a machine with more memory"
+    others: ClassVar[str] = "other settings or other pairs"  # for the error if the folder contains another job
+    smaller: ClassVar[str] = "use a smaller batch, or a machine with more memory"
     facts_file: ClassVar[str] = FACTS
 
-    # ---- what each job gives -----------------------------------------------------------------------------------------
+    # ---- what each job defines ---------------------------------------------------------------------------------------
 
     @property
     @abstractmethod
     def kind(self) -> str:
-        """What the trained folder holds."""
+        """Kind of model in the trained folder."""
 
     @abstractmethod
     def prepare(self, run: Run) -> None:
-        """Write the examples, and tell what they are. The first process calls it; what is there already is kept."""
+        """Write the examples and report on them. Called in the first process; finished files are kept."""
 
     @abstractmethod
     def task(self, run: Run) -> AnyTask:
-        """The network as it starts, with its examples."""
+        """The untrained network with its examples."""
 
     @abstractmethod
     def facts(self, task: AnyTask, run: Run, curve: Curve) -> dict[str, Any]:
-        """What is to be known of the trained network; a "calibration" among it gets a file of its own."""
+        """Facts about the trained network; a "calibration" among them is saved in its own file."""
 
-    def made_of(self) -> Sequence[str]:
-        """What decides the result apart from settings, loop and source: models, tokenizers."""
+    def dependencies(self) -> Sequence[str]:
+        """Ids of what affects the result besides settings and source: models, tokenizers."""
         return ()
 
-    def begun(self, work: Path) -> bool:
-        """Whether the work is worth keeping when another job asks for the folder."""
+    def started(self, work: Path) -> bool:
+        """Whether the work is worth keeping if another job wants the folder."""
         return Checkpoint(work, "").found() is not None
 
-    def is_of(self, facts: dict[str, Any]) -> bool:
-        """Whether the facts of a trained folder are this job's."""
+    def matches(self, facts: dict[str, Any]) -> bool:
+        """Whether the facts of a trained folder are from this job."""
         return facts.get("job") == self.name
 
-    def fitted(self, run: Run) -> tuple[AnyTask, Curve]:
+    def fit_task(self, run: Run) -> tuple[AnyTask, Curve]:
+        """Make the task and train its network."""
         task = self.task(run)
         try:
             return task, self.fit(task, run)
         except torch.OutOfMemoryError as error:
-            raise InputError(f"no memory for a batch on {run.processes.description}", hint=self.smaller) from error
+            raise InputError(
+                f"not enough memory for a batch on {run.processes.description}", hint=self.smaller
+            ) from error
 
-    def keep(self, folder: Path, run: Run) -> None:
-        """Write what a trained folder holds besides weights, facts and learning curve."""
+    def save_extras(self, folder: Path, run: Run) -> None:
+        """Write files of the trained folder other than weights, facts and learning curve."""
 
     def save(self, folder: Path, task: AnyTask, run: Run, facts: dict[str, Any], curve: Curve) -> None:
         """Write the trained network, its facts and its learning curve to the folder."""
-        self.keep(folder, run)
+        self.save_extras(folder, run)
         write_curve(folder, facts["signature"], curve)
         save_model(folder, stored_tensors(task.network), facts)
 
     def verdict(self, facts: dict[str, Any]) -> str:  # noqa: ARG002
-        """What to tell the user about the result, if anything."""
+        """Note for the user about the result; may be empty."""
         return ""
 
     def read(self, folder: Path) -> dict[str, Any]:
-        """The facts of a trained folder."""
+        """Facts of a trained folder."""
         return read_facts(folder, kind=self.kind)
 
-    # ---- what they share ---------------------------------------------------------------------------------------------
+    # ---- what all jobs share -----------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """One name for all that decides the result."""
+        """Id of everything that affects the result."""
         return fingerprint(*self.parts)
 
     @property
     def parts(self) -> list[str]:
-        """All that decides the result; how often it is saved does not."""
+        """Everything that affects the result; the checkpoint interval does not."""
         loop = replace(self.training, checkpoint_minutes=Training().checkpoint_minutes)
-        return [full_spec(self.settings), full_spec(loop), *self.made_of(), self.source]
+        return [full_spec(self.settings), full_spec(loop), *self.dependencies(), self.source]
 
     def fit(self, task: AnyTask, run: Run) -> Curve:
         return fit(
@@ -139,10 +142,10 @@ class Job(ABC, Generic[AnyTask]):
             say=run.say,
         )
 
-    def described(self, curve: Curve, **made_of: str) -> dict[str, Any]:
+    def base_facts(self, curve: Curve, **dependencies: str) -> dict[str, Any]:
         """Kind, signature and best epoch."""
         devices = "+".join(dict.fromkeys(epoch["device"] for epoch in curve))
-        parts = {"training": full_spec(self.training), **made_of, "source": self.source, "device": devices}
+        parts = {"training": full_spec(self.training), **dependencies, "source": self.source, "device": devices}
         return {"kind": self.kind, "signature": str(signed(self.settings, **parts)), "best": best_epoch(curve)}
 
 
@@ -154,7 +157,7 @@ def train(
     progress: Progress = silent,
     say: Say = lambda _: None,
 ) -> dict[str, Any]:
-    """Train and save to `folder`; a job that was cut short resumes where it was. Returns the facts."""
+    """Train and save to `folder`; an interrupted job resumes. Returns the facts."""
     folder = Path(folder).resolve()
     with Processes.joined(device) as processes:
         say = say if processes.first else lambda _: None
@@ -163,9 +166,9 @@ def train(
             job.prepare(run)
         processes.wait()
         if (folder / job.facts_file).exists():
-            say(f"{folder.name} is trained already")
+            say(f"{folder.name} is already trained")
             return job.read(folder)
-        task, curve = job.fitted(run)
+        task, curve = job.fit_task(run)
         processes.wait()
         if processes.first:
             _save(job, folder, task, run, curve)
@@ -177,10 +180,10 @@ def _claimed(job: Job[Any], folder: Path, run: Run) -> bool:
     return claim(
         folder,
         run.name,
-        begun=job.begun(run.work),
+        started=job.started(run.work),
         facts=job.facts_file,
         others=job.others,
-        same=lambda: job.is_of(job.read(folder)),
+        same=lambda: job.matches(job.read(folder)),
     )
 
 

@@ -1,6 +1,6 @@
-"""The learning curve beside a model, and apart from it how long each epoch took.
+"""A model's learning curve, and in a separate file how long each epoch took.
 
-Two undisturbed trainings write the same learning curve, byte for byte; times differ and stand in a file of their own.
+Two uninterrupted runs write the same learning curve, byte for byte; times differ, so they have their own file.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ Epoch = Mapping[str, Any]
 
 
 def write_curve(folder: Path, signature: str, epochs: Sequence[Epoch]) -> None:
-    """Write the losses of every epoch; times go into a file of their own."""
+    """Write the losses of every epoch, and their times to a separate file."""
     write_json(folder / CURVE, {"signature": signature, "epochs": [untimed(epoch) for epoch in epochs]})
     write_json(folder / TIMES, {"epochs": [{name: epoch[name] for name in ("epoch", "seconds")} for epoch in epochs]})
 
 
 def read_curve(folder: str | Path) -> list[dict[str, Any]]:
-    """The epochs of a trained model."""
+    """Epochs of a trained model."""
     with reading_saved(folder):
         return list(read_json(Path(folder) / CURVE)["epochs"])
 
 
 def best_epoch(epochs: Sequence[Epoch]) -> dict[str, Any]:
-    """The one whose weights were kept, without its time: what is said of a model does not depend on the machine."""
+    """The epoch whose weights were kept, without its time, so that a model's facts do not depend on the machine."""
     return untimed(min(epochs, key=lambda epoch: float(epoch["dev_loss"])))
 
 

@@ -1,7 +1,7 @@
-"""Pairs of a log on disk as token numbers, each distinct text once: read and tokenised once, whatever their number.
+"""Tokenised pairs of a log on disk, with each distinct text read and tokenised once.
 
-Texts are numbered by the order of their hashes and pairs sorted by these numbers, so that nothing depends on the order
-in which the pairs came. The first pairs are kept for checking (dev); an utterance is never on both sides.
+Texts are numbered in the order of their hashes and pairs are sorted by these numbers, so that nothing depends on the
+order of the input. The first pairs are the dev part; train and dev never share an utterance.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.token_texts import Texts
 from interloq.data.unseen_texts import Distinct
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.records import Pair
 from interloq.signature import fingerprint
 
@@ -27,38 +27,38 @@ Part = Literal["train", "dev"]
 Numbers = NDArray[np.int64]
 BATCH = 10_000  # pairs tokenised at a time
 TOKENS, STARTS, LENGTHS, PAIRS, FACTS = "tokens.i32", "starts.npy", "lengths.npy", "pairs.npy", "pairs.json"
-LEAST = 2  # utterances on either side: one of them alone has no reply of another
+LEAST = 2  # utterances per part: with only one, there is no other utterance's reply
 
 
-class Numbered(Protocol):
-    """What gives texts their token numbers: `Pieces`, `Subwords`."""
+class TextTokenizer(Protocol):
+    """Turns texts into token ids: `Pieces`, `Subwords`."""
 
     def texts(self, texts: Sequence[str]) -> Texts:
-        """Texts as numbers of tokens."""
+        """Texts as token ids."""
 
 
 class SplitPairs:
-    """Rows of two text numbers, utterance and response; the first `dev` of them are for checking."""
+    """Rows of two text numbers, utterance and response; the first `dev` rows are the dev part."""
 
     __slots__ = ()
     pairs: NDArray[np.int32]
     dev: int
-    blank: int  # pairs left out because one side has no text
+    blank: int  # pairs omitted because one side has no text
 
     def rows(self, part: Part) -> NDArray[np.int32]:
-        """The pairs of a part."""
+        """Pairs of a part."""
         return self.pairs[: self.dev] if part == "dev" else self.pairs[self.dev :]
 
     @property
     def counts(self) -> dict[str, int]:
-        """Pairs of each part, and those left out because a text was blank."""
+        """Number of pairs of each part, and of those omitted because a text is blank."""
         return {"train": len(self.rows("train")), "dev": self.dev, "blank": self.blank}
 
     @property
     def summary(self) -> str:
-        """The same in words."""
-        blank = f" ({self.blank:,} without text left out)" if self.blank else ""
-        return f"{len(self.rows('train')):,} pairs to train on, {self.dev:,} to check with{blank}"
+        """The counts in words."""
+        blank = f" ({self.blank:,} without text omitted)" if self.blank else ""
+        return f"{count(len(self.rows('train')), 'pair')} for training, {self.dev:,} for dev{blank}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +70,24 @@ class PairTokens(SplitPairs):
     lengths: NDArray[np.int32]
     pairs: NDArray[np.int32]
     dev: int
-    blank: int  # pairs left out because a side of them holds no text
+    blank: int  # pairs omitted because one side has no text
 
     @staticmethod
     def written(folder: Path) -> bool:
-        """Whether a folder holds whole pair tokens."""
+        """Whether a folder contains complete pair tokens."""
         return (folder / FACTS).exists()
 
     @classmethod
     def load(cls, folder: Path) -> PairTokens:
-        """Those that a folder holds."""
+        """Load the pair tokens in a folder."""
         with reading_saved(folder):
             arrays = (np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (STARTS, LENGTHS, PAIRS))
-            starts, lengths, pairs = map(np.asarray, arrays)  # plain views: single numbers of a memmap come slowly
+            starts, lengths, pairs = map(np.asarray, arrays)  # plain views: indexing a memmap is slow
             tokens = np.asarray(np.memmap(folder / TOKENS, dtype=np.int32, mode="r"))
             return cls(tokens, starts, lengths, pairs, **read_json(folder / FACTS))
 
     def texts(self, which: NDArray[np.integer]) -> tuple[NDArray[np.int32], Numbers]:
-        """The tokens of the chosen texts end to end, and their lengths."""
+        """Concatenated tokens of the chosen texts, and the texts' lengths."""
         lengths = self.lengths[which].astype(np.int64)
         ends = np.cumsum(lengths)
         places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.starts[which] - ends + lengths, lengths)
@@ -97,18 +97,18 @@ class PairTokens(SplitPairs):
 def write_pair_tokens(
     pairs: Iterable[Pair],
     folder: Path,
-    pieces: Numbered,
+    pieces: TextTokenizer,
     *,
     dev: int,
     step: Callable[[int], None] = lambda _: None,
 ) -> PairTokens:
-    """Tokenise pairs as they stream by; `dev` of them, but at most a tenth, are kept for checking."""
+    """Tokenise a stream of pairs; `dev` of them, but at most a tenth, are the dev part."""
     folder.mkdir(parents=True, exist_ok=True)
     seen, blank = Distinct(), 0
     hashes, both, lengths = [hashes_of([])], [hashes_of([])], [np.zeros(0, dtype=np.int32)]
     with (folder / TOKENS).open("wb") as file:
         for batch in batches_of(pairs, BATCH):
-            texts = [text for pair in batch if filled(pair) for text in (pair.utterance, pair.response)]
+            texts = [text for pair in batch if has_text(pair) for text in (pair.utterance, pair.response)]
             blank += len(batch) - len(texts) // 2
             new = seen.new(texts)
             tokenised = pieces.texts(new)
@@ -130,7 +130,7 @@ def _sorted(
     dev: int,
     blank: int,
 ) -> PairTokens:
-    """Texts in the order of their hashes, pairs in that of their texts."""
+    """Sort texts by their hashes, and pairs by their texts."""
     order = np.argsort(hashes)
     pairs = np.searchsorted(hashes, both, sorter=order).astype(np.int32)
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
@@ -141,7 +141,7 @@ def _sorted(
 def save_pairs(
     folder: Path, starts: Numbers, lengths: NDArray[np.int32], pairs: NDArray[np.int32], *, dev: int, blank: int
 ) -> PairTokens:
-    """What goes with the tokens that are in the folder. The file that says all is whole comes last."""
+    """Save everything but the tokens, which are already in the folder. The file that marks it complete comes last."""
     facts = {"dev": split(pairs, dev), "blank": blank}
     for name, array in ((STARTS, starts), (LENGTHS, lengths), (PAIRS, pairs)):
         np.save(folder / name, array, allow_pickle=False)
@@ -151,19 +151,20 @@ def save_pairs(
 
 
 def split(pairs: NDArray[np.int32], dev: int) -> int:
-    """How many of the sorted pairs are for checking: about `dev`, at most about a tenth, and whole utterances."""
+    """Number of sorted pairs in the dev part: about `dev`, at most about a tenth, without splitting an utterance."""
     utterances, starts = np.unique(pairs[:, 0], return_index=True)
     if len(utterances) < 2 * LEAST:
         raise InputError(
-            f"the pairs hold {len(utterances)} different utterances", hint=f"give pairs with {2 * LEAST} or more"
+            f"the pairs have only {count(len(utterances), 'different utterance')}",
+            hint=f"use pairs with {2 * LEAST} or more",
         )
     wanted = max(1, min(dev, len(pairs) // 10))
-    count = int(np.searchsorted(starts, wanted))  # utterances
-    return int(starts[min(max(count, LEAST), len(utterances) - LEAST)])
+    n = int(np.searchsorted(starts, wanted))  # utterances
+    return int(starts[min(max(n, LEAST), len(utterances) - LEAST)])
 
 
-def filled(pair: Pair) -> bool:
-    """Whether both texts of a pair hold something."""
+def has_text(pair: Pair) -> bool:
+    """Whether both texts of a pair are more than white space."""
     return bool(pair.utterance.strip() and pair.response.strip())
 
 

@@ -1,4 +1,4 @@
-"""Token numbers of a SentencePiece model, for networks."""
+"""Token ids from a SentencePiece model, for networks."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from interloq.errors import InputError
 from interloq.records import Pair
 from interloq.signature import file_fingerprint
 
-LONGEST = 128  # tokens of a text that count
-TEXTS = 1_000_000  # distinct texts that a model is trained on
+LONGEST = 128  # tokens of a text that are used
+TEXTS = 1_000_000  # distinct texts to train a model on
 BATCH = 4_096
 
 
 class Pieces:
-    """Texts → numbers from 0 to `size` − 1. A text without any piece is one unknown piece."""
+    """Texts → ids from 0 to `size` − 1. A text without pieces is one unknown piece."""
 
     def __init__(self, model: str | Path, *, longest: int = LONGEST) -> None:
         if longest < 1:
@@ -31,7 +31,7 @@ class Pieces:
         self.size: int = self._processor.get_piece_size()
 
     def texts(self, texts: Sequence[str]) -> Texts:
-        """Texts as numbers of pieces."""
+        """Texts as piece ids."""
         unknown = [self._processor.unk_id()]
         rows = [row[: self.longest] or unknown for row in self._processor.encode(list(texts), out_type=int)]
         ends = np.zeros(len(rows) + 1, dtype=np.int64)
@@ -40,7 +40,7 @@ class Pieces:
         return Texts(tokens, ends)
 
     def unknown_share(self, texts: Sequence[str]) -> float:
-        """The share of pieces that the model does not know; of no piece, 0."""
+        """Share of unknown pieces; 0 without any pieces."""
         tokens = self.texts(texts).tokens
         return float(np.mean(tokens == self._processor.unk_id())) if len(tokens) else 0.0
 
@@ -51,7 +51,7 @@ class Pieces:
 def train_pieces(
     pairs: Iterable[Pair], path: Path, *, vocabulary: int, step: Callable[[int], None] = lambda _: None
 ) -> None:
-    """A SentencePiece model of the pairs' distinct texts, with as many pieces as they give up to `vocabulary`."""
+    """Train a SentencePiece model on the pairs' distinct texts, with up to `vocabulary` pieces."""
     path.parent.mkdir(parents=True, exist_ok=True)
     train_sentencepiece(islice(_distinct(pairs, step), TEXTS), path, vocabulary=vocabulary, fewer=True)
 

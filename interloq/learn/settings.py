@@ -1,4 +1,4 @@
-"""The settings of the training loop, apart from it: asking for the defaults needs no torch."""
+"""Settings of the training loop, in their own module so that reading the defaults does not import torch."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from interloq.registry import Component, full_spec
 
 
 def option(default: Any, what: str, **more: Any) -> Any:
-    """A field that the command line offers as an option. `what` is its help text.
+    """A field that becomes a command-line option with the help text `what`.
 
-    `more` may be: `metavar`; `path=True`, a file or folder to read; `required=True`; `repeat=True`, a tuple that grows
-    each time the option is given; `shown`, what the help calls the default (by default, its value).
+    `more` may be: `metavar`; `path=True`, a file or folder to read; `required=True`; `repeat=True`, a tuple with one
+    value each time the option is given; `shown`, the default as printed in the help (by default, its value).
     """
     return field(default=default, metadata={"help": what, **more})
 
 
 @dataclass(frozen=True)
 class Training(Component):
-    """How a network learns. What it is and what it learns from belong to the task."""
+    """Settings of the training loop; network and data belong to the task."""
 
-    epochs: int = option(15, "passes over all examples, at most")
-    learning_rate: float = option(1e-3, "highest step of the optimizer")
+    epochs: int = option(15, "most passes over all examples")
+    learning_rate: float = option(1e-3, "peak learning rate")
     optimizer: Literal["adam", "adamw"] = "adam"
-    weight_decay: float = option(0.0, "pull of the weights towards 0")
-    schedule: Literal["constant", "linear"] = option("constant", "how the learning rate falls")
-    warmup: float = option(0.0, "share of all steps in which the learning rate rises")
-    clip: float = option(0.0, "norm that gradients are cut to; 0: not at all")
+    weight_decay: float = option(0.0, "weight decay")
+    schedule: Literal["constant", "linear"] = option("constant", "decay of the learning rate")
+    warmup: float = option(0.0, "share of steps for learning-rate warmup")
+    clip: float = option(0.0, "maximum gradient norm; 0: no clipping")
     accumulate: int = option(1, "batches per step")
-    patience: int = option(3, "epochs without a better dev loss before it stops")
+    patience: int = option(3, "epochs without a better dev loss before training stops")
     amp: Literal["auto", "bf16", "off"] = option("auto", "mixed precision; auto: bf16 on a GPU")
-    compile: bool = option(False, "let torch compile the network first")
+    compile: bool = option(False, "compile the network with torch first")
     checkpoint_minutes: float = option(10.0, "minutes between checkpoints")
-    seed: int = option(0, "seed of start values, order and random draws")
+    seed: int = option(0, "seed of initial weights, order and random draws")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,6 +1,6 @@
-"""One way to keep a trained network: a folder with weights (safetensors) and facts (JSON), never a pickle.
+"""Save and load trained networks: a folder with weights (safetensors) and facts (JSON), never a pickle.
 
-The facts name the fingerprint of the weights, so a folder whose parts do not belong together is refused.
+The facts include the weights' fingerprint, so files from different models are refused.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ WEIGHTS, FACTS = "model.safetensors", "model.json"
 
 
 def save_model(folder: str | Path, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]) -> None:
-    """Both files are whole before either gets its name: a save that fails leaves the model that was there."""
+    """Save a model. Both files are complete before either is renamed: if saving fails, the old model is unchanged."""
     folder = Path(folder)
     with atomic_file(folder / FACTS) as file, atomic_path(folder / WEIGHTS, SafetensorError) as weights:
         save_file(_portable(tensors), weights)
         file.write(json_bytes({"schema": SCHEMA, **facts, "weights": file_fingerprint(weights)}))
         file.flush()
-        os.fsync(file.fileno())  # now a full disk can no longer part the two
+        os.fsync(file.fileno())  # from here on a full disk cannot leave just one of them
 
 
 def load_model(folder: str | Path, *, kind: str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
@@ -40,8 +40,8 @@ def load_model(folder: str | Path, *, kind: str) -> tuple[dict[str, Any], dict[s
     facts = read_facts(folder, kind=kind)
     if not (folder / WEIGHTS).exists() or file_fingerprint(folder / WEIGHTS) != facts.get("weights"):
         raise InputError(
-            f"{WEIGHTS} is missing or belongs to another model than {FACTS}",
-            hint="copy the folder whole, or train it again",
+            f"{WEIGHTS} is missing or does not belong to {FACTS}",
+            hint="copy the complete folder, or train it again",
             where=str(folder),
         )
     tensors = read_tensors(folder / WEIGHTS)
@@ -52,20 +52,20 @@ def load_model(folder: str | Path, *, kind: str) -> tuple[dict[str, Any], dict[s
 
 
 def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
-    """The facts saved with a model of this kind."""
+    """Facts saved with a model of this kind."""
     folder = Path(folder)
     if not (folder / FACTS).is_file():
         pickled = sorted(path.name for path in folder.glob("*") if path.suffix in (".bin", ".pt", ".pth", ".ckpt"))
         seen = f"only {pickled[0]}, and pickles are not loaded" if pickled else f"no {FACTS}"
-        raise InputError(f"no model in the folder: {seen}", hint=f"name a folder of a {kind}", where=str(folder))
+        raise InputError(f"no model in the folder: {seen}", hint=f"use the folder of a {kind}", where=str(folder))
     facts = read_json(folder / FACTS, hint="copy the folder again")
     if facts.get("kind") != kind:
         raise InputError(
-            f"the folder holds a {facts.get('kind')!r}, not a {kind!r}", hint=f"name a {kind}", where=str(folder)
+            f"the folder contains a {facts.get('kind')!r}, not a {kind!r}", hint=f"use a {kind}", where=str(folder)
         )
     if facts.get("schema") != SCHEMA:
         raise InputError(
-            f"the model was saved in form {facts.get('schema')}, this version reads {SCHEMA}",
+            f"the model was saved in format {facts.get('schema')}, this version reads {SCHEMA}",
             hint="train it again, or use the version it was saved with",
             where=str(folder),
         )
@@ -73,13 +73,13 @@ def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
 
 
 def check_temperature(facts: Mapping[str, Any]) -> None:
-    """Of models whose probabilities are divided by one."""
+    """Check the temperature that a model's logits are divided by."""
     if not (isinstance(facts["temperature"], int | float) and 1e-6 < facts["temperature"] < 1e6):
         raise ValueError(f"the temperature is {short_repr(facts['temperature'])}")
 
 
 def check_counts(config: Mapping[str, Any], *names: str, least: int = 1) -> None:
-    """Settings that count something: whole numbers from `least` on."""
+    """Check settings that are counts: whole numbers, at least `least`."""
     for name in names:
         if not isinstance(config[name], int) or config[name] < least:
             raise ValueError(f"{name!r} is {short_repr(config[name])}")
@@ -88,9 +88,9 @@ def check_counts(config: Mapping[str, Any], *names: str, least: int = 1) -> None
 def restored(
     make: Callable[[], torch.nn.Module], tensors: Mapping[str, torch.Tensor], where: str | Path
 ) -> torch.nn.Module:
-    """The network that `make` makes, with these weights.
+    """The network made by `make`, with these weights.
 
-    It is made without memory first: settings that ask for another size than the weights have cost nothing.
+    Shapes are checked first, on the meta device: settings with wrong sizes allocate no memory.
     """
     with reading_saved(where):
         with torch.device("meta"):
@@ -101,13 +101,13 @@ def restored(
 
 
 def check_shapes(own: Mapping[str, torch.Tensor], tensors: Mapping[str, torch.Tensor], where: str | Path) -> None:
-    """Names and shapes must be the network's own."""
+    """Refuse weights whose names or shapes differ from the network's."""
     for name in sorted(own.keys() | tensors.keys()):
         seen = [tuple(part[name].shape) if name in part else None for part in (tensors, own)]
         if seen[0] != seen[1]:
             raise InputError(
                 f"weights {name!r} have shape {seen[0]}, the network has {seen[1]}",
-                hint="the weights are of another model: copy its folder whole, or train it again",
+                hint="the weights are of another model: copy its complete folder, or train it again",
                 where=str(where),
             )
 
@@ -127,5 +127,5 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     try:
         tensors: dict[str, torch.Tensor] = load_file(path)
     except (OSError, SafetensorError) as error:
-        raise InputError(f"no readable safetensors: {error}", hint="copy it again", where=str(path)) from error
+        raise InputError(f"cannot be read as safetensors: {error}", hint="copy it again", where=str(path)) from error
     return tensors

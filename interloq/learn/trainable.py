@@ -1,7 +1,7 @@
-"""What `interloq train NAME` trains: which settings it has, which logs it reads and which job comes of them.
+"""Registry of what `interloq train NAME` can train: settings, logs to read, and the job.
 
-Everything here is known without torch: asking for the options costs nothing. Other packages add theirs through the
-entry-point group `interloq.components`, as `job.<name>`.
+Nothing here imports torch, so listing the options is fast. Other packages add theirs through the entry-point group
+`interloq.components`, as `job.<name>`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ JOBS = {
 
 
 class Log(Protocol):
-    """Files of pairs or dialogues, without what test samples share."""
+    """Files of pairs or dialogues, excluding what overlaps with test samples."""
 
     files: Sequence[str]
     without: Sequence[str]
@@ -42,34 +42,34 @@ class Log(Protocol):
         """Short hash of the files and of what was excluded."""
 
     def pairs(self) -> Iterable[Pair]:
-        """The pairs of all files."""
+        """Pairs of all files."""
 
     def logs(self) -> Sequence[Iterable[Pair]]:
-        """The pairs of each file."""
+        """Pairs of each file."""
 
 
 @dataclass(frozen=True)
 class Trainable:
-    """`settings` are dataclasses with their defaults: fields with a help text become options.
+    """Something that can be trained. `settings` are dataclasses with defaults: fields with a help text become options.
 
-    A field that several of them have, such as `seed`, is one option. `job` names the function `(log, *settings) → Job`
-    as "module:function"; it is imported only when something is trained.
+    A field shared by several of them, such as `seed`, is one option. `job` is the function `(log, *settings) → Job` as
+    "module:function"; it is imported only for training.
     """
 
     summary: str
     settings: tuple[Any, ...]
     job: str
-    result: Callable[[Facts, list[Facts]], str]  # what to say about facts and learning curve
-    noun: str = "model"  # what the trained folder is called in JSON
-    extra: str = "encoder"  # the extra that installs all it needs
-    loop: tuple[str, ...] = ()  # options of the training loop, besides those that all have
-    hidden: tuple[str, ...] = ()  # fields that are not offered
+    result: Callable[[Facts, list[Facts]], str]  # message about facts and learning curve
+    noun: str = "model"  # name of the trained folder in JSON
+    extra: str = "encoder"  # package extra that it needs
+    loop: tuple[str, ...] = ()  # options of the training loop, besides `LOOP`
+    hidden: tuple[str, ...] = ()  # fields that are not options
     reads: str = "pairs or dialogues"
     needs_files: bool = True
-    instead: tuple[str, Trainable] | None = None  # an option, and what is trained when it is given
+    instead: tuple[str, Trainable] | None = None  # an option, and what is trained if it is given
 
     def options(self) -> Iterator[tuple[Any, str]]:
-        """Each settings object with the name of one of its fields that is an option; every name once."""
+        """Pairs of a settings object and the name of a field that is an option; every name once."""
         seen = set(self.hidden)
         for part in self.settings:
             for field in fields(part):
@@ -79,26 +79,26 @@ class Trainable:
                     yield part, field.name
 
     def make(self, log: Log, settings: Iterable[Any]) -> Job[Any]:
-        """The job itself, with all that it needs imported."""
-        made: Job[Any] = _found(self.job)(log, *settings)
+        """Make the job; imports everything that it needs."""
+        made: Job[Any] = _imported(self.job)(log, *settings)
         return made
 
 
 @cache
 def job_names() -> dict[str, str]:
-    """Every registered job, and where it is."""
+    """Names of all registered jobs, with "module:attribute" of each."""
     entries = entry_points(group="interloq.components")
     added = {entry.name.removeprefix("job."): entry.value for entry in entries if entry.name.startswith("job.")}
     return dict(sorted((added | JOBS).items()))
 
 
 def trainable(name: str) -> Trainable:
-    """What is registered under one of these names."""
-    found: Trainable = _found(job_names()[name])
+    """The trainable registered under a name."""
+    found: Trainable = _imported(job_names()[name])
     return found
 
 
-def _found(target: str) -> Any:
+def _imported(target: str) -> Any:
     module, _, name = target.partition(":")
     return getattr(importlib.import_module(module), name)
 
@@ -107,7 +107,7 @@ LOOP = ("epochs", "patience", "learning_rate", "checkpoint_minutes", "seed")
 
 
 def scorer_result(facts: Facts, _: list[Facts]) -> str:
-    """Of scorers that tell true replies from random ones."""
+    """Message about a trained scorer that tells true replies from random ones."""
     best = facts["best"]
     return (
         f"best dev loss {best['dev_loss']:.4f} after epoch {best['epoch']}; "

@@ -1,1 +1,1 @@
-"""Several stages as one metric: extend, rate, score."""
+"""Pipelines that extend, rate and score in one call."""

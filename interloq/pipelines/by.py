@@ -1,4 +1,4 @@
-"""A rater made from a metric: the reference takes the place of the reply, and the metric says how good it is.
+"""A rater made from a metric: the metric scores each reference as if it were the reply.
 
 w = 2 · P − 1,  P the metric's score of the reference after the sample's context
 
@@ -34,7 +34,7 @@ from interloq.registry import Component, name_of
 from interloq.retrieve.leaks import is_original
 from interloq.signature import Signature, signature
 
-UNRATED = 0.0  # the weight of a reference that cannot be rated
+UNRATED = 0.0  # weight of a reference that cannot be rated
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class By(Component):
         metadata={"kind": "metric"}
     )
     pairs: Annotated[
-        str, "a log of pairs on which scores are made probabilities; needed unless the metric gives probabilities"
+        str, "log of pairs to calibrate scores on; required unless the metric's scores are probabilities"
     ] = ""
     gold: Annotated[Gold, "gold replies have weight 1, or are rated like the others"] = "one"
 
@@ -57,7 +57,7 @@ class By(Component):
         if not (self.pairs or getattr(self.scorer, "is_probability", False)):
             raise SpecError(
                 f"by: scores of {name_of(self.scorer)} are not probabilities; "
-                "name a log to calibrate them on: pairs='pairs.jsonl'"
+                "give a log to calibrate them on: pairs='pairs.jsonl'"
             )
 
     def rate(self, samples: Sequence[Sample]) -> list[Sample]:
@@ -77,7 +77,7 @@ class By(Component):
         return self.gold == "rated" or not is_original(reference)
 
     def _weights(self, replies: Sequence[Sample]) -> dict[Sample, float]:
-        """The weight of each reply that the metric can score."""
+        """Weight of each reply that the metric can score."""
         scores = scores_of(self.scorer, replies)
         chances = self._calibration.chances(scores) if self._calibration else scores
         weights = (2 * np.clip(chances, 0, 1) - 1).tolist()

@@ -1,4 +1,4 @@
-"""From a metric's scores to probabilities, without labels: true replies of a log against replies from elsewhere in it.
+"""Turn a metric's scores into probabilities without labels: true replies of a log against replies from elsewhere in it.
 
 P(the true reply) = σ(slope · z + offset),  z = Φ⁻¹(rank of the score among the examples' scores / (examples + 1))
 
@@ -26,13 +26,13 @@ from interloq.registry import name_of
 from interloq.retrieve.leaks import reads_like
 from interloq.signature import file_fingerprint
 
-PAIRS, FEWEST = 1_000, 20  # pairs that are drawn, and those without which nothing can be said
+PAIRS, FEWEST = 1_000, 20  # pairs drawn, and the fewest that are enough
 SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """P(the true reply) at some scores, in rising order, and the fingerprint of the log they come from."""
+    """P(the true reply) at some scores, in ascending order, and the fingerprint of the log."""
 
     scores: Array
     probabilities: Array
@@ -44,7 +44,7 @@ class Calibration:
 
 
 def calibrate(metric: Metric, log: str) -> Calibration:
-    """The curve that fits a metric's scores of true replies and of others, from a file of pairs."""
+    """Fit the curve to a metric's scores of true and of other replies, from a file of pairs."""
     pairs = _drawn(log)
     shifted = pairs[len(pairs) // 2 :] + pairs[: len(pairs) // 2]
     both = [(own, other) for own, other in zip(pairs, shifted, strict=True) if _differ(own, other)]
@@ -56,21 +56,21 @@ def calibrate(metric: Metric, log: str) -> Calibration:
     if known.sum() < FEWEST:
         raise InputError(
             f"{count(int(known.sum()), 'pair')} with replies that {name_of(metric)} can score, {FEWEST} are needed",
-            hint="name a larger log",
+            hint="use a larger log",
             where=log,
         )
     scores, fitted = _curve(true[known], wrong[known])
     if fitted[0] >= fitted[-1]:
         raise InputError(
             f"{name_of(metric)} does not score true replies above replies from elsewhere",
-            hint="rate with another metric, or name a log like the dialogues to be judged",
+            hint="rate with another metric, or use a log that is like the dialogues to be judged",
             where=log,
         )
     return Calibration(scores, fitted, file_fingerprint(Path(log)))
 
 
 def scores_of(metric: Metric, replies: Sequence[Sample]) -> Array:
-    """One score per reply, the higher the better; NaN for those that the metric cannot score."""
+    """One score per reply, higher is better; NaN for those that the metric cannot score."""
     scored = [i for i, reply in enumerate(replies) if metric.unscorable(reply) is None]
     sign = -1 if getattr(metric, "direction", "higher") == "lower" else 1
     scores = np.full(len(replies), np.nan)
@@ -79,7 +79,7 @@ def scores_of(metric: Metric, replies: Sequence[Sample]) -> Array:
 
 
 def _drawn(log: str) -> list[Pair]:
-    """Up to `PAIRS` pairs, each of the log's equally likely (reservoir sampling)."""
+    """Draw up to `PAIRS` pairs, each equally likely (reservoir sampling)."""
     rng, drawn = np.random.default_rng(SEED), list[Pair]()
     for seen, pair in enumerate(read(log, kind="pairs", strict=True)):
         if seen < PAIRS:
@@ -94,7 +94,7 @@ def _differ(own: Pair, other: Pair) -> bool:
 
 
 def _curve(true: Array, wrong: Array) -> tuple[Array, Array]:
-    """The distinct scores of true and of wrong replies, and P(the true reply) at each of them."""
+    """Distinct scores of true and wrong replies, and P(the true reply) at each of them."""
     from scipy.optimize import minimize
     from scipy.special import ndtri
     from scipy.stats import rankdata

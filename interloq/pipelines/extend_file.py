@@ -1,4 +1,4 @@
-"""From a file of samples to a file of the same samples with further references from an index."""
+"""Add references from an index to a file of samples."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def extend_file(
     columns: Mapping[str, str] | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Write the samples with up to `k` replies from an index added; returns the signature and the counts.
+    """Write the samples with up to `k` replies from an index added; return the signature and the counts.
 
-    Both are also in the header of the output, behind those of earlier extensions. `exclude` is a file with ids of
-    pairs, posts or threads that must not come back, one per line; for the other options see `retrieve.extend.extend`.
-    `-` is a pipe. Bad lines and `columns` are dealt with as in `interloq.read`.
+    Both are also in the header of the output, after those of earlier extensions. `exclude` is a file with ids of pairs,
+    posts or threads that must not be used, one per line; for the other options see `retrieve.extend.extend`. `-` is
+    standard input or output. Bad lines and `columns` are handled as in `interloq.read`.
     """
     refuse_overwriting([output], [samples, index, *([exclude] if exclude else [])])
     options: dict[str, Any] = {

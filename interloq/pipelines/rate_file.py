@@ -1,4 +1,4 @@
-"""From a file of samples to a file of the same samples with weights on their references; a killed run resumes."""
+"""Add weights to the references of a file of samples; an interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def rate_file(
     columns: Mapping[str, str] | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Write the samples with a rater's weights; returns signature, counts, and what was resumed and replaced.
+    """Write the samples with a rater's weights; return signature, counts, and what was resumed and replaced.
 
-    Signature and counts are also in the header of the output, behind those of earlier raters. Where neither file is a
-    pipe (`-`), rated samples are kept in `OUTPUT.part` batch by batch, and the same call resumes after the last of
-    them; `force` discards the part of another job. `best` and `weigh` say which references are kept, and whether with
-    their weights (see `rate.selection.select`); counts are those of all rated references. Bad lines
-    and `columns` are dealt with as in `interloq.read`.
+    Signature and counts are also in the header of the output, after those of earlier raters. Unless a file is a pipe
+    (`-`), rated samples are kept in `OUTPUT.part` batch by batch, and the same call resumes after the last of them;
+    `force` discards the part of another job. `best` and `weigh` choose the references to keep, with or without their
+    weights (see `rate.selection.select`); counts are over all rated references. Bad lines and `columns` are handled as
+    in `interloq.read`.
     """
     refuse_overwriting([output], [samples])
     check_best(best)
@@ -68,7 +68,7 @@ def rate_file(
 def _write_selected(
     spool: Spool, output: str | Path, before: Mapping[str, Any], facts: Mapping[str, Any], choice: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Write the rated samples with the references that are kept; the facts name the choice and count them."""
+    """Write the rated samples with the chosen references; return the facts, with the choice and its count."""
     kept = 0
 
     def selected() -> Iterator[Sample]:
@@ -88,21 +88,21 @@ def _write_selected(
 def _counts(spool: Spool, rater: Rater) -> dict[str, Any]:
     try:
         return summary(spool.samples(), rater)
-    except InputError:  # the ratings are of something else: what was rated with them is worth nothing
+    except InputError:  # the ratings are of other references, so the rated samples are useless
         spool.forget()
         raise
 
 
 def _job(samples: str | Path, signature: Signature, columns: Mapping[str, str]) -> dict[str, str]:
-    """What names the job in its part: a run resumes only what is the same job."""
+    """Identifies the job in its part file: a run resumes only the same job."""
     source = "-" if str(samples) == "-" else file_fingerprint(Path(samples))
-    named = {"map": ",".join(f"{field}={name}" for field, name in columns.items())} if columns else {}
-    rater = str(signature.without(*LIBRARIES))  # other releases of these may resume; earlier versions named none
-    return {"rater": rater, "samples": source} | named
+    mapped = {"map": ",".join(f"{field}={name}" for field, name in columns.items())} if columns else {}
+    rater = str(signature.without(*LIBRARIES))  # other releases of these may resume; earlier versions recorded none
+    return {"rater": rater, "samples": source} | mapped
 
 
 class _Replaced:
-    """What the weights in the input were, as they are gone in the output."""
+    """Weights of the input that the output replaces."""
 
     def __init__(self) -> None:
         self.weights = 0

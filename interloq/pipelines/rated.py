@@ -1,6 +1,6 @@
-"""Samples with references from logs and the weights of a rater: `interloq extend`, then `interloq rate`, in one call.
+"""References from logs with a rater's weights: `interloq extend`, then `interloq rate`, in one call.
 
-Extended and rated samples are kept (see stages.py), so another metric on them costs no second search.
+Extended and rated samples are cached (see stages.py), so another metric on them needs no second search.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from interloq.signature import LIBRARIES, VERSION, Signature
 
 @dataclass(frozen=True)
 class RatedReferences(Component):
-    """Base of the metrics that score with references from an index, weighed by a rater."""
+    """Base of metrics that score with references from an index, weighted by a rater."""
 
     places: ClassVar[tuple[str, ...]] = ("index",)
-    index: Annotated[str, "where references are searched: a folder or a server's address (`interloq index build`)"]
+    index: Annotated[str, "index to search: a folder or a server's address (`interloq index build`)"]
     rater: Annotated[
         Rater, "who weighs the references, such as `gru(model='rater')` or `by(relevance(model='relevance'))`"
     ] = field(metadata={"kind": "rater"})
     k: Annotated[int, "replies to retrieve"] = 15
-    parrot: Annotated[bool, "whether the utterance itself is a reference too"] = True
+    parrot: Annotated[bool, "whether the utterance itself is also a reference"] = True
     turns: Annotated[int, "last turns of the context to search for; the raters `gru` and `bert` read the last one"] = 1
     best: Annotated[
         int | None, "references to keep besides gold replies, those with the largest weights; `None`: all"
@@ -46,11 +46,11 @@ class RatedReferences(Component):
         self.metric()  # checks its own fields
 
     def metric(self) -> Metric:
-        """The metric that scores rated samples."""
+        """Metric that scores rated samples."""
         raise NotImplementedError
 
     def fit(self, samples: Sequence[Sample]) -> Self:
-        """A copy that knows the rated references of these samples."""
+        """A copy with the rated references of these samples."""
         fitted = dataclasses.replace(self)
         found = self._run(samples)
         metric = self.metric()
@@ -62,18 +62,20 @@ class RatedReferences(Component):
         return fitted
 
     def fitted(self) -> str:
-        """What the metric was fitted on."""
+        """Identifies the samples that the metric was fitted to."""
         metric = self._rated.metric if self._rated else None
         return metric.fitted() if isinstance(metric, FittedMetric) else ""
 
     def built_with(self) -> str:
-        """The index as it was searched, and the rater."""
+        """Identifies the search and the rater."""
         signatures = self._rated.signatures if self._rated else self._sign(open_index(self.index))
-        searched, rater = (found.without(VERSION, *LIBRARIES) for found in signatures)  # the metric's own names these
+        searched, rater = (
+            found.without(VERSION, *LIBRARIES) for found in signatures
+        )  # these are in the metric's own signature
         return f"index[{searched}],rater[{rater}]"
 
     def rated(self, samples: Sequence[Sample]) -> list[Sample]:
-        """The samples with references from the index and the rater's weights, those that are kept."""
+        """The samples with the chosen references from the index and the rater's weights."""
         known = self._rated.by_sample if self._rated else {}
         new = [sample for sample in dict.fromkeys(samples) if sample not in known]
         found = {**known, **self._run(new).by_sample} if new else known
@@ -97,7 +99,7 @@ class RatedReferences(Component):
         return self._metric().value(total)
 
     def details(self, total: Array) -> dict[str, float]:
-        """Those of the metric that scores rated samples."""
+        """Details of the metric that scores rated samples."""
         return dict(details(self._metric(), total))
 
     def _metric(self) -> Metric:
@@ -111,7 +113,7 @@ class RatedReferences(Component):
         return Rated(signatures, dict(zip(samples, rated, strict=True)))
 
     def _sign(self, index: Index) -> tuple[Signature, Signature]:
-        """Of the search and of the rater."""
+        """Signatures of the search and of the rater."""
         return extend_signature(index.retriever, searched_in(index), self._options()), self.rater.signature()
 
     def _options(self) -> dict[str, Any]:
@@ -124,7 +126,7 @@ class RatedReferences(Component):
 
 @dataclass(frozen=True, eq=False)
 class Rated:
-    """Samples with rated references, and the metric that was fitted to them."""
+    """Samples with rated references, and the metric fitted to them."""
 
     signatures: tuple[Signature, Signature]  # of the search and of the rater
     by_sample: dict[Sample, Sample]

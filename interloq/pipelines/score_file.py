@@ -1,4 +1,4 @@
-"""From a file of samples to a file of scores, with results and notes in its header."""
+"""Score a file of samples; write a file of scores with results and notes in its header."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from interloq.registry import spec
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Results by metric and system, `""` being all samples, and what must be known to read them."""
+    """Results by metric and system (`""` is all samples), and notes on them."""
 
     results: Sequence[Mapping[str, Result]]
     notes: Sequence[Note]
-    repeated: Sequence[str] = ()  # on metrics that were asked for twice
+    repeated: Sequence[str] = ()  # notes on metrics that were given twice
 
     def facts(self) -> dict[str, Any]:
-        """Results without their samples, and notes, as they stand in headers and JSON."""
+        """Results without their samples, and notes, as in headers and JSON."""
         results = [_summary(system, result) for one in self.results for system, result in one.items()]
         return {"results": results, "notes": [asdict(note) for note in self.notes]}
 
     def scores(self) -> Iterator[Score]:
-        """Scores metric by metric; each knows its system."""
+        """Scores, metric by metric; each has its system."""
         for by_system in self.results:
             yield from by_system[""].scores()
 
@@ -53,11 +53,11 @@ def score_file(
     columns: Mapping[str, str] | None = None,
     progress: Progress = silent,
 ) -> Scored:
-    """Score the samples of a file with metrics or their specs (`LABEL=SPEC` for a label), and write one score per
-    sample and metric to `output`, if there is one.
+    """Score the samples of a file with metrics or their specs (`LABEL=SPEC` for a label).
 
-    `without` names systems to leave out; `drop_own_replies` drops the judged reply from its own references. `-` is a
-    pipe. Bad lines and `columns` are dealt with as in `interloq.read`.
+    One score per sample and metric is written to `output`, if given. `without` lists systems to exclude;
+    `drop_own_replies` removes the judged reply from its own references. `-` is standard input or output. Bad lines and
+    `columns` are handled as in `interloq.read`.
     """
     refuse_overwriting([output] if output else [], [samples])
     chosen, repeated = choose(m if isinstance(m, str) else spec(m) for m in metrics)
@@ -84,15 +84,15 @@ def score_file(
 
 
 def _origin(path: str | Path) -> dict[str, Any]:
-    """What samples of dialogues know of their partner set: scores carry it on."""
+    """Header fields about the partner set that scores take over from samples of dialogues."""
     try:
         return {} if str(path) == "-" else carried(header(path))
-    except InputError:  # a bad first line: reading has named it
+    except InputError:  # a bad first line, already reported by the reader
         return {}
 
 
 def _signed(result: Result, facts: Mapping[str, str]) -> Result:
-    """With what was left out of the samples, as asked."""
+    """The result with the selection of samples in its signature."""
     return replace(result, signature=result.signature.with_parts(facts))
 
 

@@ -1,7 +1,8 @@
-"""Stages that keep what they made: the same samples through the same stage come from disk the second time.
+"""Cache of stages' results: the same samples through the same stage are read from disk the second time.
 
-Files lie in the folder that INTERLOQ_CACHE names (default: `interloq` in the user's cache folder); `off` keeps nothing.
-A stage's file is named after its samples and its signature, and appears whole or not at all, so any may be deleted.
+Files are in the folder INTERLOQ_CACHE (default: `interloq` in the user's cache folder); `off` disables the cache. A
+file's name depends on the samples and the stage's signature. Files are written completely or not at all, and may be
+deleted at any time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Stage = Callable[[Sequence[Sample]], list[Sample]]
 
 
 def cached(samples: Sequence[Sample], stage: Stage, *, signature: str) -> list[Sample]:
-    """What `stage` makes of the samples: they keep number and order, and all but their references."""
+    """Result of `stage` on the samples, which may only change their references."""
     folder = cache_folder()
     if folder is None:
         return stage(samples)
@@ -29,14 +30,14 @@ def cached(samples: Sequence[Sample], stage: Stage, *, signature: str) -> list[S
     found = _read(path, samples, signature)
     if found is None:
         found = stage(samples)
-        # a full disk, or text that is no UTF-8, costs time, not the result
+        # a full disk, or text that is not UTF-8, must not lose the result
         with contextlib.suppress(OSError, InputError, TypeError):
             write(path, found, kind="samples", signature=signature)
     return found
 
 
 def cache_folder() -> Path | None:
-    """Where intermediate samples are kept; None where nothing is."""
+    """Folder of the cache; None if it is off."""
     given = os.environ.get("INTERLOQ_CACHE", "")
     if given == "off":
         return None
@@ -49,13 +50,13 @@ def _name(samples: Sequence[Sample], signature: str) -> str:
 
 
 def _whole(sample: Sample) -> str:
-    """All that a stage may look at; ratings it may not."""
+    """Everything that a stage may read; ratings are not."""
     references = [f"{r.text}\1{r.weight!r}\1{r.source}" for r in sample.references]
     return "\0".join([*sample.key, *(turn.text for turn in sample.context), "\2", sample.response, "\2", *references])
 
 
 def _read(path: Path, samples: Sequence[Sample], signature: str) -> list[Sample] | None:
-    """None where there is nothing, or nothing that can be used. All but the references are the samples' own."""
+    """The samples with cached references; None if there are none that can be used."""
     try:
         found = list(read(path, strict=True)) if path.exists() else []
         fits = bool(found) and header(path).get("signature") == signature

@@ -1,7 +1,7 @@
-"""vBERTScore (Tsuta et al., 2023): references from logs, rated by a network trained on logs, weigh BERTScore.
+"""vBERTScore (Tsuta et al., 2023): BERTScore with references from logs, weighted by a network trained on logs.
 
-extend (`interloq extend`) → rate (`interloq rate`) → `bertscore` with weights, in one call; the score is that of the
-three verbs. The weight stands outside the similarity (default) or, as the paper prints it, inside the maximum.
+extend (`interloq extend`) → rate (`interloq rate`) → `bertscore` with weights, in one call; the score equals that of
+the three commands. The weight is outside the similarity (default) or, as printed in the paper, inside the maximum.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ class Vbertscore(RatedReferences):
 
     places = ("index", "model", "rescale")
     libraries = NETWORK
-    model: Annotated[str, "the encoder that compares tokens, as in `bertscore`"] = field(kw_only=True)
-    layer: Annotated[int | None, "the layer whose vectors are compared, from 1; `None`: the last"] = None
-    idf: Annotated[bool, "whether tokens that are rare among all references, retrieved ones too, weigh more"] = False
-    rescale: Annotated[str, "a baseline made by `interloq train baseline`; weights are applied after rescaling"] = ""
+    model: Annotated[str, "encoder, as in `bertscore`"] = field(kw_only=True)
+    layer: Annotated[int | None, "layer whose vectors are compared, from 1; `None`: the last"] = None
+    idf: Annotated[bool, "whether rare tokens weigh more; counted over all references, including retrieved ones"] = (
+        False
+    )
+    rescale: Annotated[str, "baseline made by `interloq train baseline`; weights are applied after rescaling"] = ""
     part: Annotated[Part, "precision, recall or F"] = "f"
     weights: Annotated[
         Literal["outside", "inside"],
-        "whether the weight stands outside the similarity, or inside the maximum as printed in the paper",
+        "apply weights outside the similarity, or inside the maximum as printed in the paper",
     ] = "outside"
 
     def metric(self) -> BertScore:

@@ -1,6 +1,6 @@
-"""υBLEU (Tsuta et al., 2020 and 2023): references from logs, rated by a network trained on logs, weigh BLEU.
+"""υBLEU (Tsuta et al., 2020 and 2023): BLEU with references from logs, weighted by a network trained on logs.
 
-extend (`interloq extend`) → rate (`interloq rate`) → `delta_bleu`, in one call; the score is that of the three verbs.
+extend (`interloq extend`) → rate (`interloq rate`) → `delta_bleu`, in one call; the score equals theirs.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Rating references: how good each is as a reply."""
+"""Rate references: how good each one is as a reply."""

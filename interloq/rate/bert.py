@@ -1,6 +1,6 @@
-"""The NN-rater of vBERTScore (Tsuta et al., 2023), a transformer that `interloq train rater --encoder` trains on logs.
+"""The NN-rater of vBERTScore (Tsuta et al., 2023): a transformer trained on logs by `interloq train rater --encoder`.
 
-It reads utterance, gold reply and reference together. `network_rater.py` says what it is asked, and what fields mean.
+It reads utterance, gold reply and reference together. See `network_rater.py` for its input and fields.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from interloq.rate.network_rater import NetworkRater
 
 @dataclass(frozen=True)
 class Bert(NetworkRater):
-    """The rater that a fine-tuned transformer is."""
+    """Rater that is a fine-tuned transformer."""
 
     def network(self) -> Any:
         return loaded("rater 'bert'", "interloq.rate.bert_model:BertRaterModel.load", self.model)

@@ -1,4 +1,4 @@
-"""A trained BERT rater in a folder: all weights, configuration, tokenizer, learning curve, calibration."""
+"""A trained BERT rater: a folder with weights, configuration, tokenizer, learning curve and calibration."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from interloq.signature import file_fingerprint, fingerprint
 
 KIND = "bert_rater"
 OUTPUTS = 2
-TRIPLETS, TOKENS = 1_024, 2**15  # read at a time
+TRIPLETS, TOKENS = 1_024, 2**15  # per batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class BertRaterJob(RaterJob[BertRaterTask]):
 
     kind = KIND
 
-    def made_of(self) -> Sequence[str]:
+    def dependencies(self) -> Sequence[str]:
         return [self._weights(), self.subwords.signature(), full_spec(self.examples), *self.low_rank.parts.values()]
 
     def _weights(self) -> str:
@@ -76,7 +76,7 @@ class BertRaterJob(RaterJob[BertRaterTask]):
             **low_rank_facts(self.low_rank, self.start),
         }
 
-    def keep(self, folder: Path, run: Run) -> None:  # noqa: ARG002
+    def save_extras(self, folder: Path, run: Run) -> None:  # noqa: ARG002
         keep_files(folder, self.subwords, self.low_rank)
 
     def _network(self) -> CrossEncoder:
@@ -84,7 +84,7 @@ class BertRaterJob(RaterJob[BertRaterTask]):
         if self.subwords.size > network.vocabulary:
             raise InputError(
                 f"the tokenizer has {self.subwords.size} tokens, the encoder {network.vocabulary}",
-                hint="name an encoder with its own tokenizer",
+                hint="use an encoder with its own tokenizer",
                 where=str(self.subwords.folder),
             )
         return network
@@ -93,7 +93,7 @@ class BertRaterJob(RaterJob[BertRaterTask]):
 def from_log(
     log: Log, given: Sources, training: Training, batching: Batching, examples: Examples, low_rank: LowRank
 ) -> BertRaterJob:
-    """The job of `interloq train rater --encoder`."""
+    """Job of `interloq train rater --encoder`."""
     start = Start.of(str(given.encoder))
     return BertRaterJob(
         logs=log.logs,
@@ -109,7 +109,7 @@ def from_log(
 
 
 class BertRaterModel:
-    """A trained rater, ready to be asked. It computes in float32."""
+    """A trained rater, ready to use. It computes in float32."""
 
     def __init__(self, network: CrossEncoder, subwords: Subwords, facts: dict[str, Any], device: str = "auto") -> None:
         self.device = pick_device(device)
@@ -119,7 +119,7 @@ class BertRaterModel:
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> BertRaterModel:
-        """The model that a folder holds."""
+        """Load a rater from its folder."""
         folder = Path(folder)
         facts, tensors = load_model(folder, kind=KIND)
         files = files_of(folder, facts)
@@ -136,7 +136,7 @@ class BertRaterModel:
 
     @property
     def fingerprint(self) -> str:
-        """Short hash of everything that changes its numbers."""
+        """Short hash of everything that affects its output."""
         return fingerprint(
             weights_of(self.facts), *(str(self.facts[name]) for name in ("config", "subwords", "temperature"))
         )
@@ -149,14 +149,14 @@ class BertRaterModel:
         return probabilities(difference, self.facts["temperature"] if calibrated else 1.0)
 
     def _difference(self, triplets: Sequence[tuple[str, str, str]]) -> NDArray[np.float64]:
-        """Logits, positive minus negative, of triplets that are read with others of like length."""
+        """Logits, positive minus negative, of triplets, computed in batches of similar length."""
         place = {text: i for i, text in enumerate(dict.fromkeys(text for triplet in triplets for text in triplet))}
-        named = np.array([[place[text] for text in triplet] for triplet in triplets], dtype=np.int64).reshape(-1, 3)
+        indices = np.array([[place[text] for text in triplet] for triplet in triplets], dtype=np.int64).reshape(-1, 3)
         texts, limit = self.subwords.texts(list(place)), self.network.positions
-        lengths = row_lengths(texts.lengths[named], limit)
-        found = np.zeros(len(named))
+        lengths = row_lengths(texts.lengths[indices], limit)
+        found = np.zeros(len(indices))
         for batch in bucketed(lengths, size=TRIPLETS, tokens=self.tokens, rng=None):
-            logits = self._logits(joined_rows(texts, named[batch], self.subwords, limit=limit)).double()
+            logits = self._logits(joined_rows(texts, indices[batch], self.subwords, limit=limit)).double()
             found[batch] = (logits[:, 1] - logits[:, 0]).cpu().numpy()
         return found
 
@@ -165,7 +165,7 @@ class BertRaterModel:
             lambda part: self.network(rows[part]),
             len(rows.ids),
             error=lambda: InputError(
-                f"no memory for one triplet of {rows.ids.shape[1]} tokens on {self.device}",
+                f"not enough memory for one triplet of {rows.ids.shape[1]} tokens on {self.device}",
                 hint="use a smaller encoder, or a machine with more memory",
             ),
             smaller=self._halve,
@@ -173,13 +173,13 @@ class BertRaterModel:
         return torch.cat(parts)
 
     def _halve(self) -> None:
-        """Later batches are smaller from the start."""
+        """Make later batches smaller from the start."""
         self.tokens = max(1, self.tokens // 2)
 
 
 def _foreign(what: str, folder: Path) -> InputError:
     return InputError(
         f"{what} is missing or not the one the rater was trained with",
-        hint="copy the rater's folder whole, or train it again",
+        hint="copy the complete folder of the rater, or train it again",
         where=str(folder),
     )

@@ -1,8 +1,8 @@
-"""The BERT rater's task: a transformer reads ⟨U1, R1, R2⟩ together and says whether R2 can be a reply to U1.
+"""Training task of the BERT rater: a transformer reads ⟨U1, R1, R2⟩ together and predicts if R2 can be a reply to U1.
 
     [CLS] U1 [SEP] R1 [SEP] R2 [SEP]  →  first state  →  two logits
 
-As with the Bi-GRU, no triplet holds both utterances: those of positive examples are the same.
+As with the Bi-GRU, no triplet has both utterances: those of positive examples are the same.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching
 
 Ints = NDArray[np.int64]
-FIRST, SECOND = [0, 1, 3], [2, 3, 1]  # places of U1, R1, R2 and of U2, R2, R1 in an example (U1, R1, U2, R2)
+FIRST, SECOND = [0, 1, 3], [2, 3, 1]  # indices of U1, R1, R2 and of U2, R2, R1 in an example (U1, R1, U2, R2)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows of tokens, and their labels."""
+    """Token rows and labels."""
 
     rows: Rows | Packed  # first triplets, then second ones
     labels: torch.Tensor
@@ -43,7 +43,7 @@ class BertRaterTask:
         self._examples = {part: pairs.examples(part) for part in ("train", "dev")}
 
     def batches(self, part: Part, epoch: int) -> list[Ints]:
-        """`tokens` counts both rows of an example."""
+        """Batches of examples; `tokens` counts both rows of an example."""
         rng = np.random.default_rng([self.seed, epoch]) if part == "train" else None
         lengths = self.pairs.texts.lengths[self._examples[part][0]]
         longest = np.maximum(*(row_lengths(lengths[:, places], self.network.positions) for places in (FIRST, SECOND)))
@@ -51,12 +51,12 @@ class BertRaterTask:
 
     def prepare(self, part: Part, examples: Ints) -> Batch:
         texts, labels = (array[examples] for array in self._examples[part])
-        named = np.concatenate([texts[:, FIRST], texts[:, SECOND]])
-        rows = joined_rows(self.pairs.texts, named, self.subwords, limit=self.network.positions)
+        indices = np.concatenate([texts[:, FIRST], texts[:, SECOND]])
+        rows = joined_rows(self.pairs.texts, indices, self.subwords, limit=self.network.positions)
         return Batch(self.network.packing.laid_out(rows), torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
 
     def loss(self, prepared: Batch) -> torch.Tensor:
-        """Of each example the mean over its two triplets."""
+        """Sum over examples of the mean loss of their two triplets."""
         logits = self.logits(prepared).float()
         labels = prepared.labels.to(logits.device, non_blocking=True)
         return torch.nn.functional.cross_entropy(logits, labels, reduction="sum") / 2

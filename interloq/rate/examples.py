@@ -1,10 +1,10 @@
-"""Which pairs of a log make an example for the NN-rater, decided on 64-bit keys of texts alone.
+"""Draw the NN-rater's training examples from a log, using only 64-bit keys of texts.
 
-A positive is two different replies to one utterance, a negative two pairs of one log with different utterances and
+A positive is two different replies to one utterance; a negative is two pairs of one log with different utterances and
 different replies. Everything is drawn from pairs in the order of their keys, so their order in a log does not matter.
 
-Of several logs each has as many negatives as positives, and no negative is of two logs: logs differ in style, and a
-network would learn to tell styles instead of replies.
+Each log has as many negatives as positives, and no negative combines two logs: logs differ in style, and a network
+would learn to tell styles apart instead of replies.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.learn.settings import option
 from interloq.registry import Component
 
 Keys = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
-Places = NDArray[np.int32]  # of pairs in a log
-LARGEST = 1000  # replies: half a million pairs of one utterance
-SLICE = 2**22  # candidate positives of capped utterances held at a time
-ROUNDS = 64  # tries to replace negatives that are none; logs large enough to train on need three or four
-FEWEST = 64  # negatives drawn in a round
-MIX = np.uint64(0x9E3779B97F4A7C15)  # odd: utterance and reply become one number that says which is which
-LEAST = 4  # utterances with two replies: two on each side, because a negative needs two
+Places = NDArray[np.int32]  # indices of pairs in a log
+LARGEST = 1000  # replies: half a million pairs for one utterance
+SLICE = 2**22  # candidate positives of capped utterances in memory at a time
+ROUNDS = 64  # rounds to replace invalid negatives; logs large enough to train on need three or four
+FEWEST = 64  # negatives drawn per round
+MIX = np.uint64(0x9E3779B97F4A7C15)  # odd: the key of utterance and reply depends on which is which
+LEAST = 4  # utterances with two replies: two per part, because a negative needs two
 
 
 @dataclass(frozen=True)
 class Examples(Component):
-    """What decides which examples are made of a log.
+    """Settings of how examples are drawn from a log.
 
-    The defaults let an utterance keep 10 replies and all 45 pairs of them: most have fewer, and a greeting that was
-    answered a million times weighs no more than 45 utterances with two replies. `negatives="any"` draws from all
-    pairs, as published; then utterances that nobody answered twice are found in negatives only, which a network may
-    learn instead of the replies. `"matched"` draws from the pairs of positives, as often as they occur there.
+    By default an utterance keeps up to 10 replies and all 45 pairs of them: most have fewer, and a greeting with a
+    million replies weighs no more than 45 utterances with two replies. `negatives="any"` draws from all pairs, as
+    published; then utterances with only one reply occur only in negatives, which a network may learn instead of the
+    replies. `"matched"` draws from the pairs of positives, as often as they occur there.
     """
 
-    most_replies: int = option(10, "replies of one utterance that are used")
-    most_positives: int = option(45, "pairs of replies of one utterance that are used")
-    dev_share: float = option(0.02, "share of utterances that are kept for checking")
+    most_replies: int = option(10, "most replies used per utterance")
+    most_positives: int = option(45, "most pairs of replies used per utterance")
+    dev_share: float = option(0.02, "share of utterances in the dev part")
     negatives: Literal["any", "matched"] = option("any", "draw negatives from any pair, or from those of positives")
     seed: int = 0
 
@@ -61,7 +61,7 @@ class Examples(Component):
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The distinct pairs of logs as keys of their texts, sorted by utterance, then reply; `origins` number the logs."""
+    """Distinct pairs of logs as keys of their texts, sorted by utterance, then reply; `origins` are numbers of logs."""
 
     utterances: Keys
     replies: Keys
@@ -69,22 +69,22 @@ class Log:
 
     @classmethod
     def of(cls, utterances: Keys, replies: Keys, origins: NDArray[np.uint16]) -> Log:
-        """A pair that stands in several logs is of the first of them."""
+        """Sort and deduplicate pairs; a pair in several logs is assigned to the first of them."""
         order = np.lexsort((origins, replies, utterances))
         log = cls(utterances[order], replies[order], origins[order])
         return log.only(changes(log.utterances) | changes(log.replies))
 
     def only(self, kept: NDArray[np.bool_] | slice) -> Log:
-        """Some of the pairs."""
+        """The chosen pairs."""
         return Log(self.utterances[kept], self.replies[kept], self.origins[kept])
 
     def groups(self) -> tuple[Numbers, Numbers]:
-        """Where the pairs of each utterance start, and how many they are."""
+        """Start and number of each utterance's pairs."""
         starts = np.flatnonzero(changes(self.utterances))
         return starts, np.diff(starts, append=len(self.utterances))
 
     def capped(self, most: int, rng: np.random.Generator) -> Log:
-        """At most so many replies of an utterance, chosen at random."""
+        """At most `most` replies per utterance, chosen at random."""
         sizes = self.groups()[1]
         crowded = np.flatnonzero(np.repeat(sizes > most, sizes))
         order = crowded[np.lexsort((rng.random(len(crowded)), self.utterances[crowded]))]
@@ -95,33 +95,33 @@ class Log:
         return self.only(kept)
 
     def boundary(self, share: float) -> np.uint64:
-        """Utterances with keys below it are the dev side: about this share, at least two with two replies each side.
+        """Utterances with smaller keys are the dev part: about this share, at least two with two replies in each part.
 
-        Keys are hashes, so an utterance falls on the same side in whatever logs it occurs, unless these are tiny.
+        Keys are hashes, so an utterance is in the same part whatever the logs, unless these are tiny.
         """
         starts, sizes = self.groups()
         twice = self.utterances[starts[sizes >= 2]]
         if len(twice) < LEAST:
             raise InputError(
-                f"{len(twice)} of {len(starts)} utterances have two different replies; the rater learns from these, "
-                f"and needs at least {LEAST} of them",
-                hint="give logs in which several people answer one post, such as the groups of `interloq corpus build`",
+                f"{len(twice)} of {count(len(starts), 'utterance')} have two different replies; the rater needs at "
+                f"least {LEAST} such utterances",
+                hint="use logs in which several people answer one post, such as the groups of `interloq corpus build`",
             )
         return min(max(np.uint64(int(share * 2**64)), twice[1] + np.uint64(1)), twice[-2])
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Examples of one side: a row is the places of two pairs in the log; positives are labelled 1, negatives 0."""
+    """Examples of one part: a row is the indices of two pairs in the log; positives are labelled 1, negatives 0."""
 
     rows: Places
     labels: NDArray[np.int8]
-    over_cap: int  # positives beyond the cap of an utterance
-    unmatched: int  # positives left out because no further negative was found
+    over_cap: int  # positives above the cap per utterance
+    unmatched: int  # positives omitted because no further negative was found
 
 
 def side(log: Log, part: slice, settings: Examples, rng: np.random.Generator) -> Side:
-    """Half positives, half negatives, in random order, of the pairs at `part`."""
+    """Draw half positives, half negatives from the pairs at `part`, in random order."""
     own = log.only(part)
     starts, sizes = own.groups()
     found = _positives(starts, sizes, settings.most_positives, rng)
@@ -137,14 +137,14 @@ def side(log: Log, part: slice, settings: Examples, rng: np.random.Generator) ->
     unmatched = len(found) - len(bad_rows)
     order = rng.permutation(len(rows))
     rows, labels = rows[order], (order < len(bad_rows)).astype(np.int8)
-    flipped = rng.random(len(rows)) < 0.5  # neither of the two pairs stands first more often
+    flipped = rng.random(len(rows)) < 0.5  # so that neither of the two pairs is first more often
     rows[flipped] = rows[flipped, ::-1]
     rows += np.int32(part.start)
     return Side(rows, labels, every - len(found), unmatched)
 
 
 def _positives(starts: Numbers, sizes: Numbers, most: int, rng: np.random.Generator) -> Places:
-    """Two places of one utterance a row, each pair of replies once, at most so many of an utterance."""
+    """Rows of two pairs of one utterance, each combination once, at most `most` per utterance."""
     rows = [np.zeros((0, 2), dtype=np.int32)]
     for size in np.unique(sizes[sizes >= 2]).tolist():
         pairs = np.stack(np.triu_indices(size, 1), axis=1).astype(np.int32)
@@ -157,9 +157,9 @@ def _positives(starts: Numbers, sizes: Numbers, most: int, rng: np.random.Genera
 
 
 def _negatives(log: Log, pool: Places, count: int, known: Keys, rng: np.random.Generator) -> Places:
-    """Two places of the pool a row, no two rows alike; fewer than asked for where the pool gives no more.
+    """Distinct rows of two pairs from the pool; fewer than `count` if the pool has no more.
 
-    Neither reply is known as a reply to the other utterance: many people say "thanks".
+    Neither reply is a known reply to the other utterance: many people say "thanks".
     """
     found = np.zeros(0, dtype=np.int64)
     for _ in range(ROUNDS):
@@ -187,7 +187,7 @@ def _mixed(utterances: Keys, replies: Keys) -> Keys:
 
 
 def changes(keys: Keys) -> NDArray[np.bool_]:
-    """Where a key differs from the one before it."""
+    """True where a key differs from the previous one."""
     changes = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=changes[1:])
     return changes

@@ -1,6 +1,6 @@
-"""The NN-rater of υBLEU (Tsuta et al., 2020 and 2023), a Bi-GRU that `interloq train rater` trains on logs.
+"""The NN-rater of υBLEU (Tsuta et al., 2020 and 2023): a Bi-GRU trained on logs by `interloq train rater`.
 
-`network_rater.py` says what it is asked, and what its fields mean.
+See `network_rater.py` for its input and fields.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from interloq.rate.network_rater import NetworkRater
 
 @dataclass(frozen=True)
 class Gru(NetworkRater):
-    """The rater that a Bi-GRU is."""
+    """Rater that is a Bi-GRU."""
 
     libraries = ("torch", "sentencepiece")
 

@@ -1,10 +1,10 @@
 """Weights from people, as in ΔBLEU (Galley et al., 2015).
 
-w = 2 · (m − low) / (high − low) − 1,  m the mean over people of what they gave the reference.
+w = 2 · (m − low) / (high − low) − 1,  m the mean of people's ratings of the reference.
 
 A person who rated a reference twice has one vote, the mean of both. "Not applicable" is not a vote. A reference without
-a vote gets weight 0: nobody knows whether it is good, so it may neither earn nor cost a reply anything. Only a gold
-reply (one that came with the sample) has weight 1 then, as somebody meant it as an answer to this very dialogue;
+votes has weight 0: nobody knows whether it is good, so it must neither raise nor lower a reply's score. Only a gold
+reply (one that came with the sample) then has weight 1, because it was written as an answer to this dialogue;
 `gold=False` treats it like the others.
 """
 
@@ -26,21 +26,21 @@ from interloq.registry import Component
 from interloq.retrieve.leaks import is_original
 from interloq.signature import Signature, file_fingerprint, signature
 
-MOST = 2**28  # bytes of ratings: more than people give in a lifetime
-UNKNOWN, GOLD = 0.0, 1.0  # weights without a vote
+MOST = 2**28  # bytes of ratings: more than people ever give
+UNKNOWN, GOLD = 0.0, 1.0  # weights of references without votes
 
 
 @dataclass(frozen=True)
 class Human(Component):
-    """Weights from the ratings of people."""
+    """Weights from people's ratings."""
 
     places = ("ratings",)
     ratings: Annotated[
-        str, "JSONL of ratings; `item` is `<sample id>/<place of the reference, from 0>`, `system` the sample's"
+        str, "JSONL of ratings; `item` is `<sample id>/<index of the reference, from 0>`, `system` the sample's"
     ]
-    low: Annotated[float, "the worst value of the scale"] = 1
-    high: Annotated[float, "the best value of the scale"] = 5
-    aspect: Annotated[str, "the aspect that counts; others are ignored"] = "overall"
+    low: Annotated[float, "worst value of the scale"] = 1
+    high: Annotated[float, "best value of the scale"] = 5
+    aspect: Annotated[str, "aspect to use; others are ignored"] = "overall"
     gold: Annotated[bool, "whether a gold reply without a rating has weight 1"] = True
 
     def __post_init__(self) -> None:
@@ -55,27 +55,27 @@ class Human(Component):
         ]
 
     def counts(self, samples: Sequence[Sample]) -> dict[str, int]:
-        """How many references people have rated, and how many of the others are gold replies."""
+        """Numbers of rated references, unrated gold replies and other unrated references."""
         unrated = [r for sample in samples for key, r in _items(sample) if self._weight(key, r) is None]
         gold = sum(self._is_gold(r) for r in unrated)
         total = sum(len(sample.references) for sample in samples)
         return {"rated": total - len(unrated), "unrated_gold": gold, "unrated": len(unrated) - gold}
 
     def judged(self, sample: Sample) -> list[bool]:
-        """Which references of a sample people have rated."""
+        """Which references of a sample have been rated."""
         return [self._weight(key, reference) is not None for key, reference in _items(sample)]
 
     def used(self, sample: Sample) -> set[Key]:
-        """The rated items, by name and system, that are references of this sample."""
+        """Rated items (name and system) that are references of this sample."""
         keys = {meant for (item, system), _ in _items(sample) for meant in ((item, system), (item, ""))}
         return keys & self._weights.keys()
 
     def example(self) -> str:
-        """One of the rated items, for messages."""
+        """A rated item, for messages."""
         return format_key(min(self._weights))
 
     def items(self) -> int:
-        """How many items the file rates; more than are `used` means ratings of something else."""
+        """Number of rated items in the file; if it exceeds the `used` ones, some ratings are of something else."""
         return len(self._weights)
 
     def signature(self) -> Signature:
@@ -90,13 +90,13 @@ class Human(Component):
         return self.gold and is_original(reference)
 
     def _weight(self, key: Key, reference: Reference) -> float | None:
-        """What people gave a reference: those who named its system, and those who named none."""
+        """Weight of a reference from ratings of its system, or else from those without a system; None if unrated."""
         weights, everyone = self._weights, (key[0], "")
         if everyone in weights:
             meant = self._meant.setdefault(key[0], reference.text)
             if meant != reference.text:
                 raise InputError(
-                    f"the rating of {key[0]!r} names no system, and systems have different references there: "
+                    f"the rating of {key[0]!r} has no system, but systems have different references there: "
                     f"{meant!r:.60} and {reference.text!r:.60}",
                     hint='add "system" to the rating',
                     where=self.ratings,
@@ -105,7 +105,7 @@ class Human(Component):
 
     @cached_property
     def _meant(self) -> dict[str, str]:
-        """Which text a rating without a system was of."""
+        """Text that a rating without a system refers to, by item."""
         return {}
 
     @cached_property
@@ -118,7 +118,7 @@ class Human(Component):
             return file_fingerprint(Path(self.ratings))
         except OSError as error:
             raise InputError(
-                f"cannot read {self.ratings}: {error.strerror}", hint="name a file of ratings of references"
+                f"cannot read {self.ratings}: {error.strerror}", hint="use a file of ratings of references"
             ) from error
 
 
@@ -127,7 +127,7 @@ def _items(sample: Sample) -> list[tuple[Key, Reference]]:
 
 
 def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[Key, float]:
-    """Weights by item and system; a vote that names no system counts for the item of each."""
+    """Weights by item and system; a rating without a system counts for the item of every system."""
     check_size(path, limit=MOST)
     votes: dict[Key, list[Rating]] = {}
     aspects = set()
@@ -145,7 +145,7 @@ def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[Key, fl
 
 def _item(rating: Rating, path: str, low: float, high: float) -> str:
     if not rating.item:
-        raise InputError("a rating has no item", hint="write <sample id>/<place of the reference>", where=path)
+        raise InputError("a rating has no item", hint="write <sample id>/<index of the reference>", where=path)
     if rating.value is None or not low <= rating.value <= high:
         raise InputError(
             f"the rating {rating.value:g} of {rating.item!r} is outside {low:g} to {high:g}",
@@ -156,7 +156,7 @@ def _item(rating: Rating, path: str, low: float, high: float) -> str:
 
 
 def _mean(given: Sequence[Rating]) -> float:
-    """Of people, not of judgments: who rated twice has one vote. Those without a name are people each."""
+    """Mean over people, not ratings: each person has one vote. Every rating without a rater is another person."""
     people: dict[str, list[float]] = {}
     for i, rating in enumerate(given):
         if rating.value is not None:

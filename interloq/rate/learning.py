@@ -1,4 +1,4 @@
-"""Training of every NN-rater: examples from logs, epochs, then the calibration of the dev part."""
+"""Training of all NN-raters: draw examples from logs, train, calibrate on the dev part."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ EXAMPLES = "examples"
 
 
 class Prepared(Protocol):
-    """Examples that are ready for the network."""
+    """A batch ready for the network."""
 
     @property
     def labels(self) -> torch.Tensor:
-        """Of the examples' first triplets, then of their second ones."""
+        """Labels of the examples' first triplets, then of their second ones."""
 
 
 class RatingTask(Task, Protocol):
-    """What a network learns from pairs of pairs."""
+    """Training task on pairs of pairs."""
 
     pairs: RaterPairs
 
     def prepare(self, part: Part, examples: NDArray[np.int64]) -> Prepared: ...
 
     def logits(self, prepared: Any) -> torch.Tensor:
-        """Two of each triplet, in the order of the labels."""
+        """Two logits per triplet, in the order of the labels."""
 
 
 AnyRating = TypeVar("AnyRating", bound=RatingTask)
@@ -48,35 +48,35 @@ AnyRating = TypeVar("AnyRating", bound=RatingTask)
 
 @dataclass(frozen=True, kw_only=True)
 class RaterJob(Job[AnyRating]):
-    """`logs` is called for each pass over the logs. `kept` is a folder for examples that further jobs may use."""
+    """Trains a rater. `logs` is called for each pass over the logs. `kept` is a folder of examples for other jobs."""
 
     logs: Callable[[], Sequence[Iterable[Pair]]]
     examples: Examples
     kept: Path | None = None
 
     others = "other settings or other logs"
-    smaller = "choose another folder, fewer --tokens, and more batches per step with --accumulate"
+    smaller = "choose another folder, fewer tokens, and more batches per step with accumulate"
 
     @abstractmethod
     def numbering(self, run: Run) -> Numbering:
-        """The tokenizer."""
+        """Tokenizer of the texts."""
 
     @abstractmethod
     def signature(self, run: Run) -> list[str]:
-        """What the rater's signature says of network, loop and tokenizer."""
+        """Parts of the rater's signature: network, training loop and tokenizer."""
 
-    def begun(self, work: Path) -> bool:
-        return RaterPairs.written(work / EXAMPLES) or super().begun(work)
+    def started(self, work: Path) -> bool:
+        return RaterPairs.written(work / EXAMPLES) or super().started(work)
 
-    def is_of(self, facts: dict[str, Any]) -> bool:
-        """Raters once had no job in their facts, only the fingerprint of their logs."""
-        return super().is_of(facts) if "job" in facts else bool(facts["examples"]["source"] == self.source)
+    def matches(self, facts: dict[str, Any]) -> bool:
+        """In earlier versions, facts had no job, only the fingerprint of the logs."""
+        return super().matches(facts) if "job" in facts else bool(facts["examples"]["source"] == self.source)
 
     def prepare(self, run: Run) -> None:
         self.pairs(run)
 
     def pairs(self, run: Run) -> RaterPairs:
-        """Made by the first call, opened by the others."""
+        """Examples, made by the first call and opened by later ones."""
         numbering, folder = self.numbering(run), self.kept or run.work / EXAMPLES
         with run.progress("reading pairs", None) as step:
             return write_examples(self.logs(), folder, numbering, self.examples, source=self.source, progress=step)

@@ -1,4 +1,4 @@
-"""A trained NN-rater in a folder: weights, SentencePiece model, learning curve, calibration."""
+"""A trained Bi-GRU rater: a folder with weights, SentencePiece model, learning curve and calibration."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
 
 KIND, PIECES = "rater", "pieces.model"
-TEXTS, TOKENS = 4_096, 2**16  # encoded at a time
+TEXTS, TOKENS = 4_096, 2**16  # encoded per batch
 TRIPLETS = 2**15
 
 
 @dataclass(frozen=True, kw_only=True)
 class GruRaterJob(RaterJob[RaterTask]):
-    """Without a `tokenizer` (a SentencePiece model) one of `vocabulary` pieces is trained on the logs."""
+    """Trains a Bi-GRU. Without a `tokenizer` (a SentencePiece model), one of `vocabulary` pieces is trained first."""
 
     settings: Shape
     batching: Batching
@@ -47,7 +47,7 @@ class GruRaterJob(RaterJob[RaterTask]):
 
     kind = KIND
 
-    def made_of(self) -> Sequence[str]:
+    def dependencies(self) -> Sequence[str]:
         trained = f"pieces(longest={self.longest},vocabulary={self.vocabulary})"
         tokenizer = Pieces(self.tokenizer, longest=self.longest).signature() if self.tokenizer else trained
         return [full_spec(self.batching), full_spec(self.examples), tokenizer]
@@ -79,7 +79,7 @@ class GruRaterJob(RaterJob[RaterTask]):
 def from_log(
     log: Log, given: Sources, training: Training, batching: Batching, examples: Examples, own: Tokenizer, shape: Shape
 ) -> GruRaterJob:
-    """The job of `interloq train rater`."""
+    """Job of `interloq train rater`."""
     return GruRaterJob(
         logs=log.logs,
         source=log.fingerprint,
@@ -95,7 +95,7 @@ def from_log(
 
 
 class RaterModel:
-    """A trained rater, ready to be asked."""
+    """A trained rater, ready to use."""
 
     def __init__(self, network: RaterNetwork, pieces: Pieces, facts: dict[str, Any], device: str = "auto") -> None:
         self.device = pick_device(device)
@@ -104,13 +104,13 @@ class RaterModel:
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> RaterModel:
-        """The model that a folder holds."""
+        """Load a rater from its folder."""
         folder = Path(folder)
         facts, tensors = load_model(folder, kind=KIND)
         if not (folder / PIECES).exists() or file_fingerprint(folder / PIECES) != facts.get("pieces"):
             raise InputError(
                 f"{PIECES} is missing or not the one the rater was trained with",
-                hint="copy the rater's folder whole, or train it again",
+                hint="copy the complete folder of the rater, or train it again",
                 where=str(folder),
             )
         with reading_saved(folder):
@@ -123,7 +123,7 @@ class RaterModel:
 
     @property
     def fingerprint(self) -> str:
-        """Short hash of everything that changes its numbers."""
+        """Short hash of everything that affects its output."""
         return fingerprint(self.facts["weights"], self.facts["pieces"], str(self.facts["temperature"]))
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
@@ -132,18 +132,18 @@ class RaterModel:
         texts = list(dict.fromkeys(text for triplet in triplets for text in triplet))
         place = {text: i for i, text in enumerate(texts)}
         vectors = self._vectors(texts)
-        named = np.array([[place[text] for text in triplet] for triplet in triplets], dtype=np.int64).reshape(-1, 3)
-        parts = [self._difference(vectors, named[i : i + TRIPLETS]) for i in range(0, len(named), TRIPLETS)]
+        indices = np.array([[place[text] for text in triplet] for triplet in triplets], dtype=np.int64).reshape(-1, 3)
+        parts = [self._difference(vectors, indices[i : i + TRIPLETS]) for i in range(0, len(indices), TRIPLETS)]
         difference = np.concatenate(parts) if parts else np.zeros(0)
         return probabilities(difference, self.facts["temperature"] if calibrated else 1.0)
 
-    def _difference(self, vectors: torch.Tensor, named: NDArray[np.int64]) -> NDArray[np.float64]:
-        logits = self.network.logits(vectors, torch.from_numpy(named).to(self.device)).double()
+    def _difference(self, vectors: torch.Tensor, indices: NDArray[np.int64]) -> NDArray[np.float64]:
+        logits = self.network.logits(vectors, torch.from_numpy(indices).to(self.device)).double()
         difference: NDArray[np.float64] = (logits[:, 1] - logits[:, 0]).cpu().numpy()
         return difference
 
     def _vectors(self, texts: Sequence[str]) -> torch.Tensor:
-        """Vectors of distinct texts, encoded with others of like length."""
+        """Vectors of distinct texts, encoded in batches of similar length."""
         pieces = self.pieces.texts(texts)
         vectors = torch.zeros(len(texts), 2 * self.network.shape.hidden, device=self.device)
         for batch in bucketed(pieces.lengths, size=TEXTS, tokens=TOKENS, rng=None):

@@ -1,6 +1,6 @@
-"""The NN-rater's network (Tsuta et al., 2020 and 2023): can R2 be a reply to U1, to which R1 is one?
+"""The NN-rater's network (Tsuta et al., 2020 and 2023): can R2 be a reply to U1, given the reply R1?
 
-Three texts ⟨U1, R1, R2⟩ → Bi-GRU, shared → [v(U1); v(R1); v(R2)] → five ReLU layers → two logits. It never sees both
+Three texts ⟨U1, R1, R2⟩ → shared Bi-GRU → [v(U1); v(R1); v(R2)] → five ReLU layers → two logits. It never sees both
 utterances of a pair of pairs: those of positive examples are the same, and it would only learn to compare them.
 """
 
@@ -22,7 +22,7 @@ from interloq.rate.settings import Batching, Shape
 
 
 class RaterNetwork(torch.nn.Module):  # type: ignore[misc]
-    """The Bi-GRU and the layers that judge its vectors."""
+    """Bi-GRU, and layers that turn its vectors into logits."""
 
     def __init__(self, vocabulary: int, shape: Shape) -> None:
         super().__init__()
@@ -35,26 +35,26 @@ class RaterNetwork(torch.nn.Module):  # type: ignore[misc]
         self.judge = torch.nn.Sequential(*hidden, torch.nn.Linear(widths[-1], 2))
 
     def forward(self, tokens: torch.Tensor, lengths: torch.Tensor, triplets: torch.Tensor) -> torch.Tensor:
-        """Logits [n, 2] of n triplets; texts stand end to end in `tokens`, triplets name them by number."""
+        """Logits [n, 2] of n triplets of text numbers; `tokens` is the concatenation of the texts."""
         return self.logits(self.encoder(tokens, lengths), triplets)
 
     def logits(self, vectors: torch.Tensor, triplets: torch.Tensor) -> torch.Tensor:
-        """The same from the vectors of texts: each text is encoded once, however many triplets name it."""
+        """Logits from the vectors of texts: each text is encoded once, however many triplets use it."""
         logits: torch.Tensor = self.judge(vectors[triplets].flatten(1))
         return logits
 
     def config(self) -> dict[str, Any]:
-        """What makes the same network again."""
+        """Configuration from which the network can be rebuilt."""
         return {"vocabulary": self.vocabulary, "shape": asdict(self.shape)}
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Texts end to end, the triplets that name them, and labels."""
+    """Concatenated texts, triplets of text numbers, and labels."""
 
     tokens: torch.Tensor
     lengths: torch.Tensor
-    triplets: torch.Tensor  # those of U1, then those of U2
+    triplets: torch.Tensor  # ⟨U1, R1, R2⟩ of all examples, then ⟨U2, R2, R1⟩
     labels: torch.Tensor
 
 
@@ -85,7 +85,7 @@ class RaterTask:
         )
 
     def loss(self, prepared: Batch) -> torch.Tensor:
-        """Of each example the mean over its two triplets."""
+        """Sum over examples of the mean loss of their two triplets."""
         logits = self.logits(prepared).float()
         labels = prepared.labels.to(logits.device)
         return torch.nn.functional.cross_entropy(logits, labels, reduction="sum") / 2

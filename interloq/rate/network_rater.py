@@ -1,14 +1,14 @@
-"""Rating by a network (Tsuta et al., 2020 and 2023): what it is asked about a sample, and how its answers weigh.
+"""Rating by a network (Tsuta et al., 2020 and 2023): its input for a sample, and weights from its output.
 
 P = P(R2 can be a reply to U1 | ⟨U1, R1, R2⟩), with U1 the sample's last turn, R1 its gold reply, R2 the reference.
 
 - `mode='linear'` (default, the authors' code): weight 2·P − 1.
-- `mode='signed_max'` (the paper): P if P > ½, else −(1 − P); so no weight is between −½ and ½.
+- `mode='signed_max'` (the paper): P if P > ½, else −(1 − P); no weight is between −½ and ½.
 - `gold='one'` (default): gold replies weigh 1. `gold='rated'` (the authors' code): they are rated like the rest.
 
-With several gold replies P is the mean over them. A sample without a gold reply or without a context cannot be rated:
-its references weigh 0, so weighted metrics leave it unscored. `calibrated` divides logits by the temperature that was
-found on the dev part.
+With several gold replies, P is the mean over them. A sample without a gold reply or without a context cannot be rated:
+its references weigh 0, so weighted metrics leave it unscored. `calibrated` divides logits by the temperature fitted on
+the dev part.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class NetworkRater(Component):
-    """A rater by a trained network: `model` is its folder."""
+    """Rater that is a trained network; `model` is its folder."""
 
     places = ("model",)
     libraries = NETWORK
-    model: Annotated[str, "a folder made by `interloq train rater`"]
-    mode: Annotated[Mode, "the weight: 2P − 1; or P where P > ½, else P − 1 (none from −½ to ½)"] = "linear"
+    model: Annotated[str, "folder made by `interloq train rater`"]
+    mode: Annotated[Mode, "weight: 2P − 1; or P if P > ½, else P − 1 (none from −½ to ½)"] = "linear"
     gold: Annotated[Gold, "gold replies have weight 1, or are rated like the others"] = "one"
     calibrated: Annotated[bool, "divide logits by the temperature that fits the dev part best"] = False
 
     def rate(self, samples: Sequence[Sample]) -> list[Sample]:
-        questions = [_Question.of(sample, self.gold) for sample in samples]
-        asked = [(q.utterance, gold, r) for q in questions for r in q.references for gold in q.golds]
+        queries = [_Query.of(sample, self.gold) for sample in samples]
+        asked = [(q.utterance, gold, r) for q in queries for r in q.references for gold in q.golds]
         chances = self.network().chances(asked, calibrated=self.calibrated)
         rated, start = [], 0
-        for sample, question in zip(samples, questions, strict=True):
-            end = start + len(question.references) * len(question.golds)
-            rated.append(question.weighed(sample, self._weights(chances[start:end], question)))
+        for sample, query in zip(samples, queries, strict=True):
+            end = start + len(query.references) * len(query.golds)
+            rated.append(query.weighted(sample, self._weights(chances[start:end], query)))
             start = end
         return rated
 
@@ -64,10 +64,10 @@ class NetworkRater(Component):
         """The loaded model, with `chances(triplets, calibrated=…)` and `fingerprint`."""
         raise NotImplementedError
 
-    def _weights(self, chances: Floats, question: _Question) -> Floats:
+    def _weights(self, chances: Floats, query: _Query) -> Floats:
         if not len(chances):
-            return np.zeros(len(question.references))
-        return weights(chances.reshape(len(question.references), -1).mean(axis=1), self.mode)
+            return np.zeros(len(query.references))
+        return weights(chances.reshape(len(query.references), -1).mean(axis=1), self.mode)
 
 
 def weights(chances: Floats, mode: Mode) -> Floats:
@@ -78,27 +78,27 @@ def weights(chances: Floats, mode: Mode) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """What the network is asked about one sample."""
+class _Query:
+    """The network's input for one sample."""
 
     utterance: str
     golds: tuple[str, ...]
-    references: tuple[str, ...]  # those to be rated
+    references: tuple[str, ...]  # to be rated
     gold: Gold
 
     @classmethod
-    def of(cls, sample: Sample, gold: Gold) -> _Question:
+    def of(cls, sample: Sample, gold: Gold) -> _Query:
         utterance = sample.context[-1].text.strip() if sample.context else ""
         golds = tuple(r.text for r in sample.references if is_original(r)) if utterance else ()
         asked = tuple(r.text for r in sample.references if gold == "rated" or not is_original(r))
         return cls(utterance, golds, asked, gold)
 
-    def weighed(self, sample: Sample, values: Floats) -> Sample:
+    def weighted(self, sample: Sample, values: Floats) -> Sample:
         if not self.golds:
             return replace(sample, references=tuple(replace(r, weight=0.0) for r in sample.references))
         left = iter(values.tolist())
-        return replace(sample, references=tuple(self._weighed(r, left) for r in sample.references))
+        return replace(sample, references=tuple(self._weighted(r, left) for r in sample.references))
 
-    def _weighed(self, reference: Reference, left: Any) -> Reference:
+    def _weighted(self, reference: Reference, left: Any) -> Reference:
         kept = self.gold == "one" and is_original(reference)
         return replace(reference, weight=1.0 if kept else next(left))

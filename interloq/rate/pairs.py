@@ -1,13 +1,13 @@
-"""Training data of the NN-rater from logs, on disk and opened without reading it.
+"""Training data of the NN-raters, made from logs and memory-mapped from disk.
 
-The log streams by once: each distinct text is written as token numbers, and in memory stays a 64-bit hash of its
-normalised form (`retrieve/leaks.py`: without case, punctuation and white space), so texts that read alike are one.
-Pairs are grouped by the text of their utterance, in whatever thread it was said; `examples.py` draws from the groups.
+A log is read once: each distinct text is written as token ids, and only a 64-bit hash of its normalised form stays in
+memory (`retrieve/leaks.py`: without case, punctuation and white space), so texts with the same form count as one. Pairs
+are grouped by the text of their utterance, whatever thread it is from; `examples.py` draws from the groups.
 
-A folder holds `tokens.npy` and `ends.npy` (the texts end to end), `train.npy` and `dev.npy` (rows u1, r1, u2, r2:
-numbers of texts; u1 = u2 in a positive), their labels, and `pairs.json` with all counts. No utterance is on both
-sides; a text may be an utterance on one side and a reply on the other. A text that was written in several ways is kept
-in one of them. The folder appears when it is whole.
+A folder contains `tokens.npy` and `ends.npy` (the concatenated texts), `train.npy` and `dev.npy` (rows u1, r1, u2, r2:
+text numbers; u1 = u2 in a positive), their labels, and `pairs.json` with all counts. Train and dev share no utterance;
+a text may be an utterance in one part and a reply in the other. Of several spellings of a text one is kept. The folder
+appears when it is complete.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Part = Literal["train", "dev"]
 PARTS: tuple[Part, ...] = ("train", "dev")
 KIND, SCHEMA = "rater_pairs", 1
 FACTS = "pairs.json"
-LOGS = 2**16  # files at a time
+LOGS = 2**16  # most logs
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,16 @@ class RaterPairs:
 
     @staticmethod
     def written(folder: Path) -> bool:
-        """Whether a folder holds whole pairs."""
+        """Whether a folder contains complete pairs."""
         return (folder / FACTS).exists()
 
     @classmethod
     def load(cls, folder: str | Path) -> RaterPairs:
-        """Those that a folder holds."""
+        """Open the examples in a folder."""
         folder = Path(folder)
         facts = _facts(folder)
         if facts is None:
-            raise InputError(f"no training pairs in {folder}: it has no {FACTS}", hint="name a folder made from logs")
+            raise InputError(f"no training pairs in {folder}: it has no {FACTS}", hint="use a folder made from logs")
         if "fingerprint" not in facts:
             raise InputError("'fingerprint' is missing", hint="make the folder again", where=str(folder / FACTS))
         texts = Texts(_opened(folder / TOKENS), _opened(folder / ENDS))
@@ -69,11 +69,11 @@ class RaterPairs:
 
     @property
     def fingerprint(self) -> str:
-        """Names the content of the folder."""
+        """Fingerprint of the folder's content."""
         return str(self.facts["fingerprint"])
 
     def examples(self, part: Part) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Rows (u1, r1, u2, r2) and labels: 1 where both replies answer one utterance, else 0."""
+        """Rows (u1, r1, u2, r2) and labels: 1 if both replies answer one utterance, else 0."""
         return self.rows[part], self.labels[part]
 
 
@@ -87,13 +87,13 @@ def write_examples(
     excluded: Callable[[Pair], bool] | None = None,
     progress: Step | None = None,
 ) -> RaterPairs:
-    """Make the examples of logs, or open them where they were made from the same `source` with the same settings.
+    """Make examples from logs, or open existing ones made from the same `source` with the same settings.
 
-    `source` names the logs and whatever `excluded` leaves out of them (test items and their copies). `progress` hears
-    how many pairs were read.
+    `source` identifies the logs and what `excluded` removes from them (test items and their copies). `progress` is
+    called with the number of pairs read.
     """
     if not 0 < len(logs) <= LOGS:
-        raise InputError(f"give 1 to {LOGS} logs, got {len(logs)}")
+        raise InputError(f"expected 1 to {LOGS} logs, got {len(logs)}")
     folder, job = Path(folder).resolve(), fingerprint(full_spec(settings), pieces.signature(), source)
     if _made(folder, job):
         return RaterPairs.load(folder)
@@ -111,7 +111,7 @@ def write_examples(
 
 
 def _draw(stream: Stream, folder: Path, settings: Examples) -> dict[str, Any]:
-    """Draw the examples and write them, with their texts; the counts say what became of the log."""
+    """Draw the examples, and write them with their texts; return counts."""
     log = stream.log()
     sizes = log.groups()[1]
     log = log.capped(settings.most_replies, np.random.default_rng([settings.seed, 1]))
@@ -137,7 +137,7 @@ def _draw(stream: Stream, folder: Path, settings: Examples) -> dict[str, Any]:
 
 
 def _write_rows(log: Log, sides: Mapping[Part, Side], folder: Path) -> Keys:
-    """Rows of places become rows of texts; the texts that occur in them get numbers in the order of their keys."""
+    """Write rows of text numbers; return the keys of the texts, numbered in the order of their keys."""
     used = np.zeros(len(log.utterances), dtype=bool)
     for drawn in sides.values():
         used[drawn.rows] = True
@@ -154,7 +154,7 @@ def _write_rows(log: Log, sides: Mapping[Part, Side], folder: Path) -> Keys:
 def _counts(log: Log, places: slice, drawn: Side) -> dict[str, int]:
     if not len(drawn.rows):
         raise InputError(
-            "no negatives can be drawn: all utterances with two replies share their replies", hint="give larger logs"
+            "no negatives can be drawn: all utterances with two replies share their replies", hint="use larger logs"
         )
     positives = drawn.rows[drawn.labels == 1, 0]
     return {
@@ -171,14 +171,14 @@ def _counts(log: Log, places: slice, drawn: Side) -> dict[str, int]:
 
 
 def _made(folder: Path, job: str) -> bool:
-    """Whether these very examples are there; a folder that holds anything else is refused."""
+    """Whether the folder contains these examples; a folder with anything else is refused."""
     facts = _facts(folder)
     if facts is None and not is_free(folder):
-        raise InputError(f"{folder} exists and holds something else", hint="choose another folder")
+        raise InputError(f"{folder} exists and contains other files", hint="choose another folder")
     if facts is not None and facts.get("job") != job:
         raise InputError(
-            f"{folder} holds examples with other settings, another vocabulary or of other logs",
-            hint="give the same ones to use it; or choose another folder, or remove this one",
+            f"{folder} contains examples with other settings, another vocabulary or other logs",
+            hint="use the same ones, choose another folder, or remove this one",
         )
     return facts is not None
 
@@ -195,12 +195,12 @@ def _facts(folder: Path) -> dict[str, Any] | None:
         return None
     facts = read_json(path, hint="make the folder again")
     if (facts.get("kind"), facts.get("schema")) != (KIND, SCHEMA):
-        raise InputError(f"{FACTS} is not a {KIND} of form {SCHEMA}", hint="make the folder again", where=str(folder))
+        raise InputError(f"{FACTS} is not a {KIND} in format {SCHEMA}", hint="make the folder again", where=str(folder))
     return facts
 
 
 def _opened(path: Path) -> NDArray[Any]:
-    """A plain view of the mapped file: taking single numbers from a memmap object is slow."""
+    """Memory-mapped array as a plain view: indexing a memmap object is slow."""
     try:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError) as error:

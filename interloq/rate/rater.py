@@ -1,4 +1,4 @@
-"""The seam of raters: samples in, the same samples with a weight on every reference out."""
+"""Interface of raters: they take samples and return them with a weight on every reference."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Protocol
 from interloq.records import Sample
 from interloq.signature import Signature
 
-BATCH = 256  # samples that a rater is asked about at a time
+BATCH = 256  # samples rated at a time
 
 
 class Rater(Protocol):
-    """A frozen dataclass whose fields are its whole configuration."""
+    """Rates references; a frozen dataclass whose fields are its whole configuration."""
 
     def rate(self, samples: Sequence[Sample]) -> list[Sample]:
-        """The samples in their order; each depends on nothing but itself."""
+        """The samples with weights, in the same order; each result depends only on its sample."""
 
     def signature(self) -> Signature:
         """Everything the weights depend on besides the samples."""

@@ -1,4 +1,4 @@
-"""Which rated references are kept, and whether their weights count."""
+"""Select rated references, with or without their weights."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from interloq.retrieve.leaks import is_original
 
 
 def check_best(best: int | None) -> None:
-    """Refuse to keep less than one reference."""
+    """Refuse to keep fewer than one reference."""
     if best is not None and best < 1:
-        raise InputError(f"best must be at least 1, got {best}", hint="leave it out to keep all references")
+        raise InputError(f"best must be at least 1, got {best}", hint="omit it to keep all references")
 
 
 def select(sample: Sample, *, best: int | None = None, weigh: bool = True) -> Sample:
     """The sample with its gold replies and the `best` of its other references by weight, in their order.
 
-    None keeps all. Of references with equal weights the first ones are kept. With `weigh=False` each reference that
-    is kept weighs 1; a sample without a weight above 0 stays as it is, because its references could not be rated.
+    None keeps all. Of references with equal weights, the first ones are kept. With `weigh=False` each kept reference
+    has weight 1; a sample without a weight above 0 is unchanged, because its references could not be rated.
     """
     kept = sample.references
     if best is not None:

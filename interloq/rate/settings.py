@@ -1,13 +1,13 @@
-"""The settings of the NN-raters, apart from them: asking for the defaults needs no torch.
+"""Settings of the NN-raters, in their own module so that reading the defaults does not import torch.
 
-Those of the Bi-GRU are the papers'. For BERT the paper names none: these are usual where one is fine-tuned.
+Those of the Bi-GRU are from the papers. For BERT the paper gives none: these are common for fine-tuning.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.learn.settings import LowRank, Training, option
 from interloq.learn.trainable import Facts, Trainable
 from interloq.rate.examples import Examples
@@ -27,7 +27,7 @@ class _Sizes(Component):
 class Shape(_Sizes):
     """Sizes of the network."""
 
-    embedding: int = option(512, "numbers in a token's vector")
+    embedding: int = option(512, "dimensions of token vectors")
     hidden: int = option(512, "units of the Bi-GRU in each direction")
     layers: int = option(5, "ReLU layers between the texts' vectors and the two logits")
     width: int = option(1024, "units in each of these layers")
@@ -35,10 +35,10 @@ class Shape(_Sizes):
 
 @dataclass(frozen=True)
 class Batching(_Sizes):
-    """How examples are put together: at most `batch` of them, and `tokens` if all were as long as the longest."""
+    """Size of batches: at most `batch` examples, and `tokens` tokens, padding included."""
 
-    batch: int = option(1_000, "examples in a batch")
-    tokens: int = option(2**16, "tokens in a batch, if all texts were as long as its longest")
+    batch: int = option(1_000, "most examples per batch")
+    tokens: int = option(2**16, "most tokens per batch, padding included")
 
 
 BERT_TRAINING = Training(
@@ -50,7 +50,7 @@ BERT_LONGEST = 64  # three texts are read together
 
 @dataclass(frozen=True)
 class Sources:
-    """What a rater begins with and learns from, besides logs."""
+    """The network to start from, and training data other than logs."""
 
     encoder: str | None = option(
         None,
@@ -59,22 +59,22 @@ class Sources:
         path=True,
     )
     examples: str | None = option(
-        None, "keep the tokenised examples in this folder, for further raters", path=True, metavar="FOLDER"
+        None, "keep the tokenised examples in this folder, for other raters", path=True, metavar="FOLDER"
     )
-    longest: int = option(128, "tokens of a text that count")
+    longest: int = option(128, "tokens of a text that are used")
 
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """Of the Bi-GRU."""
+    """Tokenizer of the Bi-GRU."""
 
     tokenizer: str | None = option(None, "a SentencePiece model", path=True, shown="one trained on the pairs")
-    vocabulary: int = option(16_000, "pieces of the tokenizer that is trained")
+    vocabulary: int = option(16_000, "pieces of the tokenizer, if one is trained")
 
 
 def _result(facts: Facts, curve: list[Facts]) -> str:
     best = min(curve, key=lambda epoch: float(epoch["dev_loss"]))
-    kept = f"best of {len(curve)} epochs: {best['epoch']}, dev loss {best['dev_loss']:.4f}"
+    kept = f"best of {count(len(curve), 'epoch')}: {best['epoch']}, dev loss {best['dev_loss']:.4f}"
     lines = [kept, f"calibration of the dev part: temperature {facts['temperature']:.2f}"]
     if weak := warning(best["dev_loss"]):
         lines.append(f"note: {weak}")
@@ -82,7 +82,7 @@ def _result(facts: Facts, curve: list[Facts]) -> str:
 
 
 LOOP = ("weight_decay", "warmup", "schedule", "clip", "accumulate", "amp", "compile")
-SUMMARY = "a rater of references from logs with several replies to one utterance"
+SUMMARY = "a rater of references, on logs with several replies to one utterance"
 BERT_TRAINABLE = Trainable(
     SUMMARY,
     (Sources(longest=BERT_LONGEST), BERT_TRAINING, BERT_BATCHING, Examples(), LowRank()),

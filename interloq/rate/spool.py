@@ -1,6 +1,6 @@
-"""Rated samples on their way to disk: batch after batch into a part file, so that a killed run loses one batch at most.
+"""Rated samples are written to a part file batch by batch, so that a killed run loses at most one batch.
 
-The part's first line names the job. A run of the same job resumes after its last whole line.
+The part's first line identifies the job. A run of the same job resumes after its last complete line.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import orjson
 from interloq.data.appended import Appended
 from interloq.data.jsonl import header_line, read, record_line
 from interloq.data.late_header import copy_records
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.rate.rater import BATCH, Rater
 from interloq.records import Sample, format_key
 
 
 class Spool:
-    """A part file, open for one run at a time; `done` counts the samples it held already.
+    """A part file, open in one run at a time; `done` counts the samples that were already in it.
 
-    `afresh` throws away what another job left.
+    `afresh` discards the part of another job.
     """
 
     def __init__(self, path: Path, job: Mapping[str, str], *, afresh: bool = False) -> None:
@@ -34,8 +34,8 @@ class Spool:
         if began == dict(job):
             self.done = self.held = sum(1 for _ in self._file.lines()) - 1
             return
-        of_use = bool(lines) and (not began or len(lines) > 1)  # another job's samples, or not a part of ours at all
-        if of_use and not afresh:
+        foreign = bool(lines) and (not began or len(lines) > 1)  # another job's samples, or not a part file
+        if foreign and not afresh:
             self._file.close()
             raise self._refused(began, job)
         self._file.cut(0)
@@ -46,36 +46,36 @@ class Spool:
         self.held += len(samples)
 
     def samples(self) -> Iterator[Sample]:
-        """The samples that were written."""
+        """Samples written so far."""
         return read(self.path, strict=True)
 
     def copy_to(self, output: str | Path, **facts: object) -> None:
-        """The rated samples under a header with these facts."""
+        """Write the rated samples with these facts in the header."""
         with self.path.open("rb") as lines:
-            lines.readline()  # names the job
+            lines.readline()  # the job
             copy_records(output, lines, kind="samples", **facts)
 
     def forget(self) -> None:
-        """What it holds is of no use: it is not kept for another run."""
+        """Do not keep the part for another run: its samples are useless."""
         self.held = 0
 
     def close(self, *, finished: bool = False) -> None:
-        """A part stays for the next run, unless it holds nothing or nothing is left to do."""
+        """Close the part and keep it for the next run, unless it is empty or finished."""
         self._file.close(keep=self.held > 0 and not finished)
 
     def _refused(self, began: Mapping[str, str], job: Mapping[str, str]) -> InputError:
         same = began.get("rater") == job["rater"]
         other = "on other samples" if same else f"with {began.get('rater', 'something else')}"
         return InputError(
-            f"an unfinished run {other} is kept here",
-            hint="finish it with the command that began it, or throw it away with --force",
+            f"the file belongs to an unfinished run {other}",
+            hint="finish that run, or discard it with force",
             where=str(self.path),
         )
 
 
 @contextmanager
 def spooled(path: Path, job: Mapping[str, str], *, afresh: bool = False) -> Iterator[Spool]:
-    """A spool that is removed when all went well, and otherwise kept for the next run."""
+    """A spool that is removed on success and kept for the next run on failure."""
     spool, finished = Spool(path, job, afresh=afresh), False
     try:
         yield spool
@@ -85,7 +85,7 @@ def spooled(path: Path, job: Mapping[str, str], *, afresh: bool = False) -> Iter
 
 
 def _job(first: bytes) -> dict[str, str]:
-    """The job that a part's first line names; none where it is not a part of ours."""
+    """Job in a part's first line; empty if it is not a part file."""
     try:
         return dict(orjson.loads(first)["job"])
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
@@ -100,7 +100,7 @@ def rate_into(
     batch: int = BATCH,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Rate the samples that the spool does not hold yet."""
+    """Rate the samples that are not yet in the spool."""
     if batch < 1:
         raise InputError(f"batch must be at least 1, got {batch}")
     rest = iter(samples)
@@ -111,13 +111,13 @@ def rate_into(
 
 
 def _rated(rater: Rater, chunk: Sequence[Sample]) -> list[Sample]:
-    """A rater from elsewhere may be wrong, and the next step could not tell."""
+    """Rate, and check the result: a rater from another package may be wrong, and later steps could not tell."""
     rated = rater.rate(chunk)
     for before, after in zip(chunk, rated, strict=False):
         if before.key != after.key or len(before.references) != len(after.references):
             raise InputError(
-                f"the rater gave back {format_key(after.key)} with other references than {format_key(before.key)} has"
+                f"the rater returned {format_key(after.key)} with other references than {format_key(before.key)} has"
             )
     if len(rated) != len(chunk):
-        raise InputError(f"the rater gave back {len(rated)} of {len(chunk)} samples")
+        raise InputError(f"the rater returned {len(rated)} of {count(len(chunk), 'sample')}")
     return rated

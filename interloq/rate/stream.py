@@ -1,4 +1,4 @@
-"""A log on its way to training data: read once, never held. Keys of its pairs and tokens of its texts go to disk."""
+"""Read a log once, without keeping it in memory: keys of its pairs and tokens of its texts are written to disk."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ BATCH = 10_000  # pairs read at a time
 
 
 class Numbering(Protocol):
-    """Texts → token numbers below `size`, as `models.pieces.Pieces` gives them."""
+    """Turns texts into token ids below `size`, as `learn.pieces.Pieces` does."""
 
     @property
     def size(self) -> int: ...
 
     def texts(self, texts: Sequence[str], /) -> Texts:
-        """Texts as numbers of tokens."""
+        """Texts as token ids."""
 
     def signature(self) -> str: ...
 
 
 class Stream:
-    """What is kept of a log while it streams by: keys of pairs, and the tokens of each distinct text."""
+    """Keys of a log's pairs and tokens of its distinct texts, in temporary files."""
 
     def __init__(self, folder: Path, pieces: Numbering, excluded: Callable[[Pair], bool] | None) -> None:
         self.folder, self.pieces, self.excluded = folder, pieces, excluded
@@ -47,7 +47,7 @@ class Stream:
         folder.mkdir()
 
     def read(self, logs: Sequence[Iterable[Pair]], step: Step) -> None:
-        """Number the texts of all logs, on disk."""
+        """Read all logs, and write keys and tokens."""
         seen = Distinct()
         with ExitStack() as stack:
             keys, origins, forms, lengths, tokens = (stack.enter_context(self._file(name, "wb")) for name in FILES)
@@ -63,24 +63,23 @@ class Stream:
                 step(len(batch))
 
     def _texts(self, batch: Sequence[Pair]) -> tuple[list[str], dict[str, str]]:
-        """Utterance, reply, utterance, reply, … of the pairs that can be used; and how each text reads."""
+        """Utterance, reply, utterance, reply, … of the usable pairs; and the normalised form of each text."""
         kept = [pair for pair in batch if not (self.excluded and self.excluded(pair))]
-        # past the cache of `normalised`, which would hold the texts
+        # bypasses the cache of `normalised`, which would keep the texts in memory
         reads = {t: normalised.__wrapped__(t) for t in {text for p in kept for text in (p.utterance, p.response)}}
         full = [pair for pair in kept if reads[pair.utterance] and reads[pair.response]]
         self.counts.update(read=len(batch), excluded=len(batch) - len(kept), empty=len(kept) - len(full))
         return [text for pair in full for text in (pair.utterance, pair.response)], reads
 
     def log(self) -> Log:
-        """The numbered pairs."""
+        """The pairs as keys."""
         keys = np.fromfile(self.folder / "pairs", dtype=np.uint64).reshape(-1, 2)
         log = Log.of(keys[:, 0], keys[:, 1], np.fromfile(self.folder / "origins", dtype=np.uint16))
         self.counts["repeated"] = len(keys) - len(log.utterances)
         return log
 
     def _find(self, keys: Keys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the tokens of texts start, and how many they are. Of several ways to write a text, it is one way
-        that does not depend on the order of the log."""
+        """Start and number of each text's tokens. The choice among spellings does not depend on the log's order."""
         forms = np.fromfile(self.folder / "forms", dtype=np.uint64).reshape(-1, 2)
         lengths = np.fromfile(self.folder / "lengths", dtype=np.int32).astype(np.int64)
         order = np.lexsort((forms[:, 1], forms[:, 0]))
@@ -89,7 +88,7 @@ class Stream:
         return (np.cumsum(lengths) - lengths)[place], lengths[place]
 
     def write_texts(self, keys: Keys, folder: Path) -> int:
-        """The texts with these keys, end to end. They are read one by one: a mapped file would fill the memory."""
+        """Write the texts with these keys; return their number of tokens. Memory-mapping would fill the memory."""
         starts, lengths = self._find(keys)
         ends = np.concatenate([[0], np.cumsum(lengths)])
         np.save(folder / ENDS, ends)

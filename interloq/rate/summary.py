@@ -1,4 +1,4 @@
-"""What came of a rating: weights by source, and samples that cannot be scored with them."""
+"""Summary of a rating: weights by source, and samples that cannot be scored with them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from interloq.retrieve.leaks import is_original
 
 
 def summary(samples: Iterable[Sample], rater: Rater) -> dict[str, Any]:
-    """The counts of rated samples. A rater whose ratings belong to none of them is refused."""
+    """Counts over rated samples. A rater whose ratings match none of them is refused."""
     found = Summary(rater)
     for sample in samples:
         found.add(sample)
@@ -21,7 +21,7 @@ def summary(samples: Iterable[Sample], rater: Rater) -> dict[str, Any]:
 
 
 class Summary:
-    """Counts over rated samples; a rater that judges only some references (`human`) has these counted apart."""
+    """Counts over rated samples; if a rater judges only some references (`human`), these are counted separately."""
 
     def __init__(self, rater: Rater) -> None:
         self._rater: Any = rater
@@ -51,7 +51,7 @@ class Summary:
             self._example = self._example or (f"{sample.id}/0" if weights else "")
 
     def facts(self) -> dict[str, Any]:
-        """Means and shares are over the judged references alone: a default weight says nothing about a source."""
+        """Counts, means and shares; the latter two over judged references only, without default weights."""
         sources = {name: self._source(name, row) for name, row in sorted(self._sources.items())}
         references = sum(row["references"] for row in self._sources.values())
         facts: dict[str, Any] = {**self._samples, "references": references, "sources": sources}
@@ -69,6 +69,6 @@ class Summary:
         if self._example and not self._own["rated"]:
             raise InputError(
                 f"none of the {self._rater.items():,} rated items is a reference of these samples: "
-                f"{self._rater.example()} was rated, {self._example!r} would be right",
-                hint="an item is <sample id>/<place of the reference, from 0>",
+                f"rated items are like {self._rater.example()}, references like {self._example!r}",
+                hint="an item is <sample id>/<index of the reference, from 0>",
             )

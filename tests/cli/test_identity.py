@@ -108,7 +108,7 @@ def test_a_rating_with_a_system_is_of_that_system_alone(shared: list[Sample], ca
     write("other.jsonl", other, kind="samples")
     capsys.readouterr()
     assert main(["rate", "other.jsonl", "--rater", human, "-o", "again.jsonl"]) == 2
-    assert "the rating of '2/0' names no system, and systems have different references" in capsys.readouterr().err
+    assert "the rating of '2/0' has no system, but systems have different references" in capsys.readouterr().err
 
 
 def test_the_signature_tells_sets_apart_by_who_said_what(shared: list[Sample]) -> None:

@@ -46,12 +46,12 @@ def test_adapt(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert out.startswith("out: Adaptation(objective='auto',mask=0.15,batch=32,")
     assert "dev loss " in out
     assert " after epoch 1; perplexity " in out
-    assert "180 pairs to train on, 20 to check with" in err
+    assert "180 pairs for training, 20 for dev" in err
     assert "epoch 1 of 1: loss" in err
     assert {path.name for path in (folder / "out").iterdir()} >= FILES
     assert not (folder / "out" / "work").exists()
     assert main(command) == 0
-    assert "out is trained already" in capsys.readouterr().err
+    assert "out is already trained" in capsys.readouterr().err
     Encoder("out", device="cpu")
 
 
@@ -104,7 +104,7 @@ def test_pairs_of_test_items_are_left_out(folder: Path, capsys: pytest.CaptureFi
         (["pairs.jsonl", "--model", "bare"], "cannot load a model: Unrecognized model in bare"),
         (["pairs.jsonl", "--model", "bert", "--objective", "lm", "--mask", "2"], "mask must be between 0 and 1"),
         (["pairs.jsonl", "--model", "bert", "--learning-rate", "-1"], "learning_rate must be above 0"),
-        (["few.jsonl", "--model", "bert"], "the pairs hold 2 different utterances"),
+        (["few.jsonl", "--model", "bert"], "the pairs have only 2 different utterances"),
     ],
 )
 def test_what_cannot_be_done_is_said(

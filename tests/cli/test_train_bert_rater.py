@@ -78,14 +78,14 @@ def test_examples_may_be_kept_for_raters_of_one_vocabulary(log: Path, capsys: Ca
     assert Path("kept/train.npy").stat().st_mtime_ns == made
     gru = ["train", "rater", "pairs.jsonl", "--vocabulary", "50", "--dev-share", ".2", "--examples", "kept"]
     assert main([*gru, "-o", "third"]) == 2
-    assert "holds examples with other settings, another vocabulary or of other logs" in capsys.readouterr().err
+    assert "contains examples with other settings, another vocabulary or other logs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["--encoder", "none"], "no model folder or installed model package 'none'"),
-        (["--encoder", "pickled"], "pickled holds no *.safetensors"),
+        (["--encoder", "pickled"], "pickled has no *.safetensors"),
         (["--encoder", "bare"], "cannot load a tokenizer"),
         (
             ["--encoder", "encoder", "--hidden", "3"],
@@ -110,7 +110,7 @@ def test_what_cannot_be_done_is_said(arguments: list[str], says: str, log: Path,
 def test_a_rater_of_the_other_kind_in_the_folder_is_refused(log: Path, capsys: Captured) -> None:
     assert main([*TRAIN, "--epochs", "1", "-o", "rater", "--quiet"]) == 0
     assert main(["train", "rater", "pairs.jsonl", "-o", "rater"]) == 2
-    assert "the folder holds a 'bert_rater', not a 'rater'" in capsys.readouterr().err
+    assert "the folder contains a 'bert_rater', not a 'rater'" in capsys.readouterr().err
 
 
 def test_help_names_the_defaults_with_an_encoder(capsys: Captured) -> None:

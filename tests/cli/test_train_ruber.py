@@ -38,8 +38,8 @@ def test_train_then_score(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     out, err = capsys.readouterr()
     assert out.startswith("ruber: Unreferenced(embedding=16,hidden=16,")
     assert "true replies beat a random one" in out
-    assert "180 pairs to train on, 20 to check with" in err
-    assert "pieces is all that these texts give" in err
+    assert "180 pairs for training, 20 for dev" in err
+    assert "these texts yield a tokenizer of only " in err
     assert sorted(path.name for path in (folder / "ruber").iterdir()) == [
         "learning_curve.json",
         "model.json",
@@ -141,7 +141,7 @@ def test_a_killed_command_goes_on_with_the_same_losses(folder: Path) -> None:
     assert not (folder / "cut" / "model.json").exists()
     with started(*options, "cut") as again:
         said = again.communicate()[1]
-    assert "going on after" in said
+    assert "resuming after" in said
     models, curves = (
         [json.loads((folder / name / file).read_text()) for name in ("whole", "cut")]
         for file in ("model.json", "learning_curve.json")

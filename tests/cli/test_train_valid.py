@@ -45,7 +45,7 @@ def test_dialogues_become_a_scorer(work: Path, capsys: pytest.CaptureFixture[str
     write("samples.jsonl", [Sample("a", (), "we like tea .")], kind="samples")
     assert main(["score", "samples.jsonl", "-m", "valid(model='out')"]) == 0
     assert main(command) == 0
-    assert "out is trained already" in capsys.readouterr().err
+    assert "out is already trained" in capsys.readouterr().err
 
 
 def test_one_folder_of_examples_will_do_for_all_parts(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,10 +72,10 @@ def test_what_is_wrong_is_said(work: Path, capsys: pytest.CaptureFixture[str]) -
         (["valid", "talks.jsonl", "-o", "a", "--shuffled", "-1", *SCORER], "must not be below 0"),
         (["valid", "talks.jsonl", "-o", "a", "--encoder", "encoder", "--reply", "0", *QUICK], "reply must be above 0"),
         (["relevance", "talks.jsonl", "-o", "out", "--context", "24", *SCORER], "holds a 'valid', not a 'relevance'"),
-        (["relevance", "talks.jsonl", "-o", "a", "--context", "0", *SCORER], "only a spoiled reply is wrong"),
-        (["adapt", "-o", "a", "--model", "encoder", *QUICK], "name logs to train on, or --examples"),
-        (["adapt", "talks.jsonl", "--examples", "kept", "-o", "a", "--model", "encoder", *QUICK], "and not both"),
-        (["adapt", "--examples", "none", "-o", "a", "--model", "encoder", *QUICK], "no exchanges can be read"),
+        (["relevance", "talks.jsonl", "-o", "a", "--context", "0", *SCORER], "only spoiled replies are wrong"),
+        (["adapt", "-o", "a", "--model", "encoder", *QUICK], "give logs to train on or --examples"),
+        (["adapt", "talks.jsonl", "--examples", "kept", "-o", "a", "--model", "encoder", *QUICK], "not both"),
+        (["adapt", "--examples", "none", "-o", "a", "--model", "encoder", *QUICK], "cannot read the exchanges"),
         (["adapt", "--examples", "kept", "-o", "a", "--model", "other", *QUICK], "made with another tokenizer"),
     ):
         assert main(["train", *arguments]) != 0
@@ -85,5 +85,5 @@ def test_what_is_wrong_is_said(work: Path, capsys: pytest.CaptureFixture[str]) -
 def test_bad_settings_reach_python_users_too() -> None:
     from interloq.scorers.relevance.settings import Relevance
 
-    with pytest.raises(InputError, match="only a spoiled reply is wrong"):
+    with pytest.raises(InputError, match="only spoiled replies are wrong"):
         Relevance(context=0)

@@ -124,4 +124,4 @@ def test_changed_texts_are_not_taken_for_the_old_job(files: Path, capsys: pytest
     with Path("texts.txt").open("a") as file:
         file.write("\none more text")
     assert main(["train", "vectors", "texts.txt", "-o", "out", *FAST]) == 2
-    assert "out holds a job with other settings or other texts" in capsys.readouterr().err
+    assert "out contains a job with other settings or other texts" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from tests.learn.made_line import FEW, Line, curve_of
 
 def test_another_jobs_checkpoint_is_refused(tmp_path: Path) -> None:
     curve_of(Line(), replace(FEW, epochs=1), tmp_path)
-    with pytest.raises(InputError, match="other data or other settings; repeat the command as it was"):
+    with pytest.raises(InputError, match="other data or other settings; use the same data and settings"):
         fit(Line(), FEW, tmp_path, job="b", device="cpu")
 
 

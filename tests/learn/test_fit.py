@@ -128,7 +128,7 @@ def test_a_killed_job_goes_on_with_the_losses_it_would_have_had(
     said: list[str] = []
     torch.rand(100)  # whatever was drawn elsewhere
     assert curve_of(resumed, training, tmp_path / "cut", say=said.append) == expected
-    assert said[0].startswith("going on after ")
+    assert said[0].startswith("resuming after ")
     assert weights(resumed).tolist() == weights(whole).tolist()
 
 
@@ -207,7 +207,7 @@ def test_a_loss_that_is_no_number_says_so(tmp_path: Path) -> None:
         curve_of(task, FEW, tmp_path)
 
 
-@pytest.mark.parametrize(("part", "said"), [("train", "nothing to train on"), ("dev", "the dev part is empty")])
+@pytest.mark.parametrize(("part", "said"), [("train", "no examples to train on"), ("dev", "the dev part is empty")])
 def test_nothing_to_learn_from_says_so(tmp_path: Path, part: str, said: str) -> None:
     task = Line()
     task.x[part] = task.x[part][:0]

@@ -19,7 +19,7 @@ def test_raters_named_no_job(tmp_path: Path) -> None:
     (tmp_path / "rater" / "model.json").write_text(json.dumps(facts))
     lines: list[str] = []
     train(rater_job(tmp_path, 40, training=Training(epochs=1)), tmp_path / "rater", say=lines.append)
-    assert lines == ["rater is trained already"]
+    assert lines == ["rater is already trained"]
 
 
 def test_jobs_of_scorers_named_the_number_of_exchanges(tmp_path: Path) -> None:
@@ -31,4 +31,4 @@ def test_jobs_of_scorers_named_the_number_of_exchanges(tmp_path: Path) -> None:
     (folder / "model.json").write_text(json.dumps(facts))
     lines: list[str] = []
     train(job, folder, say=lines.append)
-    assert lines == ["relevance is trained already"]
+    assert lines == ["relevance is already trained"]

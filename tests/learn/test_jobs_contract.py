@@ -93,7 +93,7 @@ def test_it_is_trained_once(job: Way, capsys: Captured) -> None:
     Path("whole/work").mkdir()  # as if a kill had come before it was removed
     before = Path("whole/model.safetensors").stat().st_mtime_ns
     assert main(command(job, "whole", "--checkpoint-minutes", "3")) == 0  # how often it saves makes no other job
-    assert "whole is trained already\n" in capsys.readouterr().err
+    assert "whole is already trained\n" in capsys.readouterr().err
     assert Path("whole/model.safetensors").stat().st_mtime_ns == before
     assert "work" not in contents("whole")
 
@@ -110,11 +110,11 @@ def test_killed_it_resumes_with_the_same_losses(
     assert contents(folder) == ["work"]
     for change in (["--seed", "3"], ["--epochs", "3"]):
         assert main(command(job, folder, *change)) == 2
-        assert f"{folder} holds a job with " in capsys.readouterr().err
+        assert f"{folder} contains a job with " in capsys.readouterr().err
     assert main(command(job, folder, files="other")) == 2
-    assert "resume it; or choose another folder" in capsys.readouterr().err
+    assert "resume it, choose another folder" in capsys.readouterr().err
     assert main(command(job, folder)) == 0
-    assert ("going on after" in capsys.readouterr().err) == bool(steps)
+    assert ("resuming after" in capsys.readouterr().err) == bool(steps)
     assert losses(folder) == losses("whole")
     assert weights(folder) == weights("whole")
     assert contents(folder) == contents("whole")
@@ -140,9 +140,9 @@ def test_another_job_in_its_folder_is_refused(job: Way, capsys: Captured) -> Non
     before = Path("whole/model.safetensors").read_bytes()
     for changes in (["--seed", "3"], ["--epochs", "3"]):
         assert main(command(job, "whole", *changes)) == 2
-        assert "whole holds a job with other settings" in capsys.readouterr().err.replace("another model, ", "")
+        assert "whole contains a job with other settings" in capsys.readouterr().err.replace("another model, ", "")
     assert main(command(job, "whole", files="other")) == 2
-    assert "whole holds a job with " in capsys.readouterr().err
+    assert "whole contains a job with " in capsys.readouterr().err
     assert Path("whole/model.safetensors").read_bytes() == before
 
 
@@ -151,7 +151,7 @@ def test_a_folder_with_something_else_is_refused(job: Way, capsys: Captured) -> 
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("mine")
     assert main(command(job, "mine")) == 2
-    assert "mine exists and holds something else" in capsys.readouterr().err
+    assert "mine exists and contains other files" in capsys.readouterr().err
     assert contents("mine") == ["notes.txt"]
 
 

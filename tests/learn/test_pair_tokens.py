@@ -68,9 +68,9 @@ def test_blank_sides_are_left_out_and_counted(pieces: Path, tmp_path: Path) -> N
 
 
 def test_too_few_utterances_are_refused(pieces: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="hold 0 different utterances"):
+    with pytest.raises(InputError, match="have only 0 different utterances"):
         write_pair_tokens([], tmp_path, Pieces(pieces), dev=5)
-    with pytest.raises(InputError, match="hold 3 different utterances"):
+    with pytest.raises(InputError, match="have only 3 different utterances"):
         write_pair_tokens(
             [Pair(str(i), f"tea {i % 3} ?", f"so {i}") for i in range(90)], tmp_path, Pieces(pieces), dev=5
         )

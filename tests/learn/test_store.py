@@ -51,10 +51,10 @@ def test_the_same_model_has_the_same_bytes(tmp_path: Path) -> None:
 
 def test_another_kind_and_another_form_are_refused(tmp_path: Path) -> None:
     saved(tmp_path)
-    with pytest.raises(InputError, match="the folder holds a 'cat', not a 'dog'; name a dog"):
+    with pytest.raises(InputError, match="the folder contains a 'cat', not a 'dog'; use a dog"):
         load_model(tmp_path, kind="dog")
     edited(tmp_path, schema=99)
-    with pytest.raises(InputError, match="saved in form 99, this version reads 1; train it again"):
+    with pytest.raises(InputError, match="saved in format 99, this version reads 1; train it again"):
         load_model(tmp_path, kind="cat")
 
 
@@ -62,7 +62,7 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
     saved(tmp_path / "a")
     other = saved(tmp_path / "b", {"a": torch.zeros(2, 3)})
     (tmp_path / "a" / WEIGHTS).write_bytes((other / WEIGHTS).read_bytes())
-    with pytest.raises(InputError, match=r"belongs to another model than model\.json; copy the folder whole"):
+    with pytest.raises(InputError, match=r"does not belong to model\.json; copy the complete folder"):
         load_model(tmp_path / "a", kind="cat")
     (tmp_path / "a" / WEIGHTS).unlink()
     with pytest.raises(InputError, match="is missing or"):
@@ -72,13 +72,13 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "model.pth", "last.ckpt"])
 def test_pickles_are_not_loaded(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\x80\x04")
-    with pytest.raises(InputError, match=f"only {name}, and pickles are not loaded; name a folder of a cat"):
+    with pytest.raises(InputError, match=f"only {name}, and pickles are not loaded; use the folder of a cat"):
         load_model(tmp_path, kind="cat")
 
 
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_folder_without_a_model(tmp_path: Path, exists: bool) -> None:
-    with pytest.raises(InputError, match=r"no model in the folder: no model\.json; name a folder of a cat"):
+    with pytest.raises(InputError, match=r"no model in the folder: no model\.json; use the folder of a cat"):
         load_model(tmp_path if exists else tmp_path / "none", kind="cat")
 
 
@@ -95,7 +95,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path, known: bool) -> None:
     path.write_bytes(path.read_bytes()[:-3])
     if known:  # even where the facts were written after it was cut
         edited(tmp_path, weights=file_fingerprint(path))
-    with pytest.raises(InputError, match="no readable safetensors" if known else "belongs to another model"):
+    with pytest.raises(InputError, match="cannot be read as safetensors" if known else "does not belong to"):
         load_model(tmp_path, kind="cat")
 
 

@@ -97,7 +97,7 @@ def test_wrong_folders_are_refused(model: Path, tmp_path: Path) -> None:
     rater = Path(shutil.copytree(model, tmp_path / "rater"))
     facts = json.loads((rater / "model.json").read_text())
     (rater / "model.json").write_text(json.dumps({**facts, "kind": "rater"}))
-    with pytest.raises(InputError, match="holds a 'rater'"):
+    with pytest.raises(InputError, match="contains a 'rater'"):
         evaluate(RuberUnreferenced(str(rater)), chat(2))
 
 
@@ -114,7 +114,7 @@ def test_another_tokenizer_is_refused(model: Path, tmp_path: Path) -> None:
 def test_other_weights_are_refused(model: Path, tmp_path: Path) -> None:
     copy, other = Path(shutil.copytree(model, tmp_path / "copy")), random_scorer(tmp_path / "other", seed=1)
     shutil.copy(other / "model.safetensors", copy / "model.safetensors")
-    with pytest.raises(InputError, match="belongs to another model"):
+    with pytest.raises(InputError, match="does not belong to"):
         RuberScorer.load(copy)
 
 

@@ -159,7 +159,7 @@ def test_the_signature_names_the_metric_and_the_log_by_content(here: Path, tmp_p
         ("by(vbleu(index='index',rater=by(relevance(model='rel'))))", "by: vbleu needs references itself"),
         ("by(length)", "by: length does not say whether higher or lower is better"),
         ("by(distinct)", "by: distinct scores sets of replies, not single ones"),
-        ("by(pmi(model='lm'))", "scores of pmi are not probabilities; name a log to calibrate them on: pairs="),
+        ("by(pmi(model='lm'))", "scores of pmi are not probabilities; give a log to calibrate them on: pairs="),
         ("by(ruber_unreferenced(model='r'))", "scores of ruber_unreferenced are not probabilities"),
         ("by", "by needs scorer"),
         ("by(bm25)", "scorer must be a metric"),

@@ -112,7 +112,7 @@ def test_mistakes_are_said(here: Path, capsys: pytest.CaptureFixture[str]) -> No
             create(text)
     for text, said_ in (
         (f"vbleu(index='none',rater={HUMAN})", "none"),
-        ("vbleu(index='index',rater=gru(model='none'))", "name a folder of a rater"),
+        ("vbleu(index='index',rater=gru(model='none'))", "use the folder of a rater"),
         (f"vbleu(index='index',rater={HUMAN},k=0)", "k must be at least 1"),
     ):
         with pytest.raises(InputError, match=said_):

@@ -26,9 +26,9 @@ SAMPLE = Sample("1", ["rain today", " tea ? "], "yes tea", [GOLD, PARROT, FOUND,
 
 def test_raters_of_the_other_kind_are_refused(small_bert: Path, tmp_path: Path) -> None:
     small_rater(tmp_path)
-    with pytest.raises(InputError, match="the folder holds a 'rater', not a 'bert_rater'; name a bert_rater"):
+    with pytest.raises(InputError, match="the folder contains a 'rater', not a 'bert_rater'; use a bert_rater"):
         Bert(str(tmp_path / "rater")).rate([SAMPLE])
-    with pytest.raises(InputError, match="the folder holds a 'bert_rater', not a 'rater'; name a rater"):
+    with pytest.raises(InputError, match="the folder contains a 'bert_rater', not a 'rater'; use a rater"):
         Gru(str(small_bert)).rate([SAMPLE])
 
 

@@ -136,7 +136,7 @@ def test_a_batch_without_room_is_cut_in_two(small_bert: Path, monkeypatch: pytes
     assert model.chances(TRIPLETS) == pytest.approx(whole, abs=1e-5)
     assert model.tokens < tokens
     most = 0
-    with pytest.raises(InputError, match="no memory for one triplet of"):
+    with pytest.raises(InputError, match="not enough memory for one triplet of"):
         model.chances(TRIPLETS)
 
 
@@ -157,7 +157,8 @@ def test_another_tokenizer_or_config_is_refused(copied_bert: Path) -> None:
         whole = (copied_bert / name).read_text()
         (copied_bert / name).write_text(whole.replace("tea", "tee") if name == "vocab.txt" else whole + " ")
         refused(
-            copied_bert, f"{what} is missing or not the one the rater was trained with; copy the rater's folder whole"
+            copied_bert,
+            f"{what} is missing or not the one the rater was trained with; copy the complete folder",
         )
         (copied_bert / name).unlink()
         refused(copied_bert, f"{what} is missing or not the one")
@@ -186,10 +187,10 @@ def test_weights_that_are_no_numbers_are_refused(copied_bert: Path) -> None:
 def test_a_folder_that_is_not_whole_is_refused(copied_bert: Path) -> None:
     whole = (copied_bert / "model.safetensors").read_bytes()
     (copied_bert / "model.safetensors").write_bytes(whole[:-4])
-    refused(copied_bert, r"model\.safetensors is missing or belongs to another model")
+    refused(copied_bert, r"model\.safetensors is missing or does not belong to")
     (copied_bert / "model.safetensors").write_bytes(whole)
     (copied_bert / "model.json").unlink()
-    refused(copied_bert, f"no model in the folder: no model.json; name a folder of a {KIND}")
+    refused(copied_bert, f"no model in the folder: no model.json; use the folder of a {KIND}")
     (copied_bert / "model.bin").write_bytes(b"\x80\x04.")
     refused(copied_bert, "only model.bin, and pickles are not loaded")
 
@@ -206,7 +207,7 @@ def test_training_without_room_says_what_to_do(tmp_path: Path, monkeypatch: pyte
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(CrossEncoder, "forward", full)
-    with pytest.raises(InputError, match="no memory for a batch on cpu; choose another folder, fewer --tokens"):
+    with pytest.raises(InputError, match="not enough memory for a batch on cpu; choose another folder, fewer tokens"):
         train(bert_job(tmp_path, 40), tmp_path / "new", device="cpu")
 
 

@@ -16,7 +16,7 @@ from tests.rate.made_gru_rater import SAMPLE
 
 
 def test_what_is_no_rater_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="name a folder of a rater"):
+    with pytest.raises(InputError, match="use the folder of a rater"):
         Gru(str(tmp_path)).rate([Sample("1", ["tea ?"], "yes", ["no"])])
 
 

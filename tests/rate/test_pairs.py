@@ -116,7 +116,7 @@ def test_another_job_in_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
     for name in ("mine", "mine/notes.txt"):
-        with pytest.raises(InputError, match="holds something else"):
+        with pytest.raises(InputError, match="contains other files"):
             make(log(10), tmp_path / name)
     assert (tmp_path / "mine" / "notes.txt").read_text() == "keep"
 

@@ -1,1 +1,1 @@
-"""Pretrained networks trained further on logs, and small ones from nothing."""
+"""Further training of pretrained networks on logs, and small networks from scratch."""

@@ -1,6 +1,6 @@
-"""Pre-training on logs: a pretrained network learns the language of one's own conversations before its real task.
+"""Pre-training on logs: a pretrained network learns the language of your own conversations before its actual task.
 
-Its stages are pairs as tokens, the loss before any training, and epochs. The result has the layout of Hugging Face.
+Its stages are tokenising the pairs, the loss before any training, and the epochs. The result is in Hugging Face layout.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ KIND, SCHEMA = "adapted", 1
 FACTS, WEIGHTS = "adapted.json", "model.safetensors"
 BEFORE, PAIRS, SAVED = "before.json", "pairs", "saved"
 TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.model", "*.jinja")
-STRANGE = 0.1  # share of unknown tokens from which on the tokenizer is of another language
-REPLIES = 500  # of the dev part, whose likelihoods are recorded
+FOREIGN = 0.1  # with a larger share of unknown tokens, the tokenizer is for another language
+REPLIES = 500  # of the dev part, for the bounds of likelihoods
 
 
 class PairWriter(Protocol):
-    """Pairs that are tokens already."""
+    """Pairs that are already tokenised."""
 
     def write(self, folder: Path, subwords: Subwords, *, dev: int) -> PairTokens:
-        """Number the pairs, and write them to a folder."""
+        """Write the pairs' token ids to a folder."""
 
 
 Pairs = Callable[[], Iterable[Pair]] | PairWriter
@@ -66,7 +66,7 @@ Pairs = Callable[[], Iterable[Pair]] | PairWriter
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """Where a network starts: a folder, what to call it, and the fingerprint of its weights."""
+    """The network to start from: its folder, its name, and the fingerprint of its weights."""
 
     folder: Path
     name: str
@@ -75,7 +75,7 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The start of a job with all that follows from it."""
+    """Base network and settings of a job, with everything derived from them."""
 
     base: Base
     settings: Adaptation
@@ -86,7 +86,7 @@ class Setup:
 
     @classmethod
     def of(cls, base: Base, settings: Adaptation) -> Setup:
-        """What a job needs, from the base model and the settings."""
+        """Load the base network."""
         goal = goal_of(base.folder, settings.objective)
         network = load_predictor(base.folder, goal, seed=settings.seed)
         tokenizer = load_tokenizer(base.folder)
@@ -95,7 +95,7 @@ class Setup:
         if len(tokenizer) > embeddings:
             raise InputError(
                 f"the tokenizer has {len(tokenizer):,} tokens and the network {embeddings:,}",
-                hint="copy a model's folder whole; its parts are of different models",
+                hint="copy the complete folder of one model; these files are from different models",
                 where=str(base.folder),
             )
         longest = longest_text(settings, network, special_tokens)
@@ -104,22 +104,22 @@ class Setup:
         return cls(base, settings, goal, special_tokens, longest, network)
 
     def task(self, work: Path) -> AdaptTask:
-        """The task of guessing tokens."""
+        """The task of predicting tokens."""
         return AdaptTask(self.network, PairTokens.load(work / PAIRS), self.settings, self.goal, self.special_tokens)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptJob(Job[AdaptTask]):
-    """`pairs` is called for each pass over the pairs, or writes the tokens itself.
+    """Trains a network further on pairs. `pairs` is called for each pass over them, or writes the tokens itself.
 
-    `start` gives the network to begin with, made in the folder of working files if need be; `named` is all that it
-    depends on.
+    `start` returns the base network, creating it in the folder for temporary files if needed; `base_id` identifies
+    everything that the base network depends on.
     """
 
     pairs: Pairs
     settings: Adaptation
     start: Callable[[Run], Base]
-    named: str
+    base_id: str
 
     kind = KIND
     others = "another model, other settings or other pairs"
@@ -129,32 +129,34 @@ class AdaptJob(Job[AdaptTask]):
     def of(
         cls, model: str | Path, pairs: Pairs, settings: Adaptation, training: Training, source: str = ""
     ) -> AdaptJob:
-        """Adapt a pretrained network to the pairs' texts."""
+        """Adapt a pretrained network to the texts of pairs."""
         found = model_folder(model)
         base = Base(found, Path(str(model)).name, weights_fingerprint(found))
         others = [file_fingerprint(path) for path in [*found.glob("config.json"), *tokenizer_files(found)]]
-        named = fingerprint(base.fingerprint, *others)
-        return cls(pairs=pairs, start=lambda _: base, named=named, settings=settings, training=training, source=source)
+        base_id = fingerprint(base.fingerprint, *others)
+        return cls(
+            pairs=pairs, start=lambda _: base, base_id=base_id, settings=settings, training=training, source=source
+        )
 
-    def made_of(self) -> Sequence[str]:
-        return [self.named]
+    def dependencies(self) -> Sequence[str]:
+        return [self.base_id]
 
-    def begun(self, work: Path) -> bool:
+    def started(self, work: Path) -> bool:
         return PairTokens.written(work / PAIRS)
 
     def prepare(self, run: Run) -> None:
-        """The pairs as tokens, and what is to be known of them and of the network."""
+        """Tokenise the pairs, and report on them and on the network."""
         setup = Setup.of(self.start(run), self.settings)
         if setup.longest < self.settings.longest:
-            run.say(f"texts are cut after {setup.longest} tokens: the network reads no more")
+            run.say(f"texts are truncated to {setup.longest} tokens, the most that the network can read")
         if not PairTokens.written(run.work / PAIRS):
             self._write_pairs(setup, run)
         task = setup.task(run.work)
         run.say(task.pairs.summary)
         if setup.network.new:
-            run.say("the model has no head that guesses tokens: a new one starts, the encoder is as it came")
-        if setup.goal == "mlm" and (share := _unknown(task)) > STRANGE:
-            run.say(f"the tokenizer does not know {share:.0%} of the tokens: the model may be of another language")
+            run.say("the model has no head that predicts tokens: a new one is trained; the encoder is unchanged")
+        if setup.goal == "mlm" and (share := _unknown(task)) > FOREIGN:
+            run.say(f"{share:.0%} of the tokens are unknown to the tokenizer: the model may be for another language")
 
     def _write_pairs(self, setup: Setup, run: Run) -> None:
         subwords, dev = Subwords(setup.base.folder, longest=setup.longest), self.settings.dev
@@ -167,8 +169,8 @@ class AdaptJob(Job[AdaptTask]):
     def task(self, run: Run) -> AdaptTask:
         return Setup.of(self.start(run), self.settings).task(run.work)
 
-    def fitted(self, run: Run) -> tuple[AdaptTask, Curve]:
-        """The loop. A batch that a GPU has no room for is cut into more and more pieces: same steps, less memory."""
+    def fit_task(self, run: Run) -> tuple[AdaptTask, Curve]:
+        """Train. A batch that does not fit in GPU memory is split into more pieces: same steps, less memory."""
         task, base = self.task(run), self.start(run)
         _write_before(task, self.training, run)
         run.processes.wait()
@@ -178,16 +180,18 @@ class AdaptJob(Job[AdaptTask]):
             except torch.OutOfMemoryError:
                 pieces = 2 * task.pieces
             if pieces >= 2 * self.settings.batch:
-                raise InputError("no memory for a batch of one pair", hint="lower --longest, or use a smaller model")
-            run.say(f"no memory for a batch: going on with {pieces} pieces of it at a time")
-            network = load_predictor(base.folder, task.goal, seed=self.settings.seed)  # as it was before any step
+                raise InputError(
+                    "not enough memory for a batch of one pair", hint="lower longest, or use a smaller model"
+                )
+            run.say(f"not enough memory for a batch: trying again with each batch split into {pieces} pieces")
+            network = load_predictor(base.folder, task.goal, seed=self.settings.seed)  # as before the first step
             task = AdaptTask(network, task.pairs, self.settings, task.goal, task.special_tokens, pieces=pieces)
             torch.cuda.empty_cache()
 
     def facts(self, task: AdaptTask, run: Run, curve: Curve) -> dict[str, Any]:
-        base, told = self.start(run), self.described(curve, base=self.start(run).fingerprint)
-        best = told.pop("best")
-        return told | {
+        base, facts = self.start(run), self.base_facts(curve, base=self.start(run).fingerprint)
+        best = facts.pop("best")
+        return facts | {
             "schema": SCHEMA,
             "objective": task.goal,
             "base": {"name": base.name, "fingerprint": base.fingerprint},
@@ -200,15 +204,15 @@ class AdaptJob(Job[AdaptTask]):
         }
 
     def save(self, folder: Path, task: AdaptTask, run: Run, facts: dict[str, Any], curve: Curve) -> None:
-        """All files are whole before any gets its name; the facts, which say that all is there, come last."""
+        """Save all files. Each is complete before any is renamed; the facts, which mark it complete, come last."""
         part, base, model = run.work / SAVED, self.start(run), task.network.model
         remove(part)
-        usual = {BOUNDS: _usual(base, task, facts["longest"], run.device)} if task.goal == "mlm" else {}
+        bounds = {BOUNDS: _reply_bounds(base, task, facts["longest"], run.device)} if task.goal == "mlm" else {}
         with writing(folder, SafetensorError):
             write_network(part, model, carried(base.folder, model.base_model_prefix))
             copy_tokenizer(base.folder, part)
             write_curve(part, facts["signature"], curve)
-            for name, value in usual.items():
+            for name, value in bounds.items():
                 write_json(part / name, value)
             write_json(part / FACTS, {**facts, "weights": file_fingerprint(part / WEIGHTS)})
             last = (WEIGHTS, FACTS)
@@ -220,7 +224,7 @@ class AdaptJob(Job[AdaptTask]):
 
 
 def longest_text(settings: Adaptation, network: TokenPredictor, special_tokens: SpecialTokens) -> int:
-    """Tokens of a text that count: no more than the network has room for."""
+    """Tokens of a text that are used: at most what the network can read."""
     return min(settings.longest, room(network.model.config, special_tokens))
 
 
@@ -229,7 +233,7 @@ def _unknown(task: AdaptTask) -> float:
 
 
 def _write_before(task: AdaptTask, training: Training, run: Run) -> None:
-    """The dev loss of the network as it came."""
+    """Write the dev loss before any training."""
     if (run.work / BEFORE).exists():
         return
     device = run.processes.device
@@ -249,30 +253,30 @@ def _level(loss: float) -> dict[str, float]:
     return {"dev_loss": loss, "perplexity": math.exp(min(loss, 700.0))}
 
 
-def _usual(base: Base, task: AdaptTask, longest: int, device: str) -> dict[str, Any]:
-    """How likely replies of the log are to the network, for metrics that put likelihoods on a scale."""
+def _reply_bounds(base: Base, task: AdaptTask, longest: int, device: str) -> dict[str, Any]:
+    """Typical likelihoods of the log's replies, for metrics that rescale likelihoods."""
     tokens, lengths = task.pairs.texts(np.unique(task.pairs.rows("dev")[:, 1])[:REPLIES])
     scorer = MaskedLikelihood(task.network, Subwords(base.folder, longest=longest), task.special_tokens, device=device)
     return reply_bounds(scorer, Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])))
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
-    """What is known of an adapted network; weights that are not its own are refused."""
+    """Facts of an adapted network; weights of another network are refused."""
     facts = read_json(folder / FACTS)
     weights = folder / WEIGHTS
     if not weights.exists() or file_fingerprint(weights) != facts.get("weights"):
         raise InputError(
-            f"{WEIGHTS} is missing or belongs to another model than {FACTS}",
-            hint="copy the folder whole, or train it again",
+            f"{WEIGHTS} is missing or does not belong to {FACTS}",
+            hint="copy the complete folder, or train it again",
             where=str(folder),
         )
     return facts
 
 
 def write_network(folder: Path, model: Any, others: dict[str, torch.Tensor]) -> None:
-    """Config and weights in one file, with some weights that the network itself has no place for."""
+    """Save the config, and all weights in one file, including `others` that are not part of the network."""
     transformers.logging.disable_progress_bar()
-    state = model.cpu().state_dict()  # moved whole, or else weights that are shared would become two
+    state = model.cpu().state_dict()  # moved as a whole, or shared weights would be duplicated
     model.save_pretrained(folder, state_dict={**state, **others}, max_shard_size="1000GB")
     (folder / WEIGHTS).chmod(0o644)
 
@@ -284,5 +288,5 @@ def copy_tokenizer(source: Path, target: Path) -> None:
 
 
 def tokenizer_files(folder: Path) -> list[Path]:
-    """The files of a model folder that belong to its tokenizer."""
+    """Tokenizer files in a model folder."""
     return sorted({path for pattern in TOKENIZER for path in matching(folder, pattern) if path.is_file()})

@@ -1,7 +1,7 @@
-"""Pairs as rows of token numbers for a network that learns from text alone, and the masks that an encoder learns from.
+"""Pairs as rows of token ids for self-supervised training, and the masks for an encoder.
 
 A row is `[CLS] utterance [SEP] response [SEP]` for an encoder and `utterance <eos> response <eos>` for a language
-model, which starts with <bos> where that is a token of its own.
+model, preceded by <bos> if that is a separate token.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from interloq.models.token_predictor import SpecialTokens
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-CHUNK = 2**24  # tokens looked through at a time
-PLACES = 2**14  # more than a row has; every place of every example has a number of its own
-REPLACED, RANDOM = 0.8, 0.9  # up to the first, a chosen token becomes [MASK]; up to the second, any; then it stays
+CHUNK = 2**24  # tokens processed at a time
+PLACES = 2**14  # more than a row has, so that every position of every example has its own number
+REPLACED, RANDOM = 0.8, 0.9  # draws below the first become [MASK], below the second a random token; others stay
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Padded rows: ids and token types [rows, tokens]; `lengths` says where padding begins."""
+    """Padded rows: ids and token types [rows, tokens]; padding begins at `lengths`."""
 
     ids: Ints
     kinds: Ints
@@ -33,19 +33,19 @@ class Rows:
 
     @property
     def inside(self) -> Flags:
-        """Where a row holds tokens, not padding."""
+        """True for tokens, False for padding."""
         return np.arange(self.ids.shape[1]) < self.lengths[:, None]
 
 
-def laid_out(pairs: PairTokens, chosen: NDArray[np.integer], special_tokens: SpecialTokens) -> Rows:
-    """The chosen pairs, one a row: each is two text numbers."""
-    (said, first), (reply, second) = (pairs.texts(chosen[:, side]) for side in (0, 1))
+def pair_rows(pairs: PairTokens, chosen: NDArray[np.integer], special_tokens: SpecialTokens) -> Rows:
+    """The chosen pairs (two text numbers each), one per row."""
+    (utterances, first), (responses, second) = (pairs.texts(chosen[:, side]) for side in (0, 1))
     begin = special_tokens.extra - 2
     middle, lengths = begin + first, special_tokens.extra + first + second
     rows, columns = np.arange(len(chosen)), np.arange(int(lengths.max(initial=0)))
     ids = np.full((len(chosen), len(columns)), special_tokens.pad, dtype=np.int64)
-    ids[(columns >= begin) & (columns < middle[:, None])] = said
-    ids[(columns > middle[:, None]) & (columns < lengths[:, None] - 1)] = reply
+    ids[(columns >= begin) & (columns < middle[:, None])] = utterances
+    ids[(columns > middle[:, None]) & (columns < lengths[:, None] - 1)] = responses
     ids[rows, middle] = ids[rows, lengths - 1] = special_tokens.end
     if special_tokens.start is not None:
         ids[:, 0] = special_tokens.start
@@ -56,19 +56,19 @@ def laid_out(pairs: PairTokens, chosen: NDArray[np.integer], special_tokens: Spe
 def masked(
     rows: Rows, examples: Numbers, special_tokens: SpecialTokens, *, share: float, seed: int
 ) -> tuple[Ints, Flags]:
-    """What the network sees, and the places that it has to guess. They depend on seed and example number alone.
+    """Masked ids, and the positions to predict. Both depend only on the seed and the examples' numbers.
 
-    Of the n tokens of a row that are no special ones, max(1, round(share · n)) are chosen. Four in five of them become
-    [MASK], one in ten any token, and one in ten stays (Devlin et al., 2019).
+    Of a row's n tokens that are not special, max(1, round(share · n)) are chosen. 80 % of them become [MASK], 10 % a
+    random token, and 10 % stay unchanged (Devlin et al., 2019).
     """
     known = rows.inside & ~np.isin(rows.ids, special_tokens.special)
     places = examples[:, None] * PLACES + np.arange(rows.ids.shape[1])
     rank = np.argsort(np.argsort(np.where(known, mixed(places, seed, 0) >> np.uint64(1), 2**63), axis=1), axis=1)
     chosen = known & (rank < wanted(known.sum(axis=1), share)[:, None])
-    fate = mixed(places, seed, 1) / 2.0**64
+    action = mixed(places, seed, 1) / 2.0**64
     drawable = _drawable(special_tokens)
     drawn = drawable[(mixed(places, seed, 2) % np.uint64(len(drawable))).astype(np.int64)]
-    seen = np.where(fate < REPLACED, special_tokens.mask, np.where(fate < RANDOM, drawn, rows.ids))
+    seen = np.where(action < REPLACED, special_tokens.mask, np.where(action < RANDOM, drawn, rows.ids))
     return np.where(chosen, seen, rows.ids), chosen
 
 
@@ -79,12 +79,12 @@ def _drawable(special_tokens: SpecialTokens) -> Ints:
 
 
 def wanted(known: Ints, share: float) -> Ints:
-    """How many of a row's tokens are chosen; none where it has none."""
+    """How many of a row's tokens are chosen; 0 if it has none."""
     return np.asarray(np.minimum(known, np.maximum(1, np.rint(share * known))), dtype=np.int64)
 
 
 def known_tokens(pairs: PairTokens, special: tuple[int, ...]) -> Ints:
-    """How many tokens of each text are no special ones (a tokenizer's [UNK] is one)."""
+    """Number of non-special tokens of each text ([UNK] is special)."""
     starts = range(0, len(pairs.tokens), CHUNK)
     found = [start + np.flatnonzero(np.isin(pairs.tokens[start : start + CHUNK], special)) for start in starts]
     places = np.concatenate([np.zeros(0, dtype=np.int64), *found])

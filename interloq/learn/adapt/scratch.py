@@ -1,6 +1,6 @@
-"""A small BERT from nothing but logs, for languages that no installed model reads.
+"""A small BERT trained from scratch on logs, for languages without an installed model.
 
-It has its own tokenizer and random weights; then it is trained like any network in `job.py`.
+It starts with its own tokenizer and random weights, and is then trained like any network in `job.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ START = "start"
 
 
 def from_log(log: Log, shape: SmallEncoder, settings: Adaptation, training: Training) -> AdaptJob:
-    """The job that trains a small encoder on a log's texts."""
+    """Job that trains a small encoder on a log's texts."""
     pairs = log.pairs
 
     def start(run: Run) -> Base:
@@ -35,13 +35,13 @@ def from_log(log: Log, shape: SmallEncoder, settings: Adaptation, training: Trai
         if not folder.exists():
             size = _start(pairs, folder, shape, settings)
             if size < shape.vocabulary:
-                run.say(f"a tokenizer of {size:,} pieces is all that these texts give")
+                run.say(f"these texts yield a tokenizer of only {count(size, 'piece')}")
         return Base(folder, "nothing", full_spec(shape))
 
     return AdaptJob(
         pairs=pairs,
         start=start,
-        named=full_spec(shape),
+        base_id=full_spec(shape),
         settings=replace(settings, objective="mlm"),
         training=training,
         source=log.fingerprint,
@@ -68,6 +68,6 @@ def _write_start(pairs: Callable[[], Iterable[Pair]], part: Path, shape: SmallEn
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         model, pooler = transformers.BertForMaskedLM(config), transformers.BertModel(config).pooler
-    # BERT's pooler takes no part in guessing tokens; it is kept as it starts, so that a loaded BERT lacks nothing
+    # BERT's pooler is not used to predict tokens; it is saved untrained, so that the saved BERT is complete
     write_network(part, model, {f"bert.pooler.{name}": tensor for name, tensor in pooler.state_dict().items()})
     return size

@@ -1,4 +1,4 @@
-"""The settings of pre-training on logs, apart from it: asking for the defaults needs no torch."""
+"""Settings of pre-training on logs, in their own module so that reading the defaults does not import torch."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ SCRATCH = Training(
 
 @dataclass(frozen=True)
 class Adaptation(Component):
-    """What a network learns from a log, and how much of it at a time."""
+    """Settings of training on a log: objective, masking and batches."""
 
     objective: Literal["auto", "mlm", "lm"] = option(
-        "auto", "guess masked tokens (mlm) or the next one (lm); auto: as the model was made"
+        "auto", "predict masked tokens (mlm) or the next one (lm); auto: as the model was pretrained"
     )
-    mask: float = option(0.15, "share of tokens that an encoder has to guess")
-    batch: int = option(64, "pairs in a batch, at most")
-    tokens: int = option(8192, "tokens in a batch, padding included, at most")
-    longest: int = option(128, "tokens of a text that count")
-    dev: int = option(2000, "pairs kept for checking, at most a tenth")
+    mask: float = option(0.15, "share of tokens that are masked for an encoder")
+    batch: int = option(64, "most pairs per batch")
+    tokens: int = option(8192, "most tokens per batch, padding included")
+    longest: int = option(128, "tokens of a text that are used")
+    dev: int = option(2000, "pairs for the dev part, at most a tenth")
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -57,20 +57,20 @@ class Adaptation(Component):
 
 @dataclass(frozen=True)
 class SmallEncoder(Component):
-    """The shape of a BERT that starts from nothing."""
+    """Shape of a BERT trained from scratch."""
 
     layers: int = option(4, "layers of the network")
-    dimensions: int = option(256, "numbers in the vector of a token")
+    dimensions: int = option(256, "dimensions of token vectors")
     heads: int = option(4, "attention heads")
-    vocabulary: int = option(8000, "pieces of its tokenizer, at most")
+    vocabulary: int = option(8000, "most pieces of the tokenizer")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _above_0(self, "layers", "dimensions", "heads", "vocabulary")
         if self.dimensions % self.heads:
             raise InputError(
-                f"{self.dimensions} dimensions cannot be shared by {self.heads} heads",
-                hint="choose dimensions that heads divide",
+                f"{self.dimensions} dimensions cannot be divided among {self.heads} heads",
+                hint="make dimensions a multiple of heads",
             )
 
 
@@ -82,11 +82,11 @@ def _above_0(settings: Component, *names: str) -> None:
 
 @dataclass(frozen=True)
 class Pretrained:
-    """What a network begins with and learns from, besides logs."""
+    """The network to start from, and training data other than logs."""
 
     model: str = option("", "a folder, an installed package, or hub:org/name@revision", path=True, required=True)
     examples: str | None = option(
-        None, "what `train relevance --examples` kept, in place of logs", path=True, metavar="FOLDER"
+        None, "examples kept by `train relevance --examples`, instead of logs", path=True, metavar="FOLDER"
     )
 
 
@@ -98,7 +98,7 @@ def _result(facts: Facts, _: list[Facts]) -> str:
 
 
 ADAPT_TRAINABLE = Trainable(
-    "a pretrained encoder or language model further, on logs",
+    "a pretrained encoder or language model, further on logs",
     (Pretrained(), Adaptation(), ADAPT),
     job="interloq.scorers.relevance.pairs:adapt_job",
     result=_result,
@@ -107,7 +107,7 @@ ADAPT_TRAINABLE = Trainable(
 )
 ENCODER_TRAINABLE = replace(
     ADAPT_TRAINABLE,
-    summary="a small encoder from nothing but logs",
+    summary="a small encoder from scratch, on logs",
     settings=(SmallEncoder(), Adaptation(), SCRATCH),
     job="interloq.learn.adapt.scratch:from_log",
     hidden=("objective",),

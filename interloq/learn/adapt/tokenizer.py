@@ -1,10 +1,11 @@
-"""A WordPiece tokenizer trained on texts, also of languages that write no spaces.
+"""Train a WordPiece tokenizer, also for languages written without spaces.
 
-Texts are cut where the script changes: every kanji, digit, sign and emoji stands alone, hiragana, katakana and letters
-stand in runs, and pieces are learned within runs. So a character that was never seen costs itself and not its sentence.
+Texts are split where the script changes: every kanji, digit, sign and emoji is on its own; hiragana, katakana and
+letters form runs, and pieces are learned within runs. So an unseen character becomes one unknown token without
+affecting the rest of its sentence.
 
-The `tokenizers` library numbers characters in an order that differs from run to run, and ties between pieces fall with
-it; here characters are counted and numbered first, so that the same texts give the same tokenizer.
+The `tokenizers` library numbers characters in an order that varies between runs and decides ties between pieces; here
+characters are counted and numbered first, so that the same texts give the same tokenizer.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from interloq.errors import InputError
 from interloq.records import Pair
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-PAIRS = 1_000_000  # that a tokenizer is trained on
-RARE = 2  # pieces seen less often are not learned
+PAIRS = 1_000_000  # to train a tokenizer on
+RARE = 2  # least occurrences of a piece
 RUNS = r"\p{Han}|[\p{Hiragana}ー]+|[\p{Katakana}ー]+|\p{N}|[\p{S}\p{P}]"
 
 
 def train_word_pieces(pairs: Callable[[], Iterable[Pair]], folder: Path, *, vocabulary: int) -> int:
-    """Write tokenizer.json and tokenizer_config.json, as transformers reads them. Returns how many pieces there are."""
+    """Write tokenizer.json and tokenizer_config.json for transformers. Returns the number of pieces."""
     alphabet = _alphabet(pairs(), vocabulary)
     if not alphabet:
-        raise InputError("the pairs hold no text", hint="name files with text")
+        raise InputError("the pairs have no text", hint="use files with text")
     found = _trained(pairs(), alphabet, vocabulary)
     folder.mkdir(parents=True, exist_ok=True)
     tokens = {f"{token[1:-1].lower()}_token": token for token in SPECIAL}
@@ -47,18 +48,18 @@ def _texts(pairs: Iterable[Pair]) -> Iterable[str]:
 
 
 def _alphabet(pairs: Iterable[Pair], vocabulary: int) -> list[str]:
-    """The characters, the most frequent first, as long as they take at most three quarters of the vocabulary."""
+    """The most frequent characters, filling at most three quarters of the vocabulary."""
     normalizer, counts = _normalizer(), Counter[str]()
     for text in _texts(pairs):
         counts.update(normalizer.normalize_str(text))
     ranked = [c for _, c in sorted((-n, c) for c, n in counts.items() if not c.isspace())]
     room = max(2, 3 * vocabulary // 4 - len(SPECIAL))
-    taken = accumulate(1 + _in_runs(character) for character in ranked)  # one in a run has a piece within words too
+    taken = accumulate(1 + _in_runs(character) for character in ranked)  # a character of a run also has a ## piece
     return [character for character, pieces in zip(ranked, taken, strict=True) if pieces <= room]
 
 
 def _trained(pairs: Iterable[Pair], alphabet: list[str], vocabulary: int) -> list[str]:
-    """The pieces by number."""
+    """Pieces, ordered by id."""
     tokenizer = _empty({})
     within = [f"##{character}" for character in alphabet if _in_runs(character)]
     trainer = trainers.WordPieceTrainer(
@@ -98,7 +99,7 @@ def _empty(vocabulary: dict[str, int]) -> Tokenizer:
 
 
 def _normalizer() -> normalizers.Normalizer:
-    """Full-width letters become plain and capitals small; accents stay, for が without its dots is か."""
+    """Full-width letters become half-width, upper case lower case; accents stay, because が without its dots is か."""
     plain = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=False, lowercase=True)
     return normalizers.Sequence([normalizers.NFKC(), plain])
 

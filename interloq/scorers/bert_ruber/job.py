@@ -1,4 +1,4 @@
-"""Training of BERT-RUBER's scorer: vectors of all texts, then epochs. Encoding resumes after the last row written."""
+"""Training of BERT-RUBER's scorer: encode all texts, then train. Encoding resumes after the last row written."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from interloq.learn.trainable import Log
 from interloq.models.encoder import Encoder
 from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.records import Pair
-from interloq.scorers.bert_ruber.features import PairVectors, begun, write_pair_vectors
+from interloq.scorers.bert_ruber.features import PairVectors, started, write_pair_vectors
 from interloq.scorers.bert_ruber.model import KIND
 from interloq.scorers.bert_ruber.settings import BertRuberSettings, Pretrained
 from interloq.scorers.bert_ruber.task import BertRuberTask, start, wins
 
-LEARNED = 0.99 * 2 * math.log(2)  # the loss of a network that tells nothing apart, or nearly
-NOTHING = "it has learned nothing: the dev loss is that of guessing; try another learning rate, or more pairs or epochs"
+LEARNED = 0.99 * 2 * math.log(2)  # just below the loss of a network that cannot tell replies apart
+NOTHING = "the network learned nothing: its dev loss is that of chance; try another learning rate, more pairs or epochs"
 VECTORS = "vectors"
 
 
 @dataclass(frozen=True, kw_only=True)
 class BertRuberJob(Job[BertRuberTask]):
-    """`pairs` is called for each pass over the pairs; `encoder` is a folder, a package or a name on the hub."""
+    """Trains on pairs. `pairs` is called for each pass; `encoder` is a folder, a package or a name on the hub."""
 
     pairs: Callable[[], Iterable[Pair]]
     encoder: str
@@ -35,11 +35,11 @@ class BertRuberJob(Job[BertRuberTask]):
     kind = KIND
     others = "other settings, another encoder or other pairs"
 
-    def made_of(self) -> Sequence[str]:
+    def dependencies(self) -> Sequence[str]:
         return [weights_fingerprint(model_folder(self.encoder))]
 
-    def begun(self, work: Path) -> bool:
-        return begun(work / VECTORS)
+    def started(self, work: Path) -> bool:
+        return started(work / VECTORS)
 
     def prepare(self, run: Run) -> None:
         encoder, settings = self._encoder(run), self.settings
@@ -61,7 +61,7 @@ class BertRuberJob(Job[BertRuberTask]):
         settings, encoder = self.settings, self._encoder(run)
         place = str(Path(self.encoder).resolve()) if Path(self.encoder).is_dir() else self.encoder
         weights, signature = weights_fingerprint(encoder.folder), encoder.signature()
-        return self.described(curve, encoder=signature) | {
+        return self.base_facts(curve, encoder=signature) | {
             "config": {"pooling": settings.pooling, "layer": settings.layer, "longest": settings.longest},
             "encoder": {"name": self.encoder, "place": place, "weights": weights, "signature": signature},
             "pairs": task.pairs.counts,
@@ -73,7 +73,7 @@ class BertRuberJob(Job[BertRuberTask]):
 
 
 def from_log(log: Log, given: Pretrained, settings: BertRuberSettings, training: Training) -> BertRuberJob:
-    """The job of `interloq train bert-ruber`."""
+    """Job of `interloq train bert-ruber`."""
     return BertRuberJob(
         pairs=log.pairs, encoder=given.encoder, settings=settings, training=training, source=log.fingerprint
     )

@@ -1,9 +1,9 @@
-"""BERT-RUBER's unreferenced scorer (Ghazarian et al., 2019): RUBER's, on the vectors of a frozen encoder.
+"""BERT-RUBER's unreferenced scorer (Ghazarian et al., 2019): RUBER's scorer on vectors of a frozen encoder.
 
 q, r = pool(token vectors of utterance, of reply), m = qᵀ M r, score = σ( MLP([q; m; r]) ), MLP 256–512–128 with tanh
 
-The pool is the maximum or the mean over a text's tokens. The paper ends in a softmax over two classes; a sigmoid of one
-number is the same function.
+The pooling is the maximum or the mean over a text's tokens. The paper has a softmax over two classes; a sigmoid of one
+logit is the same function.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from interloq.models.pretrained import weights_fingerprint
 from interloq.scorers.ruber.model import LAYERS, quadratic
 
 KIND = "bert_ruber"
-BATCH = 1024  # pairs in the network at a time
+BATCH = 1024  # pairs scored at a time
 
 
 class BertRuberNetwork(torch.nn.Module):  # type: ignore[misc]
-    """Logits [n] of n utterance vectors and n reply vectors."""
+    """Network from n utterance vectors and n reply vectors to logits [n]."""
 
     def __init__(self, dimensions: int) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class BertRuberNetwork(torch.nn.Module):  # type: ignore[misc]
 
 
 def pooled_vectors(encoder: Encoder, texts: Sequence[str], pooling: Pooling) -> NDArray[np.float32]:
-    """A row a text, of any length: unlike sentence vectors these keep their size."""
+    """One row per text; unlike sentence vectors, rows are not normalised."""
     found = np.zeros((len(texts), encoder.dimensions), dtype=np.float32)
     for batch in encoder.encode(texts):
         found[batch.places] = pooled(batch.states.float(), batch.mask, pooling).cpu().numpy()
@@ -66,7 +66,7 @@ class BertRuberScorer:
 
     @classmethod
     def load(cls, folder: str | Path, *, encoder: str | None = None, device: str = "auto") -> BertRuberScorer:
-        """`encoder` says where the encoder lies now; None is where it was in training."""
+        """Load a scorer; `encoder` is the encoder's present folder, None where it was during training."""
         facts, tensors = load_model(folder, kind=KIND)
         with reading_saved(folder):
             config, trained_on = facts["config"], facts["encoder"]
@@ -79,7 +79,7 @@ class BertRuberScorer:
         if weights_fingerprint(found.folder) != trained_on.get("weights"):
             raise InputError(
                 f"{found.folder} is not the encoder that the scorer was trained on, {trained_on.get('signature')}",
-                hint="name the right one as `encoder`, or train the scorer again",
+                hint="set `encoder` to the right one, or train the scorer again",
                 where=str(folder),
             )
         network = restored(lambda: BertRuberNetwork(found.dimensions), tensors, folder)
@@ -89,7 +89,7 @@ class BertRuberScorer:
         return f"{KIND}-{self.facts['weights']}-{self.encoder.signature()}"
 
     def scores(self, utterances: Sequence[str], replies: Sequence[str]) -> NDArray[np.float64]:
-        """A score from 0 to 1 for each pair; each distinct text is encoded once."""
+        """Score from 0 to 1 of each pair; each distinct text is encoded once."""
         place = {text: i for i, text in enumerate(sorted({*utterances, *replies}))}
         found = pooled_vectors(self.encoder, list(place), self.facts["config"]["pooling"])
         vectors = torch.from_numpy(found).double()

@@ -1,4 +1,4 @@
-"""The settings of BERT-RUBER's scorer, apart from it: asking for the defaults needs no torch."""
+"""Settings of BERT-RUBER's scorer, in their own module so that reading the defaults does not import torch."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ TRAINING = Training(epochs=15, learning_rate=1e-3)
 
 @dataclass(frozen=True)
 class BertRuberSettings(Component):
-    """What the scorer reads and learns from."""
+    """How the scorer reads and learns."""
 
-    pooling: Literal["max", "mean"] = option("mean", "how tokens make a text's vector")
-    layer: int | None = option(None, "of the encoder, from 1", shown="the last")
-    longest: int = option(128, "tokens of a text that count")
-    batch: int = option(128, "pairs in a batch")
-    dev: int = option(10_000, "pairs kept for checking, at most a tenth")
+    pooling: Literal["max", "mean"] = option("mean", "how token vectors are pooled into a text's vector")
+    layer: int | None = option(None, "layer of the encoder, from 1", shown="the last")
+    longest: int = option(128, "tokens of a text that are used")
+    batch: int = option(128, "pairs per batch")
+    dev: int = option(10_000, "pairs for the dev part, at most a tenth")
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -35,7 +35,7 @@ class BertRuberSettings(Component):
 
 @dataclass(frozen=True)
 class Pretrained:
-    """The encoder that gives the texts their vectors."""
+    """The encoder of the texts."""
 
     encoder: str = option("", "a folder, an installed package or hub:org/name@revision", path=True, required=True)
 

@@ -1,6 +1,6 @@
-"""What BERT-RUBER's scorer learns: to tell a true reply from a random one.
+"""Training task of BERT-RUBER's scorer: tell a true reply from a random one.
 
-J = −log s(q, r) − log( 1 − s(q, r⁻) ), with r⁻ the reply to another utterance, drawn anew in every epoch
+J = −log s(q, r) − log( 1 − s(q, r⁻) ), with r⁻ the reply to another utterance, redrawn in every epoch
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class BertRuberTask:
 
 
 def start(dimensions: int, seed: int) -> BertRuberNetwork:
-    """The network before it has learned anything; the same for the same seed."""
+    """The untrained network; the same for the same seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return BertRuberNetwork(dimensions)
 
 
 def wins(task: BertRuberTask) -> float:
-    """The share of pairs for checking whose true reply scores above the random one; .5 is chance."""
+    """Share of dev pairs whose true reply scores above the random one; .5 is chance."""
     task.network.eval()
     won = 0.0
     with torch.inference_mode():

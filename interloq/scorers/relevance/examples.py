@@ -1,8 +1,8 @@
-"""Exchanges of dialogues on disk as token numbers, each distinct text once: read and tokenised once.
+"""Tokenised exchanges of dialogues on disk, with each distinct text read and tokenised once.
 
-An exchange is a reply with the turns before it. Texts are numbered by the order of their hashes, and exchanges are
-sorted by those of their dialogues, so nothing depends on the order in which they came. Dialogues whose hashes come
-first are kept for checking (dev): a dialogue is never on both sides.
+An exchange is a reply with the turns before it. Texts are numbered in the order of their hashes, and exchanges are
+sorted by their dialogues' hashes, so nothing depends on the order of the input. Dialogues with the first hashes are the
+dev part: train and dev never share a dialogue.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ Hashes = NDArray[np.uint64]
 FACTS = "examples.json"
 ARRAYS = ("tokens", "lengths", "forms", "contexts", "replies", "talks", "origins", "similar", "wrong_ends", "wrong")
 BATCH = 10_000  # exchanges tokenised at a time
-NEAR, KEPT = 16, 4  # similar replies looked at, and those kept
-LEAST = 2  # dialogues on either side
+NEAR, KEPT = 16, 4  # similar replies considered, and kept
+LEAST = 2  # dialogues per part
 NONE = -1
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A reply and the turns before it. Exchanges of one `talk` stay on one side; `origin` is the log it comes from."""
+    """A reply and the turns before it. Exchanges of one `talk` stay in one part; `origin` is the number of its log."""
 
     context: tuple[str, ...]
     reply: str
     talk: str
     origin: int = 0
-    wrong: tuple[str, ...] = ()  # replies that people wrote as wrong ones
+    wrong: tuple[str, ...] = ()  # wrong replies written by people
 
 
 @dataclass(frozen=True)
 class Exchanges:
-    """`contexts` are rows of text numbers, the last turn last, NONE where there are fewer; `similar` likewise.
+    """Exchanges as text numbers. `contexts` has one row per exchange, last turn last, padded with NONE; also `similar`.
 
-    Sorted by side, origin and talk; the first `facts["dev"]` of them are for checking.
+    Sorted by part, origin and talk; the first `facts["dev"]` exchanges are the dev part.
     """
 
     tokens: NDArray[Any]
     lengths: NDArray[Any]
-    forms: NDArray[np.int32]  # texts with the same number read alike
+    forms: NDArray[np.int32]  # the same number for texts that differ only in case and punctuation
     contexts: NDArray[np.int32]
     replies: NDArray[np.int32]
     talks: NDArray[np.int32]
@@ -71,36 +71,36 @@ class Exchanges:
 
     @staticmethod
     def written(folder: Path) -> bool:
-        """Whether a folder holds whole exchanges."""
+        """Whether a folder contains complete exchanges."""
         return (folder / FACTS).exists()
 
     @classmethod
     def load(cls, folder: Path) -> Exchanges:
-        """Those that a folder holds."""
-        with reading_saved(folder, "no exchanges can be read", hint="make them again"):
+        """Load the exchanges in a folder."""
+        with reading_saved(folder, "cannot read the exchanges", hint="make them again"):
             arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in ARRAYS}
             return cls(**arrays, facts=read_json(folder / FACTS))
 
     def range(self, part: Part) -> slice:
-        """Where the exchanges of a part are."""
+        """Range of a part's exchanges."""
         return slice(0, self.facts["dev"]) if part == "dev" else slice(self.facts["dev"], len(self.replies))
 
     @cached_property
     def texts(self) -> Texts:
-        """All texts, as tokens."""
+        """Tokens of all texts."""
         return Texts(self.tokens, np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)]))
 
     @cached_property
     def known(self) -> Ints:
-        """Every utterance with every form of a reply that it got, as one number."""
+        """All pairs of an utterance and a form of its replies, as one number each."""
         return np.unique(self.answer(np.arange(len(self.replies)), self.replies))
 
     def answer(self, exchanges: Ints, texts: NDArray[np.integer]) -> Ints:
-        """A number for each pair of last turn and reply, the same for the same pair."""
+        """A number for each pair of last turn and reply; equal pairs have equal numbers."""
         return np.asarray(self.contexts[exchanges, -1].astype(np.int64) * len(self.forms) + self.forms[texts])
 
     def is_true(self, exchanges: Ints, texts: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Whether the text was given as a reply to the exchange's last turn, there or elsewhere."""
+        """Whether the text occurs as a reply to the exchange's last turn, in this or another exchange."""
         asked = self.answer(exchanges, texts)
         return np.asarray(self.known[np.searchsorted(self.known, asked).clip(max=len(self.known) - 1)] == asked)
 
@@ -114,13 +114,13 @@ def write_exchanges(
     source: str = "",
     step: Callable[[int], None] = lambda _: None,
 ) -> Exchanges:
-    """Tokenise exchanges as they stream by. The file that says all is whole comes last."""
+    """Tokenise a stream of exchanges. The file that marks the folder complete comes last."""
     texts, found = _streamed(exchanges, subwords, reading, step)
     arrays = texts | _placed(found, texts.pop("hashes"), reading)
     dev = int(arrays.pop("dev"))
     arrays["similar"] = np.full((len(arrays["replies"]), KEPT), NONE, dtype=np.int32)
-    named = {**described(subwords, reading), "longest": reading.longest, "source": source, "blank": found.blank}
-    stored = Exchanges(**arrays, facts={**named, "dev": dev, "exchanges": len(arrays["replies"])})
+    facts = {**described(subwords, reading), "longest": reading.longest, "source": source, "blank": found.blank}
+    stored = Exchanges(**arrays, facts={**facts, "dev": dev, "exchanges": len(arrays["replies"])})
     _find_similar(stored, reading.seed)
     folder.mkdir(parents=True, exist_ok=True)
     for name in ARRAYS:
@@ -131,12 +131,12 @@ def write_exchanges(
 
 
 def stored_source(folder: Path | None) -> str:
-    """What the exchanges in a folder were made from."""
+    """Fingerprint of the logs that a folder's exchanges were made from."""
     return str(read_json(folder / FACTS)["source"]) if folder and Exchanges.written(folder) else ""
 
 
 def described(subwords: Subwords, reading: Reading) -> dict[str, str]:
-    """What examples were made with, to recognise them again."""
+    """Identifies how examples were made."""
     return {"reading": full_spec(reading), "subwords": subwords.signature()}
 
 
@@ -144,14 +144,14 @@ def described(subwords: Subwords, reading: Reading) -> dict[str, str]:
 
 
 class _Found:
-    """What exchanges consist of, as hashes of texts; 0 stands for no text."""
+    """Exchanges as hashes of their texts; 0 means no text."""
 
     def __init__(self, turns: int) -> None:
         self.turns, self.blank = turns, 0
         self._parts: list[tuple[Hashes, Hashes, Hashes, NDArray[np.uint8], Ints, Hashes]] = []
 
     def add(self, batch: Sequence[Exchange]) -> list[str]:
-        """Notes a batch, and gives its texts."""
+        """Add a batch; return its texts."""
         kept = [e for e in batch if e.reply.strip() and e.context and e.context[-1].strip()]
         self.blank += len(batch) - len(kept)
         contexts = [self._context(e) for e in kept]
@@ -175,7 +175,7 @@ class _Found:
 
     def arrays(self) -> tuple[Any, ...]:
         if not sum(len(part[1]) for part in self._parts):
-            raise InputError("there is no exchange with text on both sides", hint="name dialogues or pairs")
+            raise InputError("no exchange has both a context and a reply", hint="use dialogues or pairs")
         return tuple(np.concatenate(column) for column in zip(*self._parts, strict=True))
 
 
@@ -206,7 +206,7 @@ def _by_hash(hashes: Hashes, forms: Hashes, tokens: NDArray[Any], lengths: NDArr
 
 
 def _placed(found: _Found, hashes: Hashes, reading: Reading) -> dict[str, Any]:
-    """Exchanges with numbers for texts, sorted, each once."""
+    """Distinct exchanges as text numbers, sorted."""
     contexts, replies, talks, origins, counts, wrong = found.arrays()
     same = replies + (contexts * (MIX * np.arange(1, contexts.shape[1] + 1, dtype=np.uint64))).sum(axis=1)
     order = np.lexsort((same, talks, origins))
@@ -229,24 +229,24 @@ def _placed(found: _Found, hashes: Hashes, reading: Reading) -> dict[str, Any]:
 
 
 def _boundary(talks: Hashes, dev: int) -> np.uint64:
-    """Talks with hashes below it are for checking: about `dev` exchanges, at most about a tenth."""
+    """Talks with smaller hashes are the dev part: about `dev` exchanges, at most about a tenth."""
     keys, counts = np.unique(talks, return_counts=True)
     if len(keys) < 2 * LEAST:
         raise InputError(
-            f"the logs hold {len(keys)} different dialogues or utterances", hint=f"give {2 * LEAST} or more"
+            f"the logs have only {len(keys)} different dialogues or utterances", hint=f"use {2 * LEAST} or more"
         )
     wanted = int(np.searchsorted(np.cumsum(counts), max(1, min(dev, len(talks) // 10)))) + 1
     return np.uint64(keys[min(max(wanted, LEAST), len(keys) - LEAST)])
 
 
 def spans(starts: Ints, lengths: Ints) -> Ints:
-    """The places of several stretches, one after another."""
+    """Concatenated indices of several ranges."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
 def _form(text: str) -> str:
-    """The letters and digits of a text without case: what makes it read like another."""
+    """Letters and digits of a text, case-folded: equal for texts that differ only in case and punctuation."""
     return "".join(filter(str.isalnum, text.casefold())) or text
 
 
@@ -260,12 +260,12 @@ def _batches(exchanges: Iterable[Exchange]) -> Iterator[list[Exchange]]:
         yield batch
 
 
-# ---- replies that are like an exchange and belong elsewhere ----------------------------------------------------------
+# ---- similar replies from other exchanges ----------------------------------------------------------------------------
 
 
 def _find_similar(stored: Exchanges, seed: int) -> None:
-    """For half of them the query is the last turn, for half the true reply; never over the border of a log."""
-    from interloq.retrieve.similar import near  # needs numba, which a machine that is given examples may lack
+    """Find similar replies within each log: half by the last turn as the query, half by the true reply."""
+    from interloq.retrieve.similar import near  # needs numba, which is not needed with ready-made examples
 
     rng = np.random.default_rng(seed)
     for which in groups(stored):
@@ -281,7 +281,7 @@ def _find_similar(stored: Exchanges, seed: int) -> None:
 
 
 def groups(stored: Exchanges) -> Iterator[slice]:
-    """Exchanges of one side and one origin; they stand together."""
+    """Ranges of exchanges of one part and one origin."""
     for part in ("dev", "train"):
         own = stored.range(part)
         origins = stored.origins[own]

@@ -1,6 +1,6 @@
-"""Training of the scorers `relevance` and `valid`: exchanges as tokens, then epochs, then calibration.
+"""Training of the scorers `relevance` and `valid`: tokenise exchanges, train, calibrate.
 
-Exchanges are tokenised once, to `<folder>/work` or to a folder of their own that further jobs may use.
+Exchanges are tokenised once, to `<folder>/work` or to a separate folder that other jobs can use.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.learn.calibrate import calibration
 from interloq.learn.job import Curve, Job, Run
 from interloq.learn.low_rank import attach
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class RelevanceJob(Job[RelevanceTask]):
-    """`exchanges` is called once. Without it, the folder `examples` must hold tokenised ones already."""
+    """Trains on exchanges. `exchanges` is called once; without it, the folder `examples` must have tokenised ones."""
 
     encoder: str
     exchanges: Callable[[], Iterable[Exchange]] | None = None
@@ -62,29 +62,29 @@ class RelevanceJob(Job[RelevanceTask]):
         """The tokenizer of that network."""
         return Subwords(self.start.files, longest=self.reading.longest)
 
-    def made_of(self) -> Sequence[str]:
+    def dependencies(self) -> Sequence[str]:
         return [self.start.fingerprint, *described(self.subwords, self.reading).values(), *self.low_rank.parts.values()]
 
-    def begun(self, work: Path) -> bool:
-        return Exchanges.written(work / EXAMPLES) or super().begun(work)
+    def started(self, work: Path) -> bool:
+        return Exchanges.written(work / EXAMPLES) or super().started(work)
 
-    def is_of(self, facts: dict[str, Any]) -> bool:
-        """The name of a job once also held the number of its exchanges."""
+    def matches(self, facts: dict[str, Any]) -> bool:
+        """In earlier versions, a job's id included the number of its exchanges."""
         counted = fingerprint(*self.parts, str(facts["examples"]["exchanges"]))
         return facts["job"] in (self.name, counted)
 
     def prepare(self, run: Run) -> None:
         facts, wrong = self._exchanges(run).facts, len(self.settings.slots)
         dev, every = facts["dev"], facts["exchanges"]
-        replies = "1 wrong reply" if wrong == 1 else f"{wrong} wrong replies"
-        run.say(f"{every - dev:,} exchanges to train on, {dev:,} to check with, {replies} to each")
+        replies = count(wrong, "wrong reply", "wrong replies")
+        run.say(f"{count(every - dev, 'exchange')} for training, {dev:,} for dev, {replies} each")
 
     def _exchanges(self, run: Run) -> Exchanges:
         folder = self.examples or run.work / EXAMPLES
         if Exchanges.written(folder):
             return self._checked(Exchanges.load(folder), folder)
         if self.exchanges is None:
-            raise InputError("no examples in the folder", hint="name logs to make them from", where=str(folder))
+            raise InputError("no examples in the folder", hint="give logs to make them from", where=str(folder))
         with run.progress("reading exchanges", None) as step:
             return write_exchanges(self.exchanges(), folder, self.subwords, self.reading, source=self.source, step=step)
 
@@ -93,7 +93,7 @@ class RelevanceJob(Job[RelevanceTask]):
             if stored.facts[name] != value:
                 raise InputError(
                     f"the examples have {name} {stored.facts[name]}, not {value}",
-                    hint="repeat the options they were made with, or choose another folder",
+                    hint="use the settings they were made with, or choose another folder",
                     where=str(folder),
                 )
         return stored
@@ -103,17 +103,17 @@ class RelevanceJob(Job[RelevanceTask]):
         wanted, positions = self.settings.context + self.settings.reply + 3, network.positions
         if positions is not None and wanted > positions:
             raise InputError(
-                f"the encoder reads {positions} tokens, and context and reply have up to {wanted}",
-                hint="lower --context or --reply",
+                f"the encoder reads {positions} tokens, but context and reply have up to {wanted}",
+                hint="lower context or reply",
             )
         attach(network, self.low_rank, seed=self.settings.seed)
         return RelevanceTask(network, self._exchanges(run), self.settings, self.subwords)
 
     def facts(self, task: RelevanceTask, run: Run, curve: Curve) -> dict[str, Any]:
         settings, stored, logits = self.settings, task.exchanges, dev_logits(task)
-        made_of = {"training": full_spec(self.training), "encoder": self.start.fingerprint, "job": run.name}
-        return self.described(curve) | {
-            "signature": str(signed(settings, **made_of, **self.low_rank.parts)),
+        parts = {"training": full_spec(self.training), "encoder": self.start.fingerprint, "job": run.name}
+        return self.base_facts(curve) | {
+            "signature": str(signed(settings, **parts, **self.low_rank.parts)),
             "config": {
                 "turns": int(stored.contexts.shape[1]),
                 "longest": self.subwords.longest,
@@ -127,16 +127,16 @@ class RelevanceJob(Job[RelevanceTask]):
             "wins": wins(logits, settings),
         }
 
-    def keep(self, folder: Path, run: Run) -> None:  # noqa: ARG002
+    def save_extras(self, folder: Path, run: Run) -> None:  # noqa: ARG002
         keep_files(folder, self.subwords, self.low_rank)
 
 
 def from_log(
     log: TrainingLog, given: Sources, reading: Reading, settings: Relevance, training: Training, low_rank: LowRank
 ) -> RelevanceJob:
-    """The job of `interloq train relevance` and `interloq train valid`."""
+    """Job of `interloq train relevance` and `interloq train valid`."""
     if not (log.files or given.hard or given.examples):
-        raise InputError("nothing to train on", hint="name files of dialogues or pairs, or --examples FOLDER")
+        raise InputError("nothing to train on", hint="give files of dialogues or pairs, or --examples FOLDER")
     examples = Path(given.examples) if given.examples else None
     exchanges = ExchangeLog(log, given.hard, turns=reading.turns)
     return RelevanceJob(
@@ -163,14 +163,14 @@ def dev_logits(task: RelevanceTask) -> Floats:
 
 
 def labelled(logits: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Each true reply and one of its wrong ones, so that half of all are true, as the loss has it."""
+    """Logits and labels of each true reply and one of its wrong ones: half are true, as in the loss."""
     rows = np.arange(len(logits))
     wrong = logits[rows, 1 + rows % (logits.shape[1] - 1)]
     return np.concatenate([logits[:, 0], wrong]), np.repeat([1, 0], len(logits))
 
 
 def wins(logits: Floats, settings: Relevance) -> dict[str, float]:
-    """The share of true replies that score above the wrong one of each kind; .5 is chance."""
+    """Share of true replies that score above the wrong one, by kind of wrong reply; .5 is chance."""
     columns = {kind: [1 + i for i, slot in enumerate(settings.slots) if slot == kind] for kind in KINDS}
     above = np.sign(logits[:, :1] - logits) / 2 + 0.5
     return {kind: float(above[:, places].mean()) for kind, places in columns.items() if places}

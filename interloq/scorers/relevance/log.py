@@ -1,4 +1,4 @@
-"""Exchanges from logs: of dialogues, of pairs, and of contexts with written replies."""
+"""Exchanges from logs of dialogues or pairs, and from contexts with written replies."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ POSITIVE, ADVERSARIAL = "positive_responses", "adversarial_negative_responses"
 
 
 class ExchangeLog:
-    """Exchanges of a log and of files with written replies, without what test samples share.
+    """Exchanges of a log and of files with written replies, excluding what overlaps with test samples.
 
-    No turn of an exchange reads like a turn or a gold reply of a sample. A dialogue with two turns in a row of a sample
-    is a copy of it and is left out whole.
+    No turn of an exchange matches a turn or a gold reply of a sample, up to case and punctuation. A dialogue that has
+    two consecutive turns of a sample is a copy of it and is excluded as a whole.
     """
 
     def __init__(self, log: TrainingLog, written: Sequence[str] = (), *, turns: int) -> None:
         every = TrainingLog([*log.files, *written], log.without, strict=log.strict, on_reject=log.on_reject)
-        every.dropped = log.dropped  # what is left out is counted there
+        every.dropped = log.dropped  # exclusions are counted there
         self.log, self.turns, self.written, self.files = every, turns, set(written), every.files
         self._guard = _merged(every.samples)
         self._rows = _neighbours(every.samples)
@@ -43,7 +43,7 @@ class ExchangeLog:
         return fingerprint(self.log.fingerprint, *prints) if prints else self.log.fingerprint
 
     def exchanges(self) -> Iterator[Exchange]:
-        """The exchanges of all logs."""
+        """Exchanges of all logs."""
         for origin, path in enumerate(self.files):
             dropped = self.log.dropped[path] = Counter()
             for talk, found in self._talks(path, origin):
@@ -57,7 +57,7 @@ class ExchangeLog:
                         yield self._cleared(exchange)
 
     def _talks(self, path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]]]:
-        """Each dialogue's turns, and its exchanges."""
+        """Turns and exchanges of each dialogue."""
         if path in self.written:
             yield from _written(path, origin)
             return
@@ -79,7 +79,7 @@ class ExchangeLog:
         return next(filter(None, reasons), "")
 
     def _cleared(self, exchange: Exchange) -> Exchange:
-        """Without wrong replies that read like a text of a sample."""
+        """The exchange without wrong replies that match a text of a sample."""
         shared = self._guard.utterances
         if not shared or not exchange.wrong:
             return exchange
@@ -87,7 +87,7 @@ class ExchangeLog:
 
 
 def _of_dialogue(dialogue: Dialogue, turns: list[str], most: int, origin: int) -> Iterator[Exchange]:
-    """Every turn from the second on after those before it, where two speakers take turns or none are named."""
+    """Each turn from the second on, with the turns before it, unless it has the same speaker as the turn before."""
     talk = "\n".join(turns)
     for i, (before, turn) in enumerate(pairwise(dialogue.turns), start=1):
         if not before.speaker or before.speaker != turn.speaker:
@@ -95,7 +95,7 @@ def _of_dialogue(dialogue: Dialogue, turns: list[str], most: int, origin: int) -
 
 
 def _written(path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]]]:
-    """Contexts with several good replies and, where they were written, wrong ones, in the layout of DailyDialog++."""
+    """Contexts with several good replies and optionally wrong ones, in the layout of DailyDialog++."""
     for number, line in lines(path):
         if not line.strip():
             continue
@@ -104,7 +104,7 @@ def _written(path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]
             context, good, wrong = _texts(item, "context"), _texts(item, POSITIVE), _texts(item, ADVERSARIAL, ())
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             raise InputError(
-                f"no context with replies: {error}",
+                f"not a context with replies: {error}",
                 hint=f"write {{context: […], {POSITIVE}: […], {ADVERSARIAL}: […]}} on each line",
                 where=f"{path}:{number}",
             ) from error
@@ -129,7 +129,7 @@ def _merged(samples: list[Sample]) -> Guard:
 
 
 def _neighbours(samples: list[Sample]) -> frozenset[tuple[str, str]]:
-    """Turns of samples that stand one after the other, the gold reply among them."""
+    """Consecutive turns of samples, including the gold reply."""
     return frozenset(
         (first, second)
         for sample in samples

@@ -1,6 +1,6 @@
-"""Trained scorers in a folder, from an encoder that reads a reply with its context, or alone.
+"""Trained scorers: an encoder that reads a reply with its context, or alone.
 
-`relevance` is P(the reply belongs here), `valid` P(the reply is well formed).
+`relevance` is P(the reply fits the context), `valid` is P(the reply is well formed).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from interloq.models.subwords import Subwords
 from interloq.models.token_rows import Rows
 from interloq.signature import fingerprint
 
-BATCH, TOKENS = 256, 2**13  # rows, and tokens, in the network at a time
+BATCH, TOKENS = 256, 2**13  # rows and tokens per batch
 
 
 class RelevanceScorer:
-    """Contexts are lists of turns. Calculated in float32: batches change a score by less than 1e-5."""
+    """Scores replies after contexts (lists of turns), in float32: batching changes a score by less than 1e-5."""
 
     kind = "relevance"
 
@@ -40,7 +40,7 @@ class RelevanceScorer:
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """The scorer that a folder holds."""
+        """Load a scorer from its folder."""
         folder = scorer_folder(folder)
         facts, tensors = load_model(folder, kind=cls.kind)
         with reading_saved(folder):
@@ -50,7 +50,7 @@ class RelevanceScorer:
             if subwords.signature() != facts["subwords"]:
                 raise InputError(
                     "the tokenizer is not the one the scorer was trained with",
-                    hint="copy the folder whole, or train it again",
+                    hint="copy the complete folder, or train it again",
                     where=str(folder),
                 )
             check_temperature(facts)
@@ -64,7 +64,7 @@ class RelevanceScorer:
     def scores(
         self, contexts: Sequence[Sequence[str]], replies: Sequence[str], *, turns: int | None = None
     ) -> NDArray[np.float64]:
-        """P of each reply after its context; each distinct pair is read once. Turns without text are left out."""
+        """P of each reply after its context; each distinct pair is read once. Turns without text are skipped."""
         last = turns or self.facts["config"]["turns"]
         asked = [
             (tuple([turn for turn in context if turn.strip()][-last:]), reply)
@@ -84,7 +84,7 @@ class RelevanceScorer:
         return logits
 
     def _read(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> list[tuple[NDArray[Any], ...]]:
-        """Tokens of contexts, with a separator between turns, and of replies."""
+        """Tokens of each context, with separators between turns, and of each reply."""
         place = {text: i for i, text in enumerate(dict.fromkeys(t for turns, reply in pairs for t in (*turns, reply)))}
         texts, config = self.subwords.texts(list(place)), self.facts["config"]
         between = np.array([self.subwords.end], dtype=np.int32)
@@ -99,7 +99,7 @@ class RelevanceScorer:
             lambda part: self.network(batch[part])[:, 0],
             len(batch.ids),
             error=lambda: InputError(
-                f"no memory for one row of {batch.ids.shape[1]} tokens on {self.device}",
+                f"not enough memory for one row of {batch.ids.shape[1]} tokens on {self.device}",
                 hint="use a smaller encoder, or a machine with more memory",
             ),
             smaller=self._halve,
@@ -112,12 +112,12 @@ class RelevanceScorer:
 
 
 class ValidScorer(RelevanceScorer):
-    """Of replies alone."""
+    """Scores replies without a context."""
 
     kind = "valid"
 
     def of(self, replies: Sequence[str]) -> NDArray[np.float64]:
-        """P of each reply; each distinct one is read once."""
+        """P of each reply; each distinct reply is read once."""
         return self.scores([()] * len(replies), replies)
 
     def _read(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> list[tuple[NDArray[Any], ...]]:

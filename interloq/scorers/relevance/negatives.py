@@ -1,6 +1,6 @@
-"""Wrong replies for the scorers `relevance` and `valid`: random ones, similar ones, and good ones that were spoiled.
+"""Wrong replies for the scorers `relevance` and `valid`: random, similar, and corrupted ("spoiled") true replies.
 
-Which one an exchange gets depends on the seed, the epoch and its place alone.
+An exchange's wrong replies depend only on the seed, the epoch and its position.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from interloq.models.subwords import Subwords
 from interloq.scorers.relevance.examples import NONE, Exchanges, Ints, Part, groups
 from interloq.scorers.relevance.settings import EDITS, Relevance
 
-DRAWS = 16  # tries for a reply that was not given to this utterance
-LEAST = 6  # tokens of a reply that is spoiled: "yes , please" without a word is as good
-SHORTEST = 4  # the same where nothing else can be wrong
+DRAWS = 16  # attempts to find a reply that does not belong to this utterance
+LEAST = 6  # tokens of a reply that is spoiled: "yes , please" is still fine with a word missing
+SHORTEST = 4  # the same if all wrong replies are spoiled ones
 STREAMS = 64  # random numbers that a slot may use
 OTHER, PARROT, *SPOILED = range(len(EDITS))
-GROUP, MARK = 1, 2  # of tokens: goes on a word; is a mark such as "." or "?"
+GROUP, MARK = 1, 2  # flags of tokens: continues a word; is punctuation such as "." or "?"
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """For each exchange of a part its wrong replies: texts [n, slots], and how they are spoiled (0: not at all)."""
+    """Wrong replies of each exchange of a part: texts [n, slots], and how each is spoiled (0: not at all)."""
 
     texts: NDArray[np.int32]
     spoiled: NDArray[np.int8]
 
 
 def draw(stored: Exchanges, part: Part, epoch: int, settings: Relevance) -> Drawn:
-    """The wrong replies of one epoch."""
+    """Draw the wrong replies of one epoch."""
     own = stored.range(part)
     drawing = _Drawing(stored, part, epoch, settings)
     texts = np.zeros((own.stop - own.start, len(settings.slots)), dtype=np.int32)
@@ -48,7 +48,7 @@ def draw(stored: Exchanges, part: Part, epoch: int, settings: Relevance) -> Draw
 
 
 class _Drawing:
-    """The exchanges of one part in one epoch; each kind of wrong reply is a method."""
+    """Draws for the exchanges of one part in one epoch; each kind of wrong reply is a method."""
 
     def __init__(self, stored: Exchanges, part: Part, epoch: int, settings: Relevance) -> None:
         own = stored.range(part)
@@ -62,15 +62,15 @@ class _Drawing:
         return self._elsewhere(np.ones(len(self.rows), dtype=bool), *self.logs), np.zeros(len(self.rows), np.int64)
 
     def retrieved(self) -> tuple[Ints, Ints]:
-        """A similar reply; a random one where none was found."""
+        """A similar reply, or a random one if none was found."""
         texts, plain = self.random()
         similar = self.stored.similar[self.rows]
-        found = np.sort(similar, axis=1)[:, ::-1]  # those that are there come first
+        found = np.sort(similar, axis=1)[:, ::-1]  # NONE comes last
         chosen = self._one_of(found, (similar != NONE).sum(axis=1))
         return np.where(chosen == NONE, texts, chosen), plain
 
     def adversarial(self) -> tuple[Ints, Ints]:
-        """What is said elsewhere in the dialogue, a turn of the context, the true reply spoiled, or a written one."""
+        """A reply from elsewhere in the dialogue, a turn of the context, the spoiled true reply, or a written one."""
         stored, rows = self.stored, self.rows
         kinds = self._kinds()
         own = stored.replies[rows].astype(np.int64)
@@ -88,13 +88,13 @@ class _Drawing:
         return np.where(true, self.random()[0], texts), spoiled
 
     def spoiled(self) -> tuple[Ints, Ints]:
-        """The true reply spoiled; where that is too short, a longer one from anywhere."""
+        """The true reply, spoiled; if it is too short, a longer reply from anywhere."""
         replies, lengths = self.stored.replies.astype(np.int64), self.stored.lengths
         own = replies[self.rows]
         long = own[lengths[own] >= SHORTEST]
         if not len(long):
             raise InputError(
-                f"no reply has {SHORTEST} tokens, and shorter ones cannot be spoiled", hint="name other logs"
+                f"no reply has {SHORTEST} tokens, and shorter ones cannot be spoiled", hint="use other logs"
             )
         others = long[(self._bits(self.numbers) % np.uint64(len(long))).astype(np.int64)]
         return np.where(lengths[own] < SHORTEST, others, own), SPOILED[0] + self._chosen(self.settings.spoiling)
@@ -116,9 +116,9 @@ class _Drawing:
         return texts
 
     def _elsewhere(self, asked: NDArray[np.bool_], starts: Ints, sizes: Ints) -> Ints:
-        """Replies of other exchanges of a stretch that this utterance never got; NONE where DRAWS draws find none.
+        """Replies from other exchanges of a range that this utterance never got; NONE if DRAWS draws find none.
 
-        In a whole log the last draw stands.
+        If the range is a whole log, the last draw is used instead of NONE.
         """
         found = np.full(len(self.rows), NONE, dtype=np.int64)
         open_ = np.flatnonzero(asked & (sizes > 1))
@@ -131,7 +131,7 @@ class _Drawing:
         return found
 
     def _one_of(self, texts: NDArray[np.int32], counts: Ints) -> Ints:
-        """One of the first `counts` texts of each row; NONE where there are none."""
+        """One of the first `counts` texts of each row; NONE if it has none."""
         columns = (self._bits(self.numbers) % np.maximum(counts, 1).astype(np.uint64)).astype(np.int64)
         return np.where(counts > 0, texts[np.arange(len(texts)), columns], NONE).astype(np.int64)
 
@@ -148,11 +148,11 @@ class _Drawing:
         return _runs([slice(own.start + a, own.start + b) for a, b in pairwise(edges) if a < b], own.start)
 
 
-def _runs(stretches: list[slice], first: int) -> tuple[Ints, Ints]:
-    """For each exchange where its stretch starts, and how long it is."""
-    starts = np.array([stretch.start for stretch in stretches], dtype=np.int64)
-    sizes = np.array([stretch.stop - stretch.start for stretch in stretches], dtype=np.int64)
-    assert not len(starts) or starts[0] == first  # noqa: S101 - stretches cover a part
+def _runs(ranges: list[slice], first: int) -> tuple[Ints, Ints]:
+    """Start and length of each exchange's range."""
+    starts = np.array([one.start for one in ranges], dtype=np.int64)
+    sizes = np.array([one.stop - one.start for one in ranges], dtype=np.int64)
+    assert not len(starts) or starts[0] == first  # noqa: S101 - ranges cover a part
     return np.repeat(starts, sizes), np.repeat(sizes, sizes)
 
 
@@ -160,22 +160,22 @@ def _runs(stretches: list[slice], first: int) -> tuple[Ints, Ints]:
 
 
 def token_kinds(subwords: Subwords) -> NDArray[np.int8]:
-    """GROUP and MARK of every token number."""
+    """GROUP and MARK flags of every token id."""
     found = load_tokenizer(subwords.folder).convert_ids_to_tokens(range(subwords.size))
-    pieces = [piece or "" for piece in found]  # a vocabulary may leave numbers out
+    pieces = [piece or "" for piece in found]  # a vocabulary may skip ids
     marked = any(piece.startswith("##") for piece in pieces)
     starts = ("▁", "Ġ")
     led = not marked and any(piece.startswith(starts) for piece in pieces)
     kinds = np.zeros(len(pieces), dtype=np.int8)
     for number, piece in enumerate(pieces):
-        goes_on = piece.startswith("##") if marked else led and not piece.startswith(starts)
+        continues = piece.startswith("##") if marked else led and not piece.startswith(starts)
         is_mark = not any(map(str.isalnum, piece))
-        kinds[number] = GROUP * (goes_on and not is_mark) + MARK * is_mark
+        kinds[number] = GROUP * (continues and not is_mark) + MARK * is_mark
     return kinds
 
 
 def spoil(tokens: NDArray[Any], kind: int, kinds: NDArray[np.int8], rng: np.random.Generator) -> NDArray[Any]:
-    """A reply made wrong: its words shuffled, dropped, repeated or cut off; a mark at its end stays there."""
+    """Corrupt a reply: shuffle, drop, repeat or cut off words; final punctuation stays."""
     end = 1 if len(tokens) > 1 and kinds[tokens[-1]] & MARK else 0
     body, tail = tokens[: len(tokens) - end], tokens[len(tokens) - end :]
     starts = (np.flatnonzero(kinds[body[1:]] & GROUP == 0) + 1).tolist()
@@ -188,13 +188,13 @@ def _shuffled(words: list[Any], rng: np.random.Generator) -> list[Any]:
 
 
 def _dropped(words: list[Any], rng: np.random.Generator) -> list[Any]:
-    """A third to two thirds of the words."""
+    """Keep a third to two thirds of the words."""
     kept = max(1, round(len(words) * rng.uniform(1 / 3, 2 / 3)))
     return [words[i] for i in np.sort(rng.choice(len(words), kept, replace=False))]
 
 
 def _repeated(words: list[Any], rng: np.random.Generator) -> list[Any]:
-    """One to three words in a row, said three times."""
+    """Repeat one to three consecutive words three times."""
     size = min(len(words), int(rng.integers(1, 4)))
     start = int(rng.integers(len(words) - size + 1))
     return [*words[:start], *words[start : start + size] * 3, *words[start + size :]]

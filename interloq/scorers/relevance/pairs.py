@@ -1,4 +1,4 @@
-"""Exchanges as pairs: what was read for `relevance` and `valid`, for a network that learns from text alone."""
+"""Exchanges tokenised for `relevance` and `valid`, as pairs for `train adapt`."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class ExchangePairs:
 
     @property
     def source(self) -> str:
-        """Names the pairs, as the fingerprint of a log does."""
+        """Fingerprint of the pairs."""
         facts = self.stored.facts
         return fingerprint(*(str(facts[name]) for name in ("reading", "subwords", "source", "exchanges")))
 
     def write(self, folder: Path, subwords: Subwords, *, dev: int) -> PairTokens:
-        """Texts are cut as `subwords` would cut them."""
+        """Write the pairs, with texts truncated as by `subwords`."""
         return _write(self.stored, folder, subwords, dev=dev)
 
 
 def _write(stored: Exchanges, folder: Path, subwords: Subwords, *, dev: int) -> PairTokens:
     if stored.facts["subwords"] != Subwords(subwords.folder, longest=stored.facts["longest"]).signature():
         raise InputError(
-            "the examples were made with another tokenizer", hint="name the model that they were made for, or logs"
+            "the examples were made with another tokenizer", hint="use the model that they were made for, or logs"
         )
     folder.mkdir(parents=True, exist_ok=True)
     stored.tokens.astype(np.int32).tofile(folder / TOKENS)
@@ -48,9 +48,9 @@ def _write(stored: Exchanges, folder: Path, subwords: Subwords, *, dev: int) -> 
 
 
 def adapt_job(log: Log, given: Pretrained, settings: Adaptation, training: Training) -> AdaptJob:
-    """`train adapt`, on logs or on examples that a scorer kept."""
+    """Job of `interloq train adapt`, on logs or on examples kept by a scorer."""
     if bool(given.examples) == bool(log.files or log.without):
-        raise InputError("name logs to train on, or --examples FOLDER, and not both")
+        raise InputError("give logs to train on or --examples FOLDER, not both")
     if given.examples:
         pairs = ExchangePairs(Exchanges.load(Path(given.examples)))
         return AdaptJob.of(given.model, pairs, settings, training, pairs.source)

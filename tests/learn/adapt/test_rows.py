@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interloq.learn.adapt.rows import Rows, known_tokens, laid_out, masked
+from interloq.learn.adapt.rows import Rows, known_tokens, masked, pair_rows
 from interloq.learn.pair_tokens import PairTokens
 from interloq.models.token_predictor import SpecialTokens
 from interloq.records import Pair
@@ -31,7 +31,7 @@ def tokens_of(rows: list[tuple[list[int], list[int]]]) -> PairTokens:
 
 def rows_of(rows: list[tuple[list[int], list[int]]], special_tokens: SpecialTokens = SPECIAL_TOKENS) -> Rows:
     stored = tokens_of(rows)
-    return laid_out(stored, stored.pairs, special_tokens)
+    return pair_rows(stored, stored.pairs, special_tokens)
 
 
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=6), st.booleans())
@@ -99,4 +99,4 @@ def test_texts_are_cut_to_what_the_network_reads(tmp_path: Path) -> None:
     long = [Pair(str(i), f"tea rain music cats {i} " * 30, "we like the trains " * 30) for i in range(40)]
     facts = adapted(tmp_path / "out", folder, pairs=lambda: long, say=said.append, training=replace(QUICK, epochs=1))
     assert facts["longest"] == 5
-    assert "texts are cut after 5 tokens: the network reads no more" in said
+    assert "texts are truncated to 5 tokens, the most that the network can read" in said

@@ -17,7 +17,7 @@ from interloq.learn.adapt.settings import Adaptation, SmallEncoder
         (lambda: Adaptation(batch=0), "batch must be above 0"),
         (lambda: Adaptation(seed=-1), "seed must not be below 0"),
         (lambda: SmallEncoder(layers=0), "layers must be above 0"),
-        (lambda: SmallEncoder(dimensions=10, heads=4), "10 dimensions cannot be shared by 4 heads"),
+        (lambda: SmallEncoder(dimensions=10, heads=4), "10 dimensions cannot be divided among 4 heads"),
     ],
 )
 def test_settings_that_make_no_sense(settings: Any, says: str) -> None:

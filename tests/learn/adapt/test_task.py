@@ -31,12 +31,12 @@ def test_the_loss_is_that_of_transformers(tmp_path: Path, kind: str) -> None:
         rows = g.rows
         assert isinstance(rows, Rows)
         labels = torch.full_like(rows.ids, -100)
-        labels[g.places] = g.right
+        labels[g.places] = g.targets
         kinds = {"token_type_ids": rows.kinds} if kind in ("bert", "electra", "albert") else {}
         with torch.inference_mode():
             mean = own(input_ids=rows.ids, attention_mask=rows.mask, labels=labels, **kinds).loss
-        loss += float(mean) * len(g.right)
-        count += len(g.right)
+        loss += float(mean) * len(g.targets)
+        count += len(g.targets)
     assert dev_loss(task, CPU, amp=False) == pytest.approx(loss / count, rel=1e-5)
 
 
@@ -107,12 +107,12 @@ def test_a_batch_without_room_is_cut_in_pieces(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(transformers.BertForMaskedLM, "forward", limited)
     facts = adapted(tmp_path / "cut", folder, say=said.append)
     assert [line for line in said if "no memory" in line] == [
-        "no memory for a batch: going on with 2 pieces of it at a time",
-        "no memory for a batch: going on with 4 pieces of it at a time",
+        "not enough memory for a batch: trying again with each batch split into 2 pieces",
+        "not enough memory for a batch: trying again with each batch split into 4 pieces",
     ]
     assert facts["after"]["dev_loss"] == pytest.approx(expected["after"]["dev_loss"], rel=1e-3)
     most = 0
-    with pytest.raises(InputError, match="no memory for a batch of one pair"):
+    with pytest.raises(InputError, match="not enough memory for a batch of one pair"):
         adapted(tmp_path / "none", folder)
 
 
@@ -134,6 +134,6 @@ def test_texts_of_unknown_tokens_only(tmp_path: Path) -> None:
     facts = adapted(tmp_path / "out", folder, pairs=lambda: mixed, say=said.append, training=replace(QUICK, epochs=1))
     assert math.isfinite(facts["after"]["dev_loss"])
     assert facts["unknown_tokens"] > 0.1
-    assert any("the model may be of another language" in line for line in said)
-    with pytest.raises(InputError, match="the tokenizer knows no token of the train part"):
+    assert any("the model may be for another language" in line for line in said)
+    with pytest.raises(InputError, match="all tokens of the train part are unknown to the tokenizer"):
         adapted(tmp_path / "none", folder, pairs=lambda: strange)

@@ -40,5 +40,5 @@ def test_the_tokenizer_loses_no_more_than_what_it_does_not_know(tmp_path: Path) 
     assert tokenizer.tokenize("21") == ["2", "1"]
     ids = tokenizer("tea", "tea")["input_ids"]
     assert [tokenizer.convert_ids_to_tokens(ids)[i] for i in (0, 2, -1)] == ["[CLS]", "[SEP]", "[SEP]"]
-    with pytest.raises(InputError, match="the pairs hold no text"):
+    with pytest.raises(InputError, match="the pairs have no text"):
         train_word_pieces(list, tmp_path, vocabulary=200)

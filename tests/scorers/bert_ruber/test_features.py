@@ -47,7 +47,7 @@ def test_pairs_without_text_are_left_out(encoder: Encoder, tmp_path: Path) -> No
     odd = [*topic_pairs(40), Pair("a", "", "tea"), Pair("b", "tea", " \n")]
     pairs = write_pair_vectors(odd, tmp_path, encoder, "max", dev=4)
     assert (len(pairs.pairs), pairs.blank) == (40, 2)
-    with pytest.raises(InputError, match="1 different utterances"):
+    with pytest.raises(InputError, match="1 different utterance"):
         write_pair_vectors([Pair("a", "tea", "rain")] * 9, tmp_path / "few", encoder, "max", dev=4)
 
 

@@ -50,7 +50,7 @@ def test_a_network_that_only_guesses_says_so(bert: Path, tmp_path: Path) -> None
     said: list[str] = []
     slow = Training(epochs=1, learning_rate=1e-9)
     train(job(bert, 60, BertRuberSettings(), slow), tmp_path / "model", device="cpu", say=said.append)
-    assert said[-1].startswith("it has learned nothing")
+    assert said[-1].startswith("the network learned nothing")
 
 
 def write_pairs(path: Path, n: int = 200) -> Path:
@@ -66,7 +66,7 @@ def test_the_command_trains_a_scorer(bert: Path, folder: Path, capsys: pytest.Ca
     out, err = capsys.readouterr()
     assert out.startswith("ruber: BertRuberSettings(pooling='max',layer=1,")
     assert "true replies beat a random one" in out
-    assert "180 pairs to train on, 20 to check with" in err
+    assert "180 pairs for training, 20 for dev" in err
     assert command("pairs.jsonl", "-o", "ruber", *options, "--json") == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["config"] == {"pooling": "max", "layer": 1, "longest": 128}

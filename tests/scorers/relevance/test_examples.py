@@ -54,7 +54,7 @@ def test_blank_sides_are_counted_and_left_out(tmp_path: Path) -> None:
     blank = [Exchange(("hi", " "), "tea", "1"), Exchange(("tea ?",), " ", "2"), Exchange((), "tea", "3")]
     found, _ = stored(tmp_path, [*exchanges(talks(8)), *blank])
     assert found.facts["blank"] == 3
-    with pytest.raises(InputError, match="no exchange with text"):
+    with pytest.raises(InputError, match="no exchange has both a context and a reply"):
         stored(tmp_path / "none", blank)
     with pytest.raises(InputError, match="1 different dialogues"):
         stored(tmp_path / "one", exchanges(talks(1)))

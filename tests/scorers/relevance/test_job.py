@@ -32,7 +32,7 @@ def test_it_learns_what_belongs_together(tmp_path: Path) -> None:
 
 def test_more_tokens_than_the_encoder_reads_are_refused(tmp_path: Path) -> None:
     stored(tmp_path, exchanges(talks(8)))
-    with pytest.raises(InputError, match="reads 64 tokens, and context and reply have up to 147"):
+    with pytest.raises(InputError, match="reads 64 tokens, but context and reply have up to 147"):
         train(scorer_job(tmp_path, Relevance()), tmp_path / "out", device="cpu")
 
 

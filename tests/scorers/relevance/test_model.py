@@ -31,7 +31,7 @@ def test_damaged_folders_are_refused(scorer_folder: Path, tmp_path: Path) -> Non
         RelevanceScorer.load(other)
     facts, tensors = load_model(scorer_folder, kind="relevance")
     save_model(tmp_path / "kind", tensors, facts | {"kind": "rater"})
-    with pytest.raises(InputError, match="holds a 'rater'"):
+    with pytest.raises(InputError, match="contains a 'rater'"):
         RelevanceScorer.load(tmp_path / "kind")
     nan = shutil.copytree(scorer_folder, tmp_path / "nan")
     save_model(nan, tensors | {"head.bias": torch.full((1,), torch.nan)}, facts)

@@ -119,7 +119,7 @@ def test_settings_without_a_context() -> None:
     for options in ({"context": 0}, {"context": 0, "negatives": "spoiled,random"}, {"context": -1}):
         with pytest.raises(InputError):
             Relevance(**options)
-    with pytest.raises(InputError, match="all ways to spoil a reply are 0"):
+    with pytest.raises(InputError, match="all kinds of spoiled replies are 0"):
         replace(VALID, shuffled=0.0, dropped=0.0, repeated=0.0)
 
 

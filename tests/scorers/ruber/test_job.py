@@ -62,11 +62,11 @@ def test_a_tokenizer_is_trained_where_none_is_given(tmp_path: Path) -> None:
     train(job(200, once, None), tmp_path / "a", device="cpu", say=said.append)
     size = Pieces(tmp_path / "a" / "pieces.model").size
     assert 20 < size < 16_000
-    assert said[0] == f"a tokenizer of {size:,} pieces is all that these texts give"
+    assert said[0] == f"these texts yield a tokenizer of only {size:,} pieces"
 
 
 def test_it_says_when_nothing_was_learned(pieces: Path, tmp_path: Path) -> None:
     said: list[str] = []
     still = dataclasses.replace(FAST, epochs=1, learning_rate=1e-9)
     trained(tmp_path / "still", pieces, still, say=said.append)
-    assert said[-1].startswith("it has learned nothing")
+    assert said[-1].startswith("the network learned nothing")

@@ -105,11 +105,11 @@ def test_a_finished_job_is_not_done_again_and_another_is_refused(tmp_path: Path)
     assert train(iter(()), tmp_path / "out", SMALL, source="a", say=said.append).signature() == first.signature()
     assert said == [f"{tmp_path / 'out'} is trained already"]
     for settings, source in ((SMALL, "b"), (changed(epochs=13), "a")):
-        with pytest.raises(InputError, match="holds a job with other settings or other texts"):
+        with pytest.raises(InputError, match="contains a job with other settings or other texts"):
             train(texts, tmp_path / "out", settings, source=source)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="holds something else"):
+    with pytest.raises(InputError, match="contains other files"):
         train(texts, tmp_path / "other", SMALL)
 
 
