@@ -1,1 +1,1 @@
-"""One metric a file, its paper in the first line."""
+"""Metrics, one per file; the first line of each file names the paper."""

@@ -1,14 +1,14 @@
 """Align the words of a reply with those of a reference: as many matches as possible, then as few chunks as possible.
 
-A chunk is a run of neighbouring words of the reply matched to neighbouring words of the reference in the same order.
-Matches are counted stage by stage: as many equal words as possible, then as many words of the same class (such as a
-common stem) as these leave possible, then related words (such as synonyms). The first two numbers are known beforehand:
-a word gives min(count in the reply, count in the reference) matches, and so does a class. What remains is a search,
-word by word through the reply, for the fewest chunks.
+A chunk is a run of adjacent words of the reply matched to adjacent words of the reference in the same order. Matches
+are counted stage by stage: as many equal words as possible, then as many of the remaining words as possible by class
+(such as a common stem), then related words (such as synonyms). The first two numbers are known in advance: a word gives
+min(count in the reply, count in the reference) matches, and so does a class. What remains is a search, word by word
+through the reply, for the fewest chunks.
 
 Finding the fewest chunks is NP-hard (minimum common string partition is a special case), so the work is bounded: first
-a narrow beam, which a lower bound mostly proves optimal at once; where it does not, a wide one that turns narrow after
-STEPS steps. `Alignment.proven` tells whether the number of chunks is known to be the least.
+a narrow beam, which a lower bound usually proves optimal at once; otherwise a wide beam that becomes narrow after STEPS
+steps. `Alignment.proven` says whether the number of chunks is known to be minimal.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from itertools import chain
 from typing import NamedTuple
 
 NARROW, WIDE = 8, 1024  # alignments kept after each word
-CHOICES = 16  # reference words tried for one word of the reply by the narrow beam
+CHOICES = 16  # reference words that the narrow beam tries for one word of the reply
 STEPS = 100_000  # of the wide beam: about a tenth of a second
 NEVER = 1 << 60
-NOWHERE = -2  # the place of a word without a match; the one after it is the last of a row, which is NEVER
+NOWHERE = -2  # position of a word without a match; the next one is the last of a row, which is NEVER
 
 
 class Word(NamedTuple):
-    """A word and its class; words that are equal have equal classes."""
+    """A word and its class; equal words have equal classes."""
 
     text: str
     group: str
 
 
 class Alignment(NamedTuple):
-    """How many words were matched, and in how many runs."""
+    """Number of matched words and of chunks."""
 
     matches: int
     chunks: int
@@ -43,7 +43,7 @@ class Alignment(NamedTuple):
 def align(
     response: Sequence[Word], reference: Sequence[Word], related: Callable[[str, str], bool] | None = None
 ) -> Alignment:
-    """The best alignment of a reply with a reference; words of different classes match where they are `related`."""
+    """Best alignment of a reply with a reference; words of different classes match if they are `related`."""
     problem = _Problem(response, reference, related)
     cost, complete = problem.search(NARROW, CHOICES, NEVER, NEVER)
     proven = complete or cost == problem.bound[0]
@@ -63,7 +63,7 @@ class _Limit(NamedTuple):
 
 
 class _Option(NamedTuple):
-    """A place in the reference for a word of the reply, or NOWHERE; what taking it costs and when it may be taken."""
+    """A position in the reference for a word of the reply, or NOWHERE, with its cost and conditions."""
 
     place: int
     bit: int
@@ -89,15 +89,15 @@ class _Sizes:
         return sum((self.response & self.reference).values())
 
     def spare(self, key: str) -> int:
-        """How many more the reply has; negative where the reference has more."""
+        """How many more the reply has; negative if the reference has more."""
         return self.response[key] - self.reference[key]
 
     def may_miss(self, key: str, seen: int) -> _Limit:
-        """The reply's word may go without: fewer than `spare` of the `seen` ones did."""
+        """The reply's word may stay unmatched: fewer than `spare` of the `seen` ones did."""
         return _Limit(self._bits.get(key, 0), seen - self.spare(key), NEVER)
 
     def may_lend(self, key: str, seen: int) -> _Limit:
-        """The reference's word may serve another one: fewer than it has to spare were lent."""
+        """The reference's word may match another word: fewer than its surplus already do."""
         return _Limit(self._bits[key], -1, seen - self.spare(key))
 
 
@@ -118,10 +118,10 @@ class _Problem:
         self.equal: dict[str, list[_Option]] = {}
         self.options = [self._options(word) for word in response]
         self.at = [{option.place: option for option in options} for options in self.options]
-        self.bound, self.going_on = self._bounds(len(reference))
+        self.bound, self.continuing = self._bounds(len(reference))
 
     def _options(self, word: Word) -> list[_Option]:
-        """What a word of the reply may do, the words before it having been counted in `seen`."""
+        """Options of a word of the reply, given the counts `seen` of the words before it."""
         words, groups, (seen_words, seen_groups) = self.words, self.groups, self.seen
         if word.text not in self.equal:
             self.equal[word.text] = [_Option(place, 1 << place, 0) for place in words.places(word.text)]
@@ -130,7 +130,7 @@ class _Problem:
             free = words.may_miss(word.text, seen_words[word.text])
             for place in groups.places(word.group):
                 text = self.reference[place].text
-                if words.spare(text) < 0:  # never the word itself, of which the reply has more
+                if words.spare(text) < 0:  # never the word itself, which the reply has more often
                     options.append(_Option(place, 1 << place, 0, (free, words.may_lend(text, seen_words[text]))))
             if groups.spare(word.group) > 0:
                 frees = (free, groups.may_miss(word.group, seen_groups[word.group]))
@@ -153,26 +153,26 @@ class _Problem:
     def _bounds(self, width: int) -> tuple[list[int], list[list[int]]]:
         """Least costs if reference words could be taken twice: they never exceed the true ones.
 
-        `bound[i]` is the cost from word i on if no chunk goes on there; `going_on[i][j]` that from word i on if it goes
-        on with a chunk at place j. Options are put in the order of what they promise.
+        `bound[i]` is the cost from word i on if no chunk continues there; `continuing[i][j]` is the cost from word i on
+        if it continues a chunk at position j. Options are sorted by their bound.
         """
-        bound, going_on = [0], [[NEVER] * (width + 1)]
+        bound, continuing = [0], [[NEVER] * (width + 1)]
         for options in reversed(self.options):
             row = [NEVER] * (width + 1)
             promises = {NOWHERE: bound[-1]}
             for place, _, cost, _ in options:
                 if place != NOWHERE:
-                    row[place] = cost + min(bound[-1], going_on[-1][place + 1])
+                    row[place] = cost + min(bound[-1], continuing[-1][place + 1])
                     promises[place] = 1 + row[place]
             options.sort(key=lambda option, promises=promises: promises[option.place])  # type: ignore[misc]
             bound.append(promises[options[0].place])
-            going_on.append(row)
-        return bound[::-1], going_on[::-1]
+            continuing.append(row)
+        return bound[::-1], continuing[::-1]
 
     def search(self, width: int, choices: int, ceiling: int, steps: int) -> tuple[int, bool]:
-        """The least cost below `ceiling`, else `ceiling`; and whether nothing that could be less was left untried.
+        """The least cost below `ceiling`, else `ceiling`; and whether no option that could be cheaper was skipped.
 
-        A state is the set of reference words taken (bits) and the place of the last word; equal states go on alike.
+        A state is the set of reference words taken (bits) and the position of the last word.
         """
         states, complete = {(0, NOWHERE): 0}, True
         for i in range(len(self.options)):
@@ -194,7 +194,7 @@ class _Problem:
         return min(states.values(), default=ceiling), complete
 
     def _allowed(self, i: int, taken: int, last: int, choices: int) -> tuple[list[_Option], bool]:
-        """The options of word i in this state, going on with the chunk first; and whether there were more."""
+        """Options of word i in this state, continuing the chunk first; and whether there were more."""
         first = self.at[i].get(last + 1)
         allowed: list[_Option] = []
         for option in chain((first,) if first else (), self.options[i]):
@@ -210,8 +210,8 @@ class _Problem:
         return allowed, False
 
     def _rest(self, i: int, last: int) -> int:
-        """At least what words from i on cost after a word at this place."""
-        return min(self.bound[i], self.going_on[i][last + 1])
+        """Lower bound on the cost of words from i on after a word at this position."""
+        return min(self.bound[i], self.continuing[i][last + 1])
 
 
 def _fit(limits: tuple[_Limit, ...], taken: int) -> bool:

@@ -2,9 +2,9 @@
 
 score = ( n(AM) + n(FM) ) / 2,   n(x) = ( max(x, c) − c ) / |c|,   c = the 5 % quantile of the part over the sample set
 
-The quantile is numpy's `linear` one, which is also the default of pandas: it lies between two scores in proportion.
-Where c is 0 nothing can be divided by it, and n(x) = max(x, 0). Where all scores of a part are equal, n is 0. The set
-holds the samples that both parts can score. The parts may be any two metrics, but both should rise with quality.
+The quantile is numpy's `linear` one, which is also the default of pandas: it interpolates between two scores. If c is
+0, n(x) = max(x, 0), because nothing can be divided by 0. If all scores of a part are equal, n is 0. The set consists of
+the samples that both parts can score. The parts may be any two metrics, but both should increase with quality.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ SHARE = 0.05
 
 @dataclass(frozen=True)
 class AmFm(Component):
-    """The mean of a metric of adequacy and one of fluency, each normalised over the sample set."""
+    """Mean of a metric of adequacy and one of fluency, each normalised over the sample set."""
 
-    am: Annotated[Metric, "the metric of adequacy; `deep_am` in the paper"] = field(metadata={"kind": "metric"})
-    fm: Annotated[Metric, "the metric of fluency; `deep_fm` in the paper"] = field(metadata={"kind": "metric"})
+    am: Annotated[Metric, "metric of adequacy; `deep_am` in the paper"] = field(metadata={"kind": "metric"})
+    fm: Annotated[Metric, "metric of fluency; `deep_fm` in the paper"] = field(metadata={"kind": "metric"})
     _fit: Quantiles | None = field(default=None, init=False, repr=False, compare=False)
 
     def fit(self, samples: Sequence[Sample]) -> Self:
@@ -47,7 +47,7 @@ class AmFm(Component):
         return ",".join(f"{name}[{cut:.5g}{source_of(part)}]" for (name, part), cut in parts)
 
     def built_with(self) -> str:
-        """The models and tokenizers of both parts."""
+        """Identifies the models and tokenizers of both parts."""
         return ",".join(f"{name}[{foundation(part)}]" for name, part in self._parts().items())
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -56,7 +56,7 @@ class AmFm(Component):
     def stats(self, samples: Sequence[Sample]) -> Array:
         if self._fit is None:
             raise InputError(
-                "am_fm does not know the quantiles of its parts yet", hint="call fit(samples), or use evaluate"
+                "am_fm is not fitted: the quantiles of its parts are unknown", hint="call fit(samples), or use evaluate"
             )
         parts = self._fit.normalised(samples, *self._parts().values())
         return score_rows(parts.mean(axis=1), parts)
@@ -65,7 +65,7 @@ class AmFm(Component):
         return mean_value(total)
 
     def details(self, total: Array) -> dict[str, float]:
-        """What either part gives once it is normalised, as means over samples."""
+        """Normalised scores of both parts, as means over samples."""
         return mean_parts(total, *self._parts())
 
     def _parts(self) -> dict[str, Metric]:
@@ -74,28 +74,30 @@ class AmFm(Component):
 
 @dataclass(frozen=True, eq=False)
 class Quantiles:
-    """What each part's scores are cut at, and the scores themselves: no sample is scored twice."""
+    """Lower cut-off of each part's scores, and the scores themselves, so that no sample is scored twice."""
 
     cuts: tuple[float, ...]
     known: dict[Sample, tuple[float, ...]]
 
     @classmethod
     def of(cls, samples: Sequence[Sample], *parts: Metric) -> Quantiles:
-        """The quantile of each part's scores of these samples."""
+        """Quantile of each part's scores of these samples."""
         known = Fit.of(samples, *parts).known
         columns = np.array(list(known.values()), dtype=np.float64).reshape(len(known), len(parts))
         cuts = np.quantile(columns, SHARE, axis=0, method="linear") if len(columns) else [np.nan] * len(parts)
         return cls(tuple(float(cut) for cut in cuts), known)
 
     def normalised(self, samples: Sequence[Sample], *parts: Metric) -> Array:
-        """A column a part."""
+        """Normalised scores, one column per part."""
         if samples and np.isnan(self.cuts).any():
-            raise InputError("am_fm was fitted to no sample that both of its parts can score", hint="fit it to others")
+            raise InputError(
+                "am_fm was fitted to samples that its parts cannot both score", hint="fit it to other samples"
+            )
         found = self.known | Fit.of([sample for sample in samples if sample not in self.known], *parts).known
         rows = np.array([found[sample] for sample in samples], dtype=np.float64).reshape(len(samples), len(parts))
         return np.column_stack([normalise(column, cut) for column, cut in zip(rows.T, self.cuts, strict=True)])
 
 
 def normalise(scores: Array, cut: float) -> Array:
-    """Scores above the cut in units of its size; 0 for all others."""
+    """Scores above the cut-off in units of its absolute value; 0 for all others."""
     return np.asarray(np.maximum(scores - cut, 0) / (abs(cut) or 1.0))

@@ -1,7 +1,7 @@
-"""The level of BERTScore that two unrelated texts reach, for rescaling: a JSON file with every layer of a model.
+"""BERTScore of unrelated texts, for rescaling: a JSON file with every layer of a model.
 
-Texts are drawn from a corpus by a hash of seed and text, so neither order nor repeats change the draw; each is compared
-with the next one drawn. A model's vectors all point a little the same way, so this level is far above 0.
+Texts are drawn from a corpus by a hash of seed and text, so neither order nor repetitions change the draw; each is
+compared with the next one drawn. A model's vectors all point in similar directions, so this level is far above 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.progress import Progress, silent
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 
 if TYPE_CHECKING:
     from interloq.models.encoder import Encoder
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 PARTS: tuple[Part, ...] = ("p", "r", "f")
 KIND, SCHEMA, NAME = "bertscore baseline", 1, "baseline.json"
 PAIRS = 10_000
-BLOCK = 64  # pairs whose vectors of all layers are held at a time
+BLOCK = 64  # pairs whose vectors of all layers are in memory at a time
 
 
 def make_baseline(
@@ -42,12 +42,12 @@ def make_baseline(
     every_layer: bool = True,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Facts of a baseline: mean P, R and F of unrelated texts, for the encoder's layer or all up to it."""
+    """Content of a baseline: mean P, R and F of unrelated texts, for the encoder's layer or all layers up to it."""
     from interloq.metrics.token_weights import Idf
 
     drawn = draw(texts, 2 * pairs, seed)
     if len(drawn) < 2:
-        raise InputError(f"the corpus has {len(drawn)} different texts", hint="a baseline needs two or more")
+        raise InputError(f"the corpus has {count(len(drawn), 'different text')}", hint="a baseline needs two or more")
     replies, references = drawn[: len(drawn) // 2 * 2 : 2], drawn[1::2]
     weights = Idf.of(references, encoder) if idf else None
     layers = list(range(encoder.layer + 1)) if every_layer else [encoder.layer]
@@ -67,7 +67,7 @@ def make_baseline(
 
 
 def draw(texts: Iterable[str], n: int, seed: int) -> list[str]:
-    """At most n different texts in an order of chance, the same whatever the order and repeats of the corpus."""
+    """At most n different texts in random order, independent of the order and repetitions of the corpus."""
     best: list[tuple[int, str]] = []
     held: set[str] = set()
     for text in texts:
@@ -97,7 +97,7 @@ def _means(
 
 
 def _block(encoder: Encoder, replies: list[str], references: list[str], idf: Any, layers: list[int]) -> Floats:
-    """The sums of P, R and F over pairs, one row per layer."""
+    """Sums of P, R and F over pairs, one row per layer."""
     from interloq.metrics.matching import f_measure, match, match_layers
 
     n = len(replies)
@@ -112,7 +112,7 @@ def _block(encoder: Encoder, replies: list[str], references: list[str], idf: Any
 
 
 def save_baseline(path: str | Path, facts: dict[str, Any]) -> Path:
-    """A name without `.json` is a folder that gets `baseline.json`."""
+    """Path of the baseline file; a name without `.json` is a folder with `baseline.json`."""
     path = Path(path)
     path = path if path.suffix == ".json" else path / NAME
     with replacing(path) as file:
@@ -121,7 +121,7 @@ def save_baseline(path: str | Path, facts: dict[str, Any]) -> Path:
 
 
 def load_baseline(path: str | Path) -> dict[str, Any]:
-    """A baseline for rescaling, from its file or folder."""
+    """Read a baseline from its file or folder."""
     path = Path(path)
     path = path / NAME if path.is_dir() else path
     hint = "make one with: interloq train baseline LOGS --model MODEL -o FILE"
@@ -129,12 +129,12 @@ def load_baseline(path: str | Path) -> dict[str, Any]:
         raise InputError(f"no baseline file {str(path)!r}", hint=hint)
     facts = read_json(path, hint=hint)
     if facts.get("kind") != KIND or facts.get("schema") != SCHEMA:
-        raise InputError("the file holds no baseline of BERTScore", hint=hint, where=str(path))
+        raise InputError("the file is not a BERTScore baseline", hint=hint, where=str(path))
     return facts
 
 
 def levels(facts: dict[str, Any], encoder: Encoder, *, idf: bool, where: str) -> dict[Part, float]:
-    """The baseline of P, R and F of this encoder's layer; one of another model, layer or weighting is refused."""
+    """Baseline of P, R and F for this encoder's layer; one for another model, layer or weighting is refused."""
     hint = "make one with: interloq train baseline LOGS --model MODEL -o FILE"
     for what, seen, own in (
         ("model", facts.get("model"), encoder.name),
@@ -142,7 +142,7 @@ def levels(facts: dict[str, Any], encoder: Encoder, *, idf: bool, where: str) ->
         ("idf", facts.get("idf"), idf),
     ):
         if seen != own:
-            raise InputError(f"the baseline is of another {what}: {seen}, not {own}", hint=hint, where=where)
+            raise InputError(f"the baseline is for another {what}: {seen}, not {own}", hint=hint, where=where)
     with reading_saved(where, hint=hint):
         found = facts["layers"].get(str(encoder.layer))
         if found is None:
@@ -150,5 +150,5 @@ def levels(facts: dict[str, Any], encoder: Encoder, *, idf: bool, where: str) ->
             raise InputError(f"the baseline has layers {has}, not {encoder.layer}", hint=hint, where=where)
         values: dict[Part, float] = {part: float(found[part]) for part in PARTS}
     if not all(value < 1 for value in values.values()):
-        raise InputError(f"the baseline has levels {values}, not below 1", hint=hint, where=where)
+        raise InputError(f"the baseline has values {values}, which must be below 1", hint=hint, where=where)
     return values

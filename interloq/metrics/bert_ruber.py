@@ -1,9 +1,8 @@
-"""BERT-RUBER's unreferenced scorer (Ghazarian et al., 2019): does the reply go with the utterance before it?
+"""BERT-RUBER's unreferenced scorer (Ghazarian et al., 2019): does the reply fit the utterance before it?
 
-s = σ( MLP([q; qᵀ M r; r]) ), with q and r the pooled token vectors that a frozen encoder gives the last turn of the
-context and the reply; see `interloq.scorers.bert_ruber.model` for the network. `model` is a folder that `interloq train
-bert-ruber` has written, `encoder` where its encoder lies now, if not where it was. An empty reply is scored 0: it goes
-with nothing.
+s = σ( MLP([q; qᵀ M r; r]) ), where q and r are a frozen encoder's pooled token vectors of the last turn of the context
+and of the reply; see `interloq.scorers.bert_ruber.model` for the network. `model` is a folder written by `interloq
+train bert-ruber`, `encoder` the present location of its encoder if it has moved. An empty reply scores 0.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ class BertRuber(ContextReply):
     """BERT-RUBER's unreferenced scorer."""
 
     places = ("model", "encoder")
-    encoder: Annotated[str | None, "where the encoder is now; `None`: where it was in training"] = None
+    encoder: Annotated[str | None, "present location of the encoder; `None`: as in training"] = None
 
     def network(self) -> Any:
         made = "interloq.scorers.bert_ruber.model:BertRuberScorer.load"

@@ -1,15 +1,15 @@
-"""BERTScore (Zhang et al., 2020): each token finds the most similar token on the other side.
+"""BERTScore (Zhang et al., 2020): each token is matched to the most similar token of the other text.
 
 P = Σ_a s_a · max_b cos(a, b) over tokens a of the reply and b of a reference, R the other way round, F = 2PR / (P + R)
 
-As the public `bert_score`: vectors of one layer; [CLS] and [SEP] are matched but weigh nothing; `idf` weighs tokens by
-log((N + 1) / (df + 1)) over the N references of the sample set; of several references the best P, R and F count, each
-by itself; `rescale` maps x to (x − b) / (1 − b), b being what unrelated texts reach. A reply or reference without
-tokens has P = R = F = 0 before rescaling.
+As in the public `bert_score`: vectors of one layer; [CLS] and [SEP] are matched but have no weight; `idf` weighs tokens
+by log((N + 1) / (df + 1)) over the N references of the sample set; of several references the best P, R and F are used,
+each separately; `rescale` maps x to (x − b) / (1 − b), with b the level of unrelated texts. A reply or reference
+without tokens has P = R = F = 0 before rescaling.
 
-Unlike it: where `idf` leaves a reply, or all its references, no token of weight above 0 (as a single reference does),
-the sample is unscored, not 0. And padding is never matched. There it counts as a similarity of 0, so a token whose best
-match is negative gets 0 instead, depending on what else is in the batch.
+Different from `bert_score`: if `idf` leaves a reply, or all its references, without any token of weight above 0 (as
+with a single reference), the sample is unscored, not 0. And padding is never matched. There it counts as a similarity
+of 0, so a token whose best match is negative gets 0 instead, depending on what else is in the batch.
 
 `weights` (vBERTScore, Tsuta et al., 2023): `outside` multiplies a reference's value by its weight, after rescaling and
 before the best is taken; `inside` is the formula as printed, with w inside the maximum: w · max for w ≥ 0, w · min for
@@ -36,9 +36,9 @@ from interloq.signature import NETWORK, fingerprint
 
 Weights = Literal["ignore", "outside", "inside"]
 Precision = Literal["auto", "float32", "bfloat16"]
-SAMPLES = 4096  # whose texts are looked at together: bounds memory
-LONGEST = 512  # tokens of a text that count, as most models allow
-NO_IDF = "idf leaves nothing to compare: every token stands in every reference"
+SAMPLES = 4096  # samples processed together: bounds memory
+LONGEST = 512  # tokens of a text that are used, as most models allow
+NO_IDF = "idf leaves nothing to compare: every token is in every reference"
 COLUMNS: dict[Part, int] = {"p": 0, "r": 1, "f": 2}
 
 
@@ -48,22 +48,22 @@ class BertScore(Component):
 
     places = ("model", "rescale")
     libraries = NETWORK
-    model: Annotated[str, "the encoder: a folder, an installed package, or `hub:org/name@revision`"]
-    layer: Annotated[int | None, "the layer whose vectors are compared, from 1; `None`: the last"] = None
+    model: Annotated[str, "encoder: a folder, an installed package, or `hub:org/name@revision`"]
+    layer: Annotated[int | None, "layer whose vectors are compared, from 1; `None`: the last"] = None
     idf: Annotated[bool, "whether rare tokens weigh more"] = False
-    rescale: Annotated[str, "a baseline file, or a folder with `baseline.json`; empty: no rescaling"] = ""
+    rescale: Annotated[str, "baseline file, or a folder with `baseline.json`; empty: no rescaling"] = ""
     part: Annotated[Part, "precision, recall or F"] = "f"
-    weights: Annotated[Weights, "whether weights of references count, and where they stand in the formula"] = "ignore"
-    precision: Annotated[Precision, "of the numbers; `'auto'`: float32 on a processor, bfloat16 on a GPU"] = "auto"
+    weights: Annotated[Weights, "whether weights of references are used, and where in the formula"] = "ignore"
+    precision: Annotated[Precision, "number type; `'auto'`: float32 on a CPU, bfloat16 on a GPU"] = "auto"
     _idf: Any = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def reads_weights(self) -> bool:
-        """Whether weights of references count."""
+        """Whether weights of references are used."""
         return self.weights != "ignore"
 
     def fit(self, samples: Sequence[Sample]) -> Self:
-        """A copy that knows how rare each token is among these samples' references; itself without `idf`."""
+        """A copy with the idf weights of these samples' references; itself without `idf`."""
         if not self.idf:
             return self
         encoder = self._encoder()
@@ -78,7 +78,7 @@ class BertScore(Component):
         return self._idf.source if self._idf else ""
 
     def built_with(self) -> str:
-        """The encoder, and the baseline by its content."""
+        """Identifies the encoder and the baseline."""
         encoder = str(self._encoder().signature())
         return f"{encoder},baseline-{fingerprint(str(load_baseline(self.rescale)))}" if self.rescale else encoder
 
@@ -107,11 +107,11 @@ class BertScore(Component):
         return mean_parts(total, "precision", "recall")
 
     def parts(self, samples: Sequence[Sample]) -> list[Array]:
-        """P, R and F of each sample with each reference, [references, 3] a sample: rescaled, without weights."""
+        """P, R and F of each sample with each reference, [references, 3] per sample: rescaled, without weights."""
         return [rows[:, :3] for _, rows in self._rows(samples)]
 
     def _weighed(self, sample: Sample, rows: Array) -> Array:
-        """`rows` holds P, R, F with the largest and, if asked for, with the smallest similarities."""
+        """Weighted P, R and F; `rows` has them with the largest and, if needed, with the smallest similarities."""
         if self.weights == "ignore":
             return rows
         weights = np.array([[reference.weight] for reference in sample.references])
@@ -121,14 +121,16 @@ class BertScore(Component):
 
     def _rows(self, samples: Sequence[Sample]) -> Iterator[tuple[Sample, Array]]:
         if self.idf and self._idf is None:
-            raise InputError("bertscore has no idf weights yet", hint="call fit(samples) first, or use evaluate")
+            raise InputError(
+                "bertscore is not fitted: it has no idf weights", hint="call fit(samples) first, or use evaluate"
+            )
         for start in range(0, len(samples), SAMPLES):
             block = samples[start : start + SAMPLES]
             ends = np.cumsum([len(sample.references) for sample in block])
             yield from zip(block, np.split(self._matched(block), ends[:-1]), strict=True)
 
     def _matched(self, samples: Sequence[Sample]) -> Array:
-        """P, R, F of every sample with every reference, those with the smallest similarities behind them."""
+        """P, R, F of every sample with every reference, followed by those with the smallest similarities."""
         encoder = self._encoder()
         from interloq.metrics.matching import f_measure, match
 
@@ -141,7 +143,7 @@ class BertScore(Component):
             for p, r in (found[:, i : i + 2].T for i in range(0, found.shape[1], 2))
         ]
         if self.weights == "inside":
-            low = triples[1]  # where P and R differ in sign, their harmonic mean means nothing and has no bound
+            low = triples[1]  # if P and R differ in sign, their harmonic mean is meaningless and unbounded
             low[:, 2] = np.where(low[:, 0] * low[:, 1] > 0, low[:, 2], 0.0)
         return np.concatenate([self._rescaled(part) for part in triples], axis=1)[which]
 
@@ -164,7 +166,7 @@ class BertScore(Component):
 
 
 def _pairs(samples: Sequence[Sample]) -> tuple[list[str], Any]:
-    """Distinct texts, and by their numbers each sample's reply with each of its references."""
+    """Distinct texts, and the text numbers of each sample's reply and references."""
     place: dict[str, int] = {}
     pairs = [
         (reply, place.setdefault(reference.text.strip(), len(place)))

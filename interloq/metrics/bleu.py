@@ -1,13 +1,13 @@
 """BLEU (Papineni, Roukos, Ward and Zhu, 2002).
 
 BLEU = BP · exp(1/N Σ_n log p_n),  p_n = Σ_i Σ_g min(#_g(h_i), max_j #_g(r_ij)) / Σ_i Σ_g #_g(h_i)
-BP = 1 if η > ρ, else exp(1 − ρ/η); η is the replies' length, ρ the references'.
+BP = 1 if η > ρ, else exp(1 − ρ/η); η is the length of the replies, ρ that of the references.
 
 A sample's score is sentence BLEU. The set's score is corpus BLEU (sums first, then the formula), or with
-`level='sentence'` the mean of sentence scores. Scores run from 0 to 1.
+`level='sentence'` the mean of sentence scores. Scores are from 0 to 1.
 
-Smoothing names follow the code they equal: `none`, `floor`, `add-k` and `exp` are sacrebleu's, `method1` is NLTK's, and
-`tiny` is the 1e-15/1e-9 of the COCO caption code that dialogue work inherited.
+Smoothing methods are named after the code they match: `none`, `floor`, `add-k` and `exp` are sacrebleu's, `method1` is
+NLTK's, and `tiny` is the 1e-15/1e-9 of the COCO caption code, common in dialogue work.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ class Bleu(Component):
     """BLEU of replies against all their references."""
 
     order: Annotated[int, "longest n-gram, 1 to 9"] = 4
-    smoothing: Annotated[Smoothing, "what an order without a match counts"] = "exp"
-    k: Annotated[float | None, "the number for `floor` (0.1), `add-k` (1) and `method1` (0.1); `None`: these"] = None
-    brevity: Annotated[Brevity, "the reference length that counts: closest to the reply's, or the average"] = "closest"
-    level: Annotated[Literal["corpus", "sentence"], "the set's score: of summed counts, or the mean of scores"] = (
+    smoothing: Annotated[Smoothing, "smoothing for orders without a match"] = "exp"
+    k: Annotated[float | None, "value for `floor` (0.1), `add-k` (1) and `method1` (0.1); `None`: these"] = None
+    brevity: Annotated[Brevity, "reference length: closest to the reply's, or the average"] = "closest"
+    level: Annotated[Literal["corpus", "sentence"], "the set's score: from summed counts, or the mean of scores"] = (
         "corpus"
     )
-    effective_order: Annotated[bool, "leave out orders longer than the reply (never with `add-k`)"] = False
+    effective_order: Annotated[bool, "ignore orders longer than the reply (never with `add-k`)"] = False
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_order(self.order)
         if self.k is not None and (self.smoothing not in DEFAULT_K or self.k <= 0):
-            raise SpecError(f"bleu: k is a positive number and goes with {', '.join(DEFAULT_K)}, got {self.k}")
+            raise SpecError(f"bleu: k must be positive and is only for {', '.join(DEFAULT_K)}, got {self.k}")
 
     def tokens_needed(self) -> int:
-        """With fewer an order has no n-grams, and the score is 0 unless smoothing makes some up."""
+        """Fewest tokens for a score above 0: with fewer, an order has no n-grams, unless smoothing adds some."""
         return 0 if self.effective_order else tokens_needed(self.order, self.smoothing)
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -87,7 +87,7 @@ class Bleu(Component):
 
 
 def tokens_needed(order: int, smoothing: Smoothing) -> int:
-    """Tokens that a reply must have for a score above 0, whatever it says."""
+    """Fewest tokens of a reply for a score above 0."""
     return order if smoothing in ("none", "floor", "exp") else 0
 
 
@@ -119,12 +119,12 @@ def bleu_value(rows: Array, order: int, smoothing: Smoothing, k: float, *, effec
         ratio = (length + 1e-15) / (reference + 1e-9)
         return np.asarray(np.exp(logs.mean(axis=-1) + np.where(ratio < 1, 1 - 1 / ratio, 0.0)))
     precisions = smoothed(matches, totals, smoothing, k)
-    # add-k gives n-grams to every order, so none counts as longer than the reply, as in sacrebleu
+    # add-k adds n-grams to every order, so no order counts as longer than the reply, as in sacrebleu
     every = not effective_order or smoothing == "add-k"
     used = np.ones_like(totals, dtype=bool) if every else totals > 0
     with np.errstate(divide="ignore"):
         logs = np.where(used, np.log(precisions), 0.0).sum(axis=-1) / np.maximum(used.sum(axis=-1), 1)
-    # without one match smoothing has nothing to hold on to: 0, as in sacrebleu and NLTK
+    # without any match there is nothing to smooth: 0, as in sacrebleu and NLTK
     score = np.where((matches > 0).any(axis=-1) & (length > 0), np.exp(logs), 0.0)
     return np.asarray(score * brevity_penalty(length, reference))
 
@@ -137,19 +137,19 @@ def bleu_parts(rows: Array, order: int, smoothing: Smoothing, k: float) -> Array
         precisions = (matches + 1e-15) / (totals + 1e-9)
         penalty = np.exp(np.minimum(1 - (reference + 1e-9) / (length + 1e-15), 0.0))
     else:
-        some = (matches > 0).any(axis=-1, keepdims=True)  # without one match nothing is smoothed, as in `bleu_value`
+        some = (matches > 0).any(axis=-1, keepdims=True)  # without any match nothing is smoothed, as in `bleu_value`
         precisions = np.where(some, smoothed(matches, totals, smoothing, k), 0.0)
         penalty = brevity_penalty(length, reference)
     return np.concatenate([precisions, penalty, length, reference], axis=-1)
 
 
 def part_names(order: int) -> list[str]:
-    """What the columns of `bleu_parts` are called."""
+    """Names of the columns of `bleu_parts`."""
     return [*(f"precision_{n}" for n in range(1, order + 1)), "brevity_penalty", "reply_length", "reference_length"]
 
 
 def smoothed(matches: Array, totals: Array, smoothing: Smoothing, k: float) -> Array:
-    """Precisions of each order; 0 where there is nothing to smooth."""
+    """Smoothed precision of each order; 0 if there is nothing to smooth."""
     if smoothing == "method1":
         return np.where(matches > 0, matches, k) / np.maximum(totals, 1)
     if smoothing == "add-k":

@@ -1,7 +1,7 @@
 """BLEU* (maximum single-reference BLEU; Gupta et al., 2019).
 
 BLEU*(h, R) = max_{r ∈ R} BLEU(h, {r}), averaged over samples.
-Public multi-reference work smooths with NLTK's `method1`.
+Published multi-reference work smooths with NLTK's `method1`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class BleuStar(Component):
     """BLEU with the single reference that fits best."""
 
     order: Annotated[int, "longest n-gram, 1 to 9"] = 4
-    smoothing: Annotated[Smoothing, "what an order without a match counts, as in `bleu`"] = "method1"
+    smoothing: Annotated[Smoothing, "smoothing for orders without a match, as in `bleu`"] = "method1"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
 
     def __post_init__(self) -> None:
@@ -33,7 +33,7 @@ class BleuStar(Component):
         check_order(self.order)
 
     def tokens_needed(self) -> int:
-        """With fewer tokens the score is 0 whatever the reply says."""
+        """Fewest tokens of a reply for a score above 0."""
         return tokens_needed(self.order, self.smoothing)
 
     def unscorable(self, sample: Sample) -> str | None:

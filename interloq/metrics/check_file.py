@@ -1,4 +1,4 @@
-"""What a file of records holds, and what metrics cannot deal with in it."""
+"""Check a file of records: its kind and counts, and what metrics cannot handle in it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ def check_file(
     columns: Mapping[str, str] | None = None,
     progress: Progress = silent,
 ) -> tuple[dict[str, Any], list[Note]]:
-    """The kind and counts of a file's records, and notes on samples, also on those that these metrics cannot score.
+    """Kind and counts of a file's records, and notes on samples, including those that these metrics cannot score.
 
-    `kind` is what the file says or shows that it holds, unless it is given. Bad lines and `columns` are dealt with as
-    in `interloq.read`.
+    `kind` is found in the file unless it is given. Bad lines and `columns` are handled as in `interloq.read`.
     """
     kind, summary, checks = kind or kind_held(path), Summary(), Checks([one.metric for one in choose(metrics)[0]])
     records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)

@@ -1,14 +1,14 @@
-"""Checks on samples as they stream by: what makes a score mean something else than it seems to.
+"""Checks on samples, made while they are read: what makes a score mean something else than it seems to.
 
-Each check counts the replies it concerns, by system, and ends in a note. It reads no sample twice and keeps none, so
-scoring a million samples costs a few seconds more.
+Each check counts the replies it concerns, by system, and may add a note. It reads no sample twice and keeps none, so
+scoring a million samples takes a few seconds longer.
 
-- `own references`: the reply stands among its own references. Such a reply is compared with itself.
+- `own references`: the reply is among its own references. Such a reply is compared with itself.
 - `parrot`: the reply repeats the last utterance of its context.
-- `weights`: references of weight 0 or below, which a metric that reads no weights counts in full.
-- `language`: text written without spaces, which the tokenizer leaves in one piece.
-- `case`: references in both cases against lower-case replies, or the reverse, where the metric tells them apart.
-- `length`: replies of fewer tokens than the metric needs: 0 whatever they say.
+- `weights`: references of weight 0 or below, which a metric that ignores weights counts in full.
+- `language`: text written without spaces, which the tokenizer does not split.
+- `case`: cased references and lower-case replies, or the reverse, if the metric is case-sensitive.
+- `length`: replies with fewer tokens than the metric needs: they score 0 whatever they say.
 - `rater`: a rater whose own dev figures say that it is weak.
 """
 
@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from interloq.data.tokenize import Tokenizer
+from interloq.errors import count
 from interloq.metrics.traits import Traits, traits
 from interloq.rate.warning import warnings_of
 from interloq.records import NO_SYSTEM, Note, Sample
@@ -30,8 +31,8 @@ from interloq.retrieve.leaks import is_own, reads_like
 _KANA = "\u3040-\u30ff"
 _UNSPACED = re.compile(f"[{_KANA}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _JAPANESE = re.compile(f"[{_KANA}]")
-EXAMPLES = 32  # texts without spaces that a tokenizer is tried on
-LONGEST = 4  # characters of a token, on average: words of such languages have one or two
+EXAMPLES = 32  # texts without spaces to test a tokenizer on
+LONGEST = 4  # characters per token, on average: words of such languages have one or two
 LOWER, MIXED, CASED = 0.9, 0.7, 0.5  # shares of texts without capital letters, in lower-case and in cased data
 SHOWN = 5  # systems named in a note
 
@@ -66,7 +67,7 @@ class Facts:
         self._add_references(system, referenced)
 
     def cases(self, system: str) -> tuple[str, str]:
-        """How the replies of a system and their references are written: lower-case, cased, or neither for sure."""
+        """Case of a system's replies and of their references: lower-case, cased, or unclear."""
         replies = _case_of(self.lower_replies[system], self.samples[system])
         return replies, _case_of(self.lower_references[system], self.referenced[system])
 
@@ -84,7 +85,7 @@ class Facts:
 
 
 class Checks:
-    """Add samples, then ask for notes: those on the data, and those on each metric."""
+    """Collects counts over samples, then returns notes on the data and on each metric."""
 
     def __init__(self, metrics: Sequence[Any] = ()) -> None:
         self.facts = Facts()
@@ -107,19 +108,19 @@ class Checks:
                 counts[system] += self._shorter(group, needed, self._tokenizers[name])
 
     def watch(self, samples: Iterable[Sample]) -> Iterator[Sample]:
-        """The samples themselves, checked as they pass."""
+        """Check samples and pass them on."""
         for sample in samples:
             self.add((sample,))
             yield sample
 
     @staticmethod
     def _shorter(samples: Sequence[Sample], needed: int, tokenizer: Tokenizer) -> int:
-        # a word is a token at least, so only replies of few words have to be tokenised
+        # a word has at least one token, so only replies of few words need to be tokenised
         few = [s.response for s in samples if len(s.response.split(None, needed)) < needed]
         return sum(len(tokenizer.tokens(text)) < needed for text in few)
 
     def notes(self) -> tuple[Note, ...]:
-        """On the data first, then metric by metric."""
+        """Notes on the data, then metric by metric."""
         about = (note for i in range(len(self._specs)) for note in self.of_metric(i))
         return (*self.of_data(), *about)
 
@@ -150,7 +151,7 @@ class Checks:
             where = f"{_share(facts.distrusted, facts.samples)} samples{_systems(facts.distrusted, facts.samples)}"
             yield Note(
                 "weights",
-                f"{part.name} does not read weights: {facts.distrusted_references:,} references of weight 0 or below, "
+                f"{part.name} ignores weights: {count(facts.distrusted_references, 'reference')} of weight 0 or below, "
                 f"in {where}, count in full; "
                 "use delta_bleu, or remove them",
                 facts.distrusted.total(),
@@ -159,8 +160,8 @@ class Checks:
                 metric,
             )
         if part.tokenizer and (advice := self._tokenizer_advice(part.tokenizer)):
-            said = f"are written without spaces, and {part.name}'s tokenizer leaves them in one piece: {advice}"
-            yield self._note("language", facts.unspaced, said, metric)
+            statement = f"are written without spaces, and {part.name}'s tokenizer does not split them: {advice}"
+            yield self._note("language", facts.unspaced, statement, metric)
         yield from self._case(part, metric)
         yield from self._length(part, metric)
 
@@ -171,14 +172,14 @@ class Checks:
         for replies, references in (("lower-case", "cased"), ("cased", "lower-case")):
             counts = Counter({s: facts.samples[s] for s in facts.samples if facts.cases(s) == (replies, references)})
             if counts:
-                said = f"are {replies}, their references {references}, and {part.name} tells these apart"
-                yield self._note("case", counts, f"{said}: set lowercase=True", metric)
+                statement = f"are {replies}, their references {references}, and {part.name} is case-sensitive"
+                yield self._note("case", counts, f"{statement}: set lowercase=True", metric)
 
     def _length(self, part: Traits, metric: str) -> Iterator[Note]:
         counts = self._short.get(_length_key(part)) if part.tokenizer else None
         if counts and counts.total():
-            said = f"have fewer than {part.tokens_needed} tokens, so {part.name} scores each 0 whatever it says"
-            yield self._note("length", counts, f"{said}: choose a lower order", metric)
+            statement = f"have fewer than {part.tokens_needed} tokens, so {part.name} scores each 0 whatever it says"
+            yield self._note("length", counts, f"{statement}: choose a lower order", metric)
 
     def _tokenizer_advice(self, tokenizer: Tokenizer) -> str:
         texts = self.facts.unspaced_texts
@@ -188,21 +189,21 @@ class Checks:
         japanese = any(map(_JAPANESE.search, texts))
         return "use tokenizer='char' or 'ja-mecab'" if japanese else "use tokenizer='zh', or 'char' outside Chinese"
 
-    def _note(self, name: str, counts: Counter[str], said: str, metric: str = "") -> Note:
-        return note_of(name, counts, self.facts.samples, said, metric)
+    def _note(self, name: str, counts: Counter[str], statement: str, metric: str = "") -> Note:
+        return note_of(name, counts, self.facts.samples, statement, metric)
 
 
 def own_note(facts: Facts) -> Note | None:
-    """How many replies are compared with themselves."""
+    """Note on replies that are compared with themselves."""
     if not facts.own.total():
         return None
-    said = "stand among their own references, so they are compared with themselves (see --drop-own-replies)"
-    return note_of("own references", facts.own, facts.samples, said)
+    statement = "are among their own references, so they are compared with themselves (drop_own_replies removes them)"
+    return note_of("own references", facts.own, facts.samples, statement)
 
 
-def note_of(name: str, counts: Counter[str], samples: Counter[str], said: str, metric: str = "") -> Note:
-    """`3 of 5 replies (human 2, bot 1) …`: what is said of the replies counted."""
-    text = f"{_share(counts, samples)} replies{_systems(counts, samples)} {said}"
+def note_of(name: str, counts: Counter[str], samples: Counter[str], statement: str, metric: str = "") -> Note:
+    """`3 of 5 replies (human 2, bot 1) …`: a statement about the counted replies."""
+    text = f"{_share(counts, samples)} replies{_systems(counts, samples)} {statement}"
     return Note(name, text, counts.total(), samples.total(), _pairs(counts), metric)
 
 
@@ -216,7 +217,7 @@ def _pairs(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 
 
 def _systems(counts: Counter[str], samples: Counter[str]) -> str:
-    """` (human 45, bot 3)`, the most concerned first; nothing where none is named, or all replies are concerned."""
+    """` (human 45, bot 3)`, most affected first; empty if no system is named or all replies are affected."""
     found = sorted(_pairs(counts), key=lambda pair: (-pair[1], pair[0]))
     if all(not system for system, _ in found) or counts.total() == samples.total() > 1:
         return ""
@@ -230,7 +231,7 @@ def _case_of(lower: int, texts: int) -> str:
 
 
 def _is_unspaced(text: str) -> bool:
-    """Mostly in a script without spaces; text with spaces between its words is segmented already."""
+    """Whether a text is mostly in a script without spaces; text with spaces between words is already segmented."""
     letters = len(_UNSPACED.findall(text))
     return letters > LONGEST * len(text.split()) and 2 * letters > len(text)
 

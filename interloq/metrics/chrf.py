@@ -1,7 +1,7 @@
 """chrF (Popović, 2015) and, with `word_order=2`, chrF++ (Popović, 2017).
 
 chrF_β = (1 + β²) · P · R / (β² · P + R); P and R are the means over orders of n-gram precision and recall, over
-characters and, for chrF++, words. Of several references the one with the best score counts.
+characters and, for chrF++, words. Of several references the one with the best score is used.
 
 The counts are sacrebleu's, so values equal its `corpus_score` and `sentence_score` divided by 100. Like sacrebleu we
 average only over orders that occur in both texts; the author's script instead gives the others a tiny value.
@@ -52,7 +52,7 @@ class Chrf(Component):
         return needs_references(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """For each order [n-grams of the reply, n-grams of the reference, matches]."""
+        """[n-grams of the reply, n-grams of the reference, matches] of each order."""
         rows = [self._counts(sample) for sample in samples]
         return np.array(rows, dtype=np.float64).reshape(len(samples), 3 * (self.char_order + self.word_order))
 
@@ -76,7 +76,7 @@ class Chrf(Component):
         return precision, recall
 
     def _counts(self, sample: Sample) -> list[int]:
-        # sacrebleu's public methods give scores only, and scores do not add up: we rest on these three names alone
+        # sacrebleu's public methods return only scores, which cannot be summed: we depend on these three private names
         chrf = self._sacrebleu
         references = [chrf._preprocess_segment(reference.text) for reference in sample.references]
         known = chrf._extract_reference_info(references)

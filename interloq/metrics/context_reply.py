@@ -1,4 +1,4 @@
-"""What metrics have in common that ask a network whether a reply goes with its context."""
+"""Base of metrics that use a network to score how well a reply fits its context."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ NO_CONTEXT = "no context"
 
 @dataclass(frozen=True)
 class ContextReply(Component):
-    """An empty reply is scored 0: it goes with nothing. A set's score is the mean over samples."""
+    """Scores replies by a network; an empty reply scores 0. A set's score is the mean over samples."""
 
     places: ClassVar[tuple[str, ...]] = ("model",)
     libraries = NETWORK
     is_probability: ClassVar[bool] = True
-    model: Annotated[str, "a folder with the trained network"]
+    model: Annotated[str, "folder of the trained network"]
 
     def network(self) -> Any:
-        """What is asked; it has a signature."""
+        """The network; it has a signature."""
         raise NotImplementedError
 
     def asked(self, samples: Sequence[Sample]) -> Array:
-        """The network's scores of samples whose replies have text: by the last turn, unless a metric reads more."""
+        """The network's scores of samples whose replies have text, given the last turn of the context."""
         found: Array = self.network().scores([s.context[-1].text for s in samples], [s.response for s in samples])
         return found
 
@@ -51,5 +51,5 @@ class ContextReply(Component):
 
 
 def needs_context(sample: Sample) -> str | None:
-    """Why a sample without an utterance to answer gets no score."""
+    """Reason why a sample without an utterance to answer is unscored, or None."""
     return None if sample.context and sample.context[-1].text.strip() else NO_CONTEXT

@@ -3,9 +3,9 @@
 reference_free: AM = cos( v(previous utterance), v(reply) )
 referenced:     AM = max_j cos( v(reference j), v(reply) )
 
-v is the mean of an encoder's token vectors, special tokens included, at the last layer or the one that `layer` names.
-The authors adapt a BERT to the domain first; here the encoder is taken as it is named. A text of nothing but white
-space has no direction: its cosine is 0.
+v is the mean of an encoder's token vectors, special tokens included, at the last layer or at `layer`. The authors first
+adapt a BERT to the domain; here the given encoder is used. A text of white space alone has no direction: its cosine is
+0.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Mode = Literal["reference_free", "referenced"]
 
 @dataclass(frozen=True)
 class DeepAm(Component):
-    """The cosine of sentence vectors of the reply and what it is compared with."""
+    """Cosine of the sentence vectors of the reply and of what it is compared with."""
 
     places = ("model",)
     libraries = NETWORK
-    model: Annotated[str, "the encoder: a folder, an installed package, or `hub:org/name@revision`"]
-    layer: Annotated[int | None, "the layer whose vectors are taken; 0: the embeddings; `None`: the last"] = None
+    model: Annotated[str, "encoder: a folder, an installed package, or `hub:org/name@revision`"]
+    layer: Annotated[int | None, "layer whose vectors are used; 0: the embeddings; `None`: the last"] = None
     mode: Annotated[Mode, "compare the reply with the utterance, or with the references"] = "reference_free"
 
     def built_with(self) -> str:
@@ -59,13 +59,13 @@ class DeepAm(Component):
 
 
 def compared_with(sample: Sample, mode: Mode) -> list[str]:
-    """The texts that a reply is held against: the utterance before it, or its references."""
+    """Texts that a reply is compared with: the utterance before it, or its references."""
     if mode == "reference_free":
         return [sample.context[-1].text]
     return [reference.text for reference in sample.references]
 
 
 def best(values: Array, counts: Sequence[int]) -> Array:
-    """The largest of each sample's values, which stand one after another; every sample has one or more."""
+    """Largest of each sample's values, which are concatenated; every sample has at least one."""
     starts = np.cumsum([0, *counts])[:-1]
     return np.maximum.reduceat(values, starts) if len(starts) else np.zeros(0)

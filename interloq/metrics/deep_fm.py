@@ -3,12 +3,12 @@
 reference_free: FM = [ log p(utterance + reply) − log p(utterance) ] / (number of the reply's tokens)
 referenced:     FM = max_j  min(e_j, e) / max(e_j, e),  e = exp( log p(reply) / tokens ), e_j that of reference j
 
-e is the inverse of the perplexity. `separator` stands between utterance and reply and counts as the reply's: a space
-by default, as in running text; '' for models that put a space in front of every text themselves. A text's tokens are
-its own, whatever stands before it, so the difference is log p(reply | utterance) to the last digit; the public program
-tokenises both together and may cut the border elsewhere.
+e is the inverse of the perplexity. `separator` is put between utterance and reply and counts as part of the reply: a
+space by default, as in running text; '' for models that put a space in front of every text themselves. A text is
+tokenised independently of what precedes it, so the difference is exactly log p(reply | utterance); the public code
+tokenises both together and may have a token across the boundary.
 
-A reply without text has no token that could be fluent: unscored where there is no reference, 0 where there is one.
+A reply without text has no tokens: it is unscored in `reference_free` mode and scores 0 in `referenced` mode.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class DeepFm(Component):
 
     places = ("model",)
     libraries = NETWORK
-    model: Annotated[str, "a causal language model: a folder, an installed package, or `hub:org/name@revision`"]
-    mode: Annotated[Mode, "the reply's likelihood, or how close it is to that of the references"] = "reference_free"
-    separator: Annotated[str, "stands between utterance and reply; its tokens count as the reply's"] = " "
+    model: Annotated[str, "causal language model: a folder, an installed package, or `hub:org/name@revision`"]
+    mode: Annotated[Mode, "the reply's likelihood, or its closeness to that of the references"] = "reference_free"
+    separator: Annotated[str, "text between utterance and reply; its tokens count as the reply's"] = " "
 
     def built_with(self) -> str:
         return str(self._model().signature())
@@ -71,7 +71,7 @@ class DeepFm(Component):
         return best(np.nan_to_num(ratios), counts)
 
     def _mean_log_likelihoods(self, contexts: Sequence[str], texts: Sequence[str]) -> Array:
-        """A token's mean; minus infinity for a text without any."""
+        """Mean per token; minus infinity for a text without tokens."""
         sums, counts = self._model().log_likelihoods(contexts, texts)
         return np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
 

@@ -8,10 +8,11 @@ The papers and their code differ, so there are three modes:
   at 0, so a reference with a negative weight never subtracts. Closest reference length, no smoothing: any p_n = 0 gives
   0.
 - `corpus` (the ΔBLEU code, a sacrebleu fork): sums over all replies. The weight is the largest among references that
-  hold g, the count the largest among all of them; each order's sum is floored at 0, then smoothed as sacrebleu's `exp`.
+  contain g, the count the largest among all of them; each order's sum is floored at 0, then smoothed as by sacrebleu's
+  `exp`.
 - `paper` (the formula above): sums over all replies, average lengths. Any p_n ≤ 0 gives 0, as it has no logarithm.
 
-With all weights 1 each mode equals BLEU of the same order, smoothing and length rule. A sample whose largest weight
+With all weights 1, each mode equals BLEU of the same order, smoothing and length rule. A sample whose largest weight
 is 0 or less is unscored: its denominator is not positive.
 """
 
@@ -50,7 +51,7 @@ class DeltaBleu(Component):
         check_order(self.order)
 
     def tokens_needed(self) -> int:
-        """With fewer tokens the score is 0 whatever the reply says."""
+        """Fewest tokens of a reply for a score above 0."""
         return tokens_needed(self.order, SMOOTHING[self.mode])
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -101,14 +102,14 @@ def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:
 
 
 def _added(gains: Array) -> Array:
-    """The sum of each column, from top to bottom: numpy adds a lone column in another order, to another last bit."""
+    """Sum of each column from top to bottom: numpy sums a single column in another order, with another last bit."""
     if gains.shape[1] > 1:
         return np.asarray(gains.sum(axis=0))
     return np.concatenate([[0.0], gains[:, 0]]).cumsum()[-1:]
 
 
 def _sentence(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
-    """max(0, max_j w_j · min(c_h, c_rj)): references without weight above 0 cannot matter."""
+    """max(0, max_j w_j · min(c_h, c_rj)): only references with weight above 0 matter."""
     gain = np.minimum(own[:, None], other) * np.nan_to_num(np.maximum(weights, 0))
     return np.asarray(gain.max(axis=1, initial=0))
 
@@ -121,7 +122,7 @@ def _corpus(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
 
 
 def _paper(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
-    """max over references with g of w_j · min(c_h, c_rj), which is negative where only bad references hold g."""
+    """max over references with g of w_j · min(c_h, c_rj); negative if only bad references contain g."""
     gain = np.where(other > 0, np.minimum(own[:, None], other) * np.nan_to_num(weights), -np.inf)
     best = gain.max(axis=1, initial=-np.inf)
     return np.where(np.isfinite(best), best, 0)

@@ -2,11 +2,11 @@
 
 distinct-n = |{n-grams of the replies}| / number of n-grams in the replies
 
-The set's value counts the different n-grams of all replies together, so it does not follow from the values of the
-replies and it falls as the set grows: compare systems on equally many replies. Needs no references.
+The set's value counts the distinct n-grams of all replies together, so it cannot be computed from the values of single
+replies, and it decreases as the set grows: compare systems on equal numbers of replies. Needs no references.
 
-The paper divides by the number of *tokens* for every n; nearly all later code divides by the number of n-grams. The
-second is the default, `per='token'` is the first; for n = 1 they are the same.
+The paper divides by the number of *tokens* for every n; nearly all later code divides by the number of n-grams, which
+is the default. `per='token'` is the paper's version; for n = 1 they are the same.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from interloq.registry import Component, component
 
 @dataclass(frozen=True)
 class Distinct(Component):
-    """The share of different n-grams among all n-grams of a set of replies."""
+    """Share of distinct n-grams among all n-grams of a set of replies."""
 
     n: Annotated[int, "tokens in an n-gram, 1 to 9; papers report distinct-1 and distinct-2"] = 2
     per: Annotated[Literal["ngram", "token"], "divide by the number of n-grams or of tokens"] = "ngram"
@@ -47,7 +47,7 @@ class Distinct(Component):
         return None if _has_tokens(sample.response, self.n, self.tokenizer) else f"no {self.n}-grams"
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """[different n-grams, n-grams or tokens] of each reply; these rows do not add up."""
+        """[distinct n-grams, n-grams or tokens] of each reply; these rows cannot be summed."""
         grams = self._grams(samples)
         return np.column_stack([np.bincount(grams.replies, minlength=len(samples)), grams.totals]).astype(np.float64)
 
@@ -74,14 +74,14 @@ class Distinct(Component):
 
 @dataclass(frozen=True, slots=True)
 class _Grams:
-    """Which different n-gram stands in which replies: those of n-gram g begin at `replies[starts[g]]`."""
+    """Replies that contain each distinct n-gram: those of n-gram g start at `replies[starts[g]]`."""
 
     replies: NDArray[np.int64]
     starts: NDArray[np.int64]
     totals: NDArray[np.int64]
 
     def distinct(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many n-grams stand in any reply of each resampled set; eight sets share a byte."""
+        """Number of distinct n-grams in each resampled set; eight sets share a byte."""
         if not len(self.starts):
             return np.zeros(len(counts), dtype=np.int64)
         present = np.packbits(counts > 0, axis=0)[:, self.replies]
@@ -90,12 +90,12 @@ class _Grams:
 
 
 def _firsts(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where a new number begins among numbers in order."""
+    """Indices where a sorted number differs from the previous one."""
     return np.flatnonzero(np.diff(ordered, prepend=-1))
 
 
 def _has_tokens(text: str, least: int, tokenizer: Tokenizer) -> bool:
-    # the first words mostly settle it; a line break hides the end of a word from 13a, so such a text stays whole
+    # the first words usually suffice; a text with a line break is used whole, because 13a reads across it
     units = text.split() if tokenizer.by_word and "\n" not in text else [text]
     found = 0
     for unit in units:

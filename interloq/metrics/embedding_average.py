@@ -1,6 +1,6 @@
 """Embedding Average: the cosine of the mean word vectors of reply and reference (Liu et al., 2016).
 
-Word vectors are taken as they are, so long ones weigh more. Of several references the nearest counts. A set's score is
+Word vectors are not normalised, so long ones weigh more. Of several references the nearest is used. A set's score is
 the mean over samples.
 """
 
@@ -15,10 +15,10 @@ from interloq.metrics.word_vectors import Bags, Floats, PooledMetric
 
 @dataclass(frozen=True)
 class EmbeddingAverage(PooledMetric):
-    """The cosine of mean word vectors."""
+    """Cosine of mean word vectors."""
 
     def pooled(self, bags: Bags) -> Floats:
-        """Sums, whose cosine is that of the means."""
+        """Sums of word vectors; their cosine equals that of the means."""
         from scipy.sparse import csr_array
 
         shape = (len(bags.ends) - 1, len(bags.table))

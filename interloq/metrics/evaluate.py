@@ -1,4 +1,4 @@
-"""Score samples with metrics: values, bootstrap intervals, and what could not be scored and why."""
+"""Score samples with metrics: values, bootstrap intervals, and unscored samples with reasons."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from interloq.records import NO_SYSTEM, BySample, Key, Result, Sample, format_ke
 from interloq.registry import create, name_of, title
 from interloq.signature import Signature, signature
 
-CHUNK = 4096  # samples scored at a time: bounds memory, never changes a number
+CHUNK = 4096  # samples scored at a time: bounds memory, never changes a result
 TAIL = 2.5  # percent outside the 95 % interval on either side
 
 
 def evaluate(metric: Metric | str, samples: Rows, *, n_bootstrap: int = 1000, seed: int = 0) -> Result:
-    """One metric's verdict on samples, dicts or a data frame; `n_bootstrap` resamples give the 95 % interval."""
+    """Score samples, dicts or a data frame with one metric; `n_bootstrap` resamples give the 95 % interval."""
     return evaluate_all([metric], samples, n_bootstrap=n_bootstrap, seed=seed)[0][""]
 
 
@@ -40,7 +40,7 @@ def evaluate_all(
 ) -> list[dict[str, Result]]:
     """Several metrics in one pass: for each, results by system name, `""` being all samples together.
 
-    Samples without a system are `(none)` where others have one.
+    Samples without a system are `(none)` if others have one.
     """
     if n_bootstrap < 0:
         raise InputError(f"n_bootstrap must not be negative, got {n_bootstrap}")
@@ -55,7 +55,7 @@ def evaluate_all(
 
 
 def bootstrap_counts(n: int, n_bootstrap: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """How often each of n items stands in each resample, as blocks of rows of bounded size."""
+    """How often each of n items is in each resample, as blocks of rows of bounded size."""
     rng = np.random.default_rng(seed)
     step = max(1, 2**21 // max(n, 1))
     for start in range(0, n_bootstrap, step):
@@ -65,7 +65,7 @@ def bootstrap_counts(n: int, n_bootstrap: int, seed: int) -> Iterator[NDArray[np
 
 
 def half_counts(n: int, n_draws: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Halves of n items without repeats: rows of 0 and 1, as blocks of bounded size."""
+    """Halves of n items drawn without replacement: rows of 0 and 1, as blocks of bounded size."""
     rng = np.random.default_rng(seed)
     step = max(1, 2**21 // max(n, 1))
     for start in range(0, n_draws, step):
@@ -80,7 +80,7 @@ def _half(n: int) -> int:
 
 
 def percentile_interval(values: Array) -> tuple[float, float]:
-    """The middle 95 % of resampled values; those without a value are left out."""
+    """Middle 95 % of resampled values, ignoring NaN."""
     values = values[~np.isnan(values)]
     if not len(values):
         return (float("nan"), float("nan"))
@@ -89,7 +89,7 @@ def percentile_interval(values: Array) -> tuple[float, float]:
 
 
 class _Scoring:
-    """All rows of all metrics, in the order of ids and systems, so that no result depends on the input's order."""
+    """Rows of all metrics, sorted by id and system, so that no result depends on the order of the input."""
 
     def __init__(
         self, metrics: Sequence[Any], samples: Iterable[Sample], progress: Callable[[int], None] | None
@@ -127,11 +127,11 @@ class _Scoring:
         self.kept = [self.kept[i] for i in order] if self.kept is not None else None
 
     def systems(self) -> list[str]:
-        """Those named; samples without one are a group of their own where others have one."""
+        """Names of systems; samples without one are a separate group if others have one."""
         found = set(self.system_of)
         if "" in found and NO_SYSTEM in found:
             raise InputError(
-                f"a system is called {NO_SYSTEM!r}, and other samples have no system", hint="rename the system"
+                f"a system is called {NO_SYSTEM!r}, but other samples have no system", hint="rename the system"
             )
         return sorted(found - {""}) + ([NO_SYSTEM] if "" in found and len(found) > 1 else [])
 
@@ -143,7 +143,7 @@ class _Scoring:
         kept = [self.kept[j] for j in np.flatnonzero(mask)[scored]] if self.kept is not None else []
         values = np.full(len(ids), np.nan)
         values[scored] = metric.value(rows[scored])
-        value, ci = _verdict(metric, rows[scored], kept, n_bootstrap, seed)
+        value, ci = _bootstrapped(metric, rows[scored], kept, n_bootstrap, seed)
         own = zip(ids, systems, strict=True)
         reasons = {key: self.reasons[i][key] for key in own if key in self.reasons[i]}
         return Result(
@@ -193,14 +193,14 @@ def _scored(metric: Any, chunk: Sequence[Sample], reasons: dict[Key, str]) -> Ar
     return rows
 
 
-def _verdict(
+def _bootstrapped(
     metric: Any, rows: Array, kept: Sequence[Sample], n_bootstrap: int, seed: int
 ) -> tuple[float, tuple[float, float] | None]:
-    """The value of the whole set and its interval; a set with nothing to score has neither."""
+    """Value of the whole set and its interval; NaN and None without scored samples."""
     if not len(rows):
         return float("nan"), None
     if isinstance(metric, SetMetric):
-        return _set_verdict(metric, kept, n_bootstrap, seed)
+        return _jackknifed(metric, kept, n_bootstrap, seed)
     value = float(metric.value(rows.sum(axis=0)))
     if not n_bootstrap:
         return value, None
@@ -208,13 +208,13 @@ def _verdict(
     return value, percentile_interval(np.concatenate(resampled))
 
 
-def _set_verdict(
+def _jackknifed(
     metric: SetMetric, kept: Sequence[Sample], n_bootstrap: int, seed: int
 ) -> tuple[float, tuple[float, float] | None]:
-    """The same where rows do not add up.
+    """Value and interval of a metric whose rows cannot be summed.
 
-    A resample that repeats samples holds fewer different n-grams than a fresh set would. So halves of the set are drawn
-    without repeats (the delete-half jackknife): around their own mean they spread as whole sets do around theirs.
+    A resample that repeats samples has fewer distinct n-grams than a new set would. So halves of the set are drawn
+    without replacement (the delete-half jackknife): they vary around their mean as whole sets do around theirs.
     """
     n, once = len(kept), np.ones((1, len(kept)), dtype=np.int64)
     values = metric.value_of_set(kept, chain([once], half_counts(n, n_bootstrap, seed)))

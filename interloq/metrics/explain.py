@@ -1,8 +1,8 @@
-"""Why a reply got its score: every n-gram that earned something, and the reference that it earned it from.
+"""Explain a reply's score: every n-gram that earned credit, and the reference that it earned it from.
 
 For BLEU and for ΔBLEU's `sentence` mode, score = BP · (Π_n p_n)^(1/N) with p_n = credit / (n-grams · largest weight).
-An n-gram's credit is max_j w_j · min(its count in the reply, its count in reference j), or 0. BLEU is the case that all
-weights are 1.
+An n-gram's credit is max_j w_j · min(its count in the reply, its count in reference j), or 0. In BLEU all weights are
+1.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Grams = Counter[tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An n-gram of the reply and the reference that gives it most; `reference` is its place among them, from 0."""
+    """An n-gram of the reply, and the index (from 0) of the reference that gives it most credit."""
 
     ngram: str
     in_reply: int
@@ -35,21 +35,21 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """All n-grams of one length; `precision` is what enters the score, smoothed where the metric smooths."""
+    """All n-grams of one length; `precision` is as used in the score, smoothed if the metric smooths."""
 
     n: int
     ngrams: int
     matches: tuple[Match, ...]
-    missed: tuple[str, ...]  # n-grams that earned nothing
+    missed: tuple[str, ...]  # n-grams without credit
     credit: float
     denominator: float
     precision: float
-    used: bool  # False: longer than the reply, and left out by `effective_order`
+    used: bool  # False: longer than the reply, and ignored by `effective_order`
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A reference and what the reply shares with it: different n-grams of each order."""
+    """A reference, and the number of distinct n-grams of each order that the reply shares with it."""
 
     place: int
     text: str
@@ -60,38 +60,38 @@ class Source:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether it can earn a reply anything."""
+        """Whether it can give a reply credit."""
         return self.weight > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A sample's score, and everything it is made of."""
+    """A sample's score, and everything it is computed from."""
 
     metric: str
     score: float
-    weighted: bool  # False: the metric reads no weights
+    weighted: bool  # False: the metric ignores weights
     largest_weight: float
     length: int
     reference_length: float
-    closest: tuple[int, ...]  # the references of that length; none where lengths are averaged
+    closest: tuple[int, ...]  # references of that length; none if lengths are averaged
     brevity_penalty: float
     orders: tuple[Order, ...]
     references: tuple[Source, ...]
 
     @property
     def distrusted(self) -> tuple[Source, ...]:
-        """References without weight above 0 that share something with the reply."""
+        """References of weight 0 or below that share n-grams with the reply."""
         return tuple(r for r in self.references if self.weighted and not r.is_trusted and any(r.shared))
 
 
 def is_explained(metric: object) -> TypeGuard[Bleu | DeltaBleu]:
-    """Whether scores of this metric can be taken apart into n-grams."""
+    """Whether scores of this metric can be broken down into n-grams."""
     return isinstance(metric, Bleu) or (isinstance(metric, DeltaBleu) and metric.mode == "sentence")
 
 
 def explain(metric: Bleu | DeltaBleu, sample: Sample) -> Explanation:
-    """The parts of a sample's score; ask `metric.unscorable(sample)` first."""
+    """Break down a sample's score; check `metric.unscorable(sample)` first."""
     weighted = isinstance(metric, DeltaBleu)
     reply = metric.tokenizer.tokens(sample.response)
     texts = [metric.tokenizer.tokens(reference.text) for reference in sample.references]
@@ -124,7 +124,7 @@ def _matches(own: Grams, references: Sequence[Grams], weights: Sequence[float]) 
 
 
 def _match(gram: tuple[str, ...], count: int, references: Sequence[Grams], weights: Sequence[float]) -> Match | None:
-    """The first of the references that give most; none where all that hold the n-gram have no weight above 0."""
+    """First of the references that give most credit; None if no reference with the n-gram has weight above 0."""
     gains = [weight * min(count, reference[gram]) for weight, reference in zip(weights, references, strict=True)]
     best = max(range(len(gains)), key=gains.__getitem__)
     if gains[best] <= 0:
@@ -147,7 +147,7 @@ def _order(n: int, own: Grams, matches: tuple[Match, ...], largest: float, preci
 
 
 def _uses_every_order(metric: Bleu | DeltaBleu) -> bool:
-    """Whether orders longer than the reply enter the score too."""
+    """Whether orders longer than the reply also count."""
     return isinstance(metric, DeltaBleu) or not metric.effective_order or metric.smoothing in ("add-k", "tiny")
 
 

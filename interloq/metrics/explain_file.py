@@ -1,4 +1,4 @@
-"""Why one sample of a file got its score."""
+"""Explain the score of one sample of a file."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from interloq.registry import create, title
 from interloq.spec_text import split_label
 
 METRIC = "delta_bleu(order=2)"
-COMPARED = 20_000  # ids an unknown one is compared with
+COMPARED = 20_000  # ids that an unknown id is compared with
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A sample as it was scored, with the weights of a pipeline, and its score or the reason why it has none."""
+    """A sample as scored, with the weights of a pipeline, and its score or the reason why it has none."""
 
     sample: Sample
     metric: str
     score: float | None
     reason: str
-    explanation: Explanation | None  # None where there is no score, or the metric cannot be taken apart
+    explanation: Explanation | None  # None if there is no score, or the metric cannot be broken down
     taken_apart: bool  # whether the metric can be
 
     def facts(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Everything as plain values."""
         facts = {
             "id": self.sample.id,
             "system": self.sample.system,
@@ -50,7 +50,7 @@ class Explained:
         return facts
 
     def references(self) -> list[dict[str, Any]]:
-        """References with their weights; where weights count, the `trusted` ones can earn a reply something."""
+        """References with their weights; if the metric uses weights, only `trusted` ones can give credit."""
         facts: list[dict[str, Any]] = [
             {"place": i, "source": r.source, "weight": r.weight, "text": r.text}
             for i, r in enumerate(self.sample.references)
@@ -73,10 +73,10 @@ def explain_file(
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Explained:
-    """Why the sample with this id, of this `system` where several have one, got its score.
+    """Explain the score of the sample with this id, and of this `system` if several systems have it.
 
-    Only bleu and delta_bleu can be taken apart, alone or within a pipeline such as vbleu; of other metrics the score is
-    told. `-` is a pipe. Bad lines and `columns` are dealt with as in `interloq.read`.
+    Only bleu and delta_bleu can be broken down, alone or within a pipeline such as vbleu; for other metrics only the
+    score is given. `-` is standard input. Bad lines and `columns` are handled as in `interloq.read`.
     """
     label, written = split_label(metric)
     made = create(written, kind="metric")
@@ -84,7 +84,7 @@ def explain_file(
     given = read(samples, strict=strict, on_reject=on_reject, columns=columns)
     listed = None if is_explained(inner) else list(given)
     sample = _found(given if listed is None else listed, id, system, str(samples))
-    if inner is not made:  # what is scored is the sample with the weights that the pipeline gives it
+    if inner is not made:  # the sample with the weights from the pipeline is scored
         (sample,) = made.rated([sample])
     score, reason = _score(inner, sample, [sample]) if listed is None else _score(made, sample, listed)
     explained = explain(inner, sample) if is_explained(inner) and not reason else None
@@ -92,12 +92,12 @@ def explain_file(
 
 
 def _inner(metric: Any) -> Any:
-    """The metric that scores in the end: a pipeline such as vbleu rates first and names the metric it uses."""
+    """The metric that computes the score: in a pipeline such as vbleu, the metric after rating."""
     return metric.metric() if hasattr(metric, "rated") else metric
 
 
 def _found(samples: Iterable[Sample], id: str, system: str | None, where: str) -> Sample:
-    """The one that is meant; all are read, because the id alone may not tell."""
+    """The chosen sample; all samples are read, because the id alone may be ambiguous."""
     ids: dict[str, None] = {}
     found = {}
     for sample in samples:
@@ -120,7 +120,7 @@ def _near(id: str, ids: list[str]) -> str:
 
 
 def _score(metric: Any, sample: Sample, samples: list[Sample]) -> tuple[float | None, str]:
-    """What `interloq score` says of this sample; a metric that is not taken apart may depend on the whole file."""
+    """The sample's score as in `interloq score`; a metric that cannot be broken down may depend on the whole file."""
     result = evaluate(metric, samples, n_bootstrap=0)
     reason = result.reasons.get(sample.key, "")
     return None if reason else result.by_sample[sample.key], reason

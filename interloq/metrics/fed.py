@@ -1,17 +1,17 @@
-"""FED (Mehri and Eskenazi, 2020): what would people say next? Likely praise speaks for a reply, likely blame against.
+"""FED (Mehri and Eskenazi, 2020): what would people say next? Praise speaks for the reply, complaints against it.
 
 conditional   s(f) = log p(f | dialogue) / tokens of f
 whole         s(f) = log p(dialogue, f) / tokens of both
 
 score = mean over positive f of s(f) − mean over negative f of s(f)
 
-The dialogue is the context with the reply. `over='sum'` adds up follow-ups instead (Sato et al., 2022, eq. 1). `sets`
-leaves out one side, and a dimension without positive follow-ups has 0 in their place. Higher is better in every mode.
-`prior` takes from each s(f) what it was before: `empty`, without any dialogue, which is a constant for each dimension;
-`context`, after the dialogue without the reply, so that the reply is judged and not the dialogue it stands in.
+The dialogue is the context with the reply. `over='sum'` sums follow-ups instead (Sato et al., 2022, eq. 1). `sets` can
+exclude one side; a dimension without positive follow-ups has 0 in their place. Higher is better in every mode. `prior`
+subtracts from each s(f) its value before: `empty`, without any dialogue, which is a constant for each dimension;
+`context`, after the dialogue without the reply, so that the reply is judged and not the dialogue it is in.
 
-`whole` is what the authors' program does: the mean is over the whole text, so the dialogue's own likelihood and its
-length are part of the score where the two sides differ in number. `conditional` asks for the follow-ups alone.
+`whole` is what the authors' code does: the mean is over the whole text, so the dialogue's own likelihood and length are
+part of the score if the two sides differ in number. `conditional` uses the follow-ups alone.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ Sets = Literal["both", "negative_only", "positive_only"]
 Over = Literal["mean", "sum"]
 Prior = Literal["none", "empty", "context"]
 LanguageModel = Annotated[
-    str, "a causal or encoder-decoder language model: a folder, a package, or `hub:org/name@revision`"
+    str, "causal or encoder-decoder language model: a folder, a package, or `hub:org/name@revision`"
 ]
 Layout = Annotated[  # see models/lm/turns.py
     Literal["eos", "lines", "chat"],
-    "turns are written with an end token each, on lines, or by the model's chat template",
+    "turns each end with an end token, are lines, or follow the model's chat template",
 ]
-Longest = Annotated[int, "most tokens that are read; longer contexts lose their oldest turns"]
+Longest = Annotated[int, "most tokens read; longer contexts lose their oldest turns"]
 SCORER = "interloq.models.lm.dialogue_scorer:DialogueScorer"
 
 
@@ -53,11 +53,11 @@ class Fed(Component):
     places = ("model", "follow_ups")
     libraries = NETWORK
     model: LanguageModel
-    dimension: Annotated[str, "what is judged, such as `fluent` or `depth`; `_` may stand for a space"] = "overall"
-    mode: Annotated[Mode, "likelihood of the follow-up, or of the whole text (the authors' program)"] = "conditional"
-    follow_ups: Annotated[str, "`en`, `ja`, `zh`, or a JSON file of your own"] = "en"
-    sets: Annotated[Sets, "which follow-ups count; negative ones alone were best in Sato et al. (2022)"] = "both"
-    over: Annotated[Over, "the mean over follow-ups, or their sum as in Sato et al. (2022)"] = "mean"
+    dimension: Annotated[str, "quality to judge, such as `fluent` or `depth`; `_` may be used for a space"] = "overall"
+    mode: Annotated[Mode, "likelihood of the follow-up, or of the whole text (the authors' code)"] = "conditional"
+    follow_ups: Annotated[str, "`en`, `ja`, `zh`, or your own JSON file"] = "en"
+    sets: Annotated[Sets, "follow-ups to use; negative ones alone were best in Sato et al. (2022)"] = "both"
+    over: Annotated[Over, "mean over follow-ups, or their sum as in Sato et al. (2022)"] = "mean"
     prior: Annotated[Prior, "subtract the follow-up's likelihood without any dialogue, or before the reply"] = "none"
     layout: Layout = "eos"
     longest: Longest = 1024
@@ -85,7 +85,7 @@ class Fed(Component):
         return mean_value(total)
 
     def _values(self, dialogues: Sequence[tuple[str, ...]], asked: Sequence[str], every: Sequence[str]) -> Array:
-        """s(f), [dialogues, follow-ups]."""
+        """s(f) [dialogues, follow-ups]."""
         whole = self.mode == "whole"
         found = self._scorer().follow_up_scores(dialogues, asked, every=every, layout=self.layout, whole=whole)
         if not whole:
@@ -112,10 +112,10 @@ class Fed(Component):
 
 
 def turns(sample: Sample) -> tuple[str, ...]:
-    """The dialogue with the reply as its last turn; turns without text are left out."""
+    """The dialogue with the reply as its last turn; turns without text are skipped."""
     return (*context(sample), sample.response)
 
 
 def context(sample: Sample) -> tuple[str, ...]:
-    """The turns of the context that hold something."""
+    """Turns of the context that have text."""
     return tuple(turn.text for turn in sample.context if turn.text.strip())

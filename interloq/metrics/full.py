@@ -3,9 +3,9 @@
 likelihood   score = − Σ over five follow-ups f of log p(f | dialogue)
 perplexity   score = mean over five follow-ups of exp( − log p(f | dialogue) / tokens of f )
 
-The dialogue is the context with the reply. All five follow-ups complain, so higher is better. `likelihood` is the
-paper's sum of log-likelihoods, with its sign turned; `perplexity` is what the authors' program averages, but for two
-things: there a missing comma makes one follow-up of two, and the end token is predicted too.
+The dialogue is the context with the reply. All five follow-ups are complaints, so higher is better. `likelihood` is the
+paper's sum of log-likelihoods, negated; `perplexity` is what the authors' code averages, with two differences: there a
+missing comma joins two follow-ups into one, and the end token is also predicted.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Full(Component):
     model: LanguageModel
     mode: Annotated[
         Literal["likelihood", "perplexity"],
-        "the mean likelihood of follow-ups, or their perplexity as the authors' program averages",
+        "mean likelihood of follow-ups, or their perplexity as averaged by the authors' code",
     ] = "likelihood"
-    follow_ups: Annotated[str, '`en`, `ja`, `zh`, or a JSON file of your own with `{"full": [...]}`'] = "en"
+    follow_ups: Annotated[str, '`en`, `ja`, `zh`, or your own JSON file with `{"full": [...]}`'] = "en"
     layout: Layout = "eos"
     longest: Longest = 1024
 
@@ -62,7 +62,7 @@ class Full(Component):
     def _follow_ups(self) -> tuple[str, ...]:
         found = read_follow_ups(self.follow_ups)
         if not found.full:
-            raise InputError("the file has no part 'full'", hint='write "full": ["…", …]', where=found.where)
+            raise InputError("the file has no 'full'", hint='write "full": ["…", …]', where=found.where)
         return found.full
 
     def _scorer(self) -> Any:

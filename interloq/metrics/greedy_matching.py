@@ -1,7 +1,7 @@
 """Greedy Matching (Rus and Lintean, 2012; Liu et al., 2016): each word with its nearest word on the other side.
 
 The mean over a text's words of the largest cosine with a word of the other text; then the mean of both directions. Of
-several references the one with the best score counts. A set's score is the mean over samples.
+several references the one with the best score is used. A set's score is the mean over samples.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from interloq.metrics.metric import Array
 from interloq.metrics.word_vectors import Bags, Ints, WordVectorMetric
 
-STEP = 4  # words of a text are filled up to a multiple of this, so that many pairs have the same shape
-NUMBERS = 2**18  # of the vectors and cosines held at a time
+STEP = 4  # texts are padded to a multiple of this many words, so that many pairs have the same shape
+NUMBERS = 2**18  # of the vectors and cosines in memory at a time
 
 
 @dataclass(frozen=True)
 class GreedyMatching(WordVectorMetric):
-    """Each word with its nearest word on the other side, in both directions."""
+    """Similarity of each word to the nearest word of the other text, in both directions."""
 
     def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:
         units = _units(bags.table.astype(np.float64))
@@ -37,13 +37,13 @@ class GreedyMatching(WordVectorMetric):
 
 
 def _units(table: Array) -> Array:
-    """Vectors of length 1; a vector of zeros stays one, and its cosines are 0."""
+    """Unit vectors; a zero vector stays zero, and its cosines are 0."""
     lengths = np.linalg.norm(table, axis=1, keepdims=True)
     return table / np.where(lengths > 0, lengths, 1)
 
 
 def _shapes(bags: Bags, replies: Ints, references: Ints, dimensions: int) -> Iterator[tuple[Ints, int, int]]:
-    """Pairs whose texts have words, by the two widths they are filled up to, a bounded number at a time."""
+    """Pairs whose texts have words, grouped by their two padded widths, a bounded number at a time."""
     widths = -(-np.diff(bags.ends) // STEP) * STEP
     first, second = widths[replies], widths[references]
     order = np.lexsort((second, first))
@@ -57,9 +57,9 @@ def _shapes(bags: Bags, replies: Ints, references: Ints, dimensions: int) -> Ite
 
 
 def _filled(bags: Bags, texts: Ints, width: int) -> tuple[NDArray[np.int32], Array]:
-    """The words of texts as rows of equal width, and their shares of the text.
+    """Words of texts as rows of equal width, and their shares of the text.
 
-    Rows are filled up with a text's first word, which changes no maximum, with a share of 0.
+    Rows are padded with a text's first word, which changes no maximum, with share 0.
     """
     starts, columns = bags.ends[texts, None], np.arange(width)
     inside = columns < bags.ends[texts + 1, None] - starts

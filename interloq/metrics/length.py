@@ -1,7 +1,8 @@
 """Length: the mean number of tokens in a reply.
 
-It judges nothing by itself, but it belongs beside every other number: n-gram metrics punish short replies and diversity
-falls with long ones. `length(tokenizer='char')` counts characters without white space. An empty reply has length 0.
+It does not measure quality, but should be reported with every other metric: n-gram metrics penalise short replies, and
+diversity decreases with length. `length(tokenizer='char')` counts characters without white space. An empty reply has
+length 0.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from interloq.registry import Component, component
 
 @dataclass(frozen=True)
 class Length(Component):
-    """The number of tokens in a reply."""
+    """Number of tokens in a reply."""
 
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
     direction: ClassVar[Direction] = "neither"

@@ -3,9 +3,9 @@
 P = Σ_a s_a · max_b (a · b) over the reply's tokens a, R the same over the reference's tokens b; shares s add up to 1 in
 each text. Every distinct text is encoded once and every distinct pair compared once.
 
-The vectors of replies are held; references come past in batches of like length, are compared with the replies they
-belong to and are forgotten. So memory is bounded by HELD, however many references there are. A pair is never compared
-with padding: short texts are filled up with their own last token, which cannot change a maximum, and has no share.
+The vectors of replies stay in memory; references are encoded in batches of similar length, compared with their replies
+and discarded. So memory is bounded by HELD, however many references there are. Padding is never compared: short texts
+are padded with their own last token, which cannot change a maximum and has no share.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from interloq.models.memory import cut_to_fit
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-HELD = {"cpu": 2**25, "cuda": 2**28}  # numbers in the vectors of replies that are held
-COMPARED = {"cpu": 2**20, "cuda": 2**25}  # numbers in the vectors of pairs that are compared at a time
+HELD = {"cpu": 2**25, "cuda": 2**28}  # numbers in the vectors of replies in memory
+COMPARED = {"cpu": 2**20, "cuda": 2**25}  # numbers in the vectors of pairs compared at a time
 
 
 def match(
     encoder: Encoder, texts: Sequence[str], pairs: Ints, *, idf: Idf | None = None, lowest: bool = False
 ) -> Floats:
-    """P and R of pairs [n, 2] of texts, a reply and a reference, named by number; `lowest` adds both with min for max.
+    """P and R of pairs [n, 2] of text numbers, reply and reference; `lowest` adds both with min instead of max.
 
-    A pair in which either text has no token but special ones has 0 everywhere.
+    A pair in which either text has only special tokens is 0 everywhere.
     """
     texts = [text.strip() for text in texts]
     numbered = encoder.numbered(texts)
@@ -54,7 +54,7 @@ def match(
 
 
 def match_layers(encoder: Encoder, texts: Sequence[str], pairs: Ints, *, idf: Idf | None = None) -> Floats:
-    """P and R of pairs in every layer from 0 up to the encoder's, [layers, n, 2]: holds all vectors of all layers."""
+    """P and R of pairs in every layer from 0 up to the encoder's, [layers, n, 2]; needs all vectors in memory."""
     texts = [text.strip() for text in texts]
     numbered = encoder.numbered(texts)
     shares, empty = token_shares(texts, numbered, encoder, idf)
@@ -69,14 +69,14 @@ def match_layers(encoder: Encoder, texts: Sequence[str], pairs: Ints, *, idf: Id
 
 
 def f_measure(precision: Floats, recall: Floats) -> Floats:
-    """2PR / (P + R); 0 where that has no value."""
+    """2PR / (P + R); 0 if undefined."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.nan_to_num(2 * precision * recall / (precision + recall), nan=0.0, posinf=0.0, neginf=0.0)
 
 
 @dataclass(slots=True)
 class Held:
-    """Unit token vectors of texts end to end: text i begins at `starts[i]`."""
+    """Concatenated unit token vectors of texts; text i starts at `starts[i]`."""
 
     vectors: torch.Tensor
     shares: torch.Tensor
@@ -84,7 +84,7 @@ class Held:
 
 
 class _Slice:
-    """Pairs whose replies are held together."""
+    """Pairs whose replies are in memory together."""
 
     def __init__(self, encoder: Encoder, numbered: Texts, shares: torch.Tensor, pairs: Ints, lowest: bool) -> None:
         self.encoder, self.numbered, self.shares, self.pairs, self.lowest = encoder, numbered, shares, pairs, lowest
@@ -104,7 +104,7 @@ class _Slice:
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def compared_in(self, batches: Iterable[Encoded]) -> Floats:
-        """With all texts, replies and references alike, in these batches."""
+        """Compare pairs with all texts, both replies and references, in these batches."""
         held = self._held(batches, np.arange(len(self.numbered.ends) - 1))
         self._compare(held, held, np.unique(self.pairs[:, 1]))
         return np.asarray(self.found.double().cpu().numpy())
@@ -123,7 +123,7 @@ class _Slice:
         return held
 
     def _vectors(self, batch: Encoded) -> Held:
-        """The real tokens of a batch; which these are is known here, so a GPU is not asked."""
+        """The tokens of a batch without padding, found without waiting for the GPU."""
         lengths = self.numbered.lengths[batch.places]
         width = batch.ids.shape[1]
         rows = spans(np.arange(len(lengths)) * width, lengths)
@@ -152,7 +152,7 @@ class _Slice:
         self.found[torch.from_numpy(pairs).to(self.encoder.device)] = torch.stack(found, dim=1)
 
     def _laid(self, held: Held, texts: Ints) -> tuple[torch.Tensor, torch.Tensor]:
-        """Vectors and shares of texts as rows of equal width, filled up with the last token, without a share."""
+        """Vectors and shares of texts as rows of equal width, padded with the last token, with share 0."""
         facts = torch.from_numpy(np.stack([held.starts[texts], self.numbered.lengths[texts]])).to(self.encoder.device)
         starts, lengths = facts[:, :, None]
         columns = torch.arange(int(self.numbered.lengths[texts].max()), device=self.encoder.device)
@@ -161,19 +161,19 @@ class _Slice:
 
 
 def spans(starts: Ints, lengths: Ints) -> Ints:
-    """The numbers from each start on, as many as its length says, one after another."""
+    """Concatenated ranges, from each start for its length."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     return np.arange(total) + np.repeat(starts - ends + lengths, lengths)
 
 
 def _in_parts(work: Callable[[Ints], None], pairs: Ints, encoder: Encoder) -> None:
-    """Work on pairs, on fewer at a time where a GPU has no room for all."""
+    """Work on pairs, on fewer at a time if GPU memory is not enough."""
     cut_to_fit(
         lambda part: work(pairs[part]),
         len(pairs),
         error=lambda: InputError(
-            f"no memory to compare two texts on {encoder.device}", hint="use a smaller model, or --device cpu"
+            f"not enough memory to compare two texts on {encoder.device}", hint="use a smaller model, or device cpu"
         ),
         smaller=lambda: None,
     )
@@ -184,7 +184,7 @@ def _limit(limits: dict[str, int], encoder: Any) -> int:
 
 
 def _slices(replies: Ints, lengths: Ints, tokens: int) -> Iterator[Ints]:
-    """Places of pairs, all of a reply together, so that the replies of a slice have few tokens."""
+    """Slices of pairs, all pairs of a reply together, with a bounded number of reply tokens."""
     distinct, which = np.unique(replies, return_inverse=True)
     slice_of = np.cumsum(lengths[distinct]) // max(1, tokens)
     for number in np.unique(slice_of):
@@ -192,7 +192,7 @@ def _slices(replies: Ints, lengths: Ints, tokens: int) -> Iterator[Ints]:
 
 
 def _blocks(lengths: Ints, tokens: int) -> Iterator[Ints]:
-    """Places of pairs with replies of like length, as many as have few tokens with those they are filled up with."""
+    """Slices of pairs with replies of similar length, with a bounded number of tokens, padding included."""
     order = np.argsort(lengths[:, 0], kind="stable")
     longest = int(lengths[:, 1].max()) if len(lengths) else 0
     start = 0

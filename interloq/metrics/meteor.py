@@ -2,12 +2,12 @@
 
 score = F · (1 − γ · (chunks / m)^β),  F = P · R / (α · P + (1 − α) · R),  P = m / |h|, R = m / |r|
 
-m counts words of the reply matched to words of the reference: equal words first, then words with the same Porter stem,
-then, if asked for, words that share a WordNet synset. A chunk is a run of matches that are neighbours in both texts. Of
-several references the one with the best score counts. The defaults α = .9, β = 3, γ = .5 are the paper's.
+m is the number of words of the reply matched to words of the reference: equal words first, then words with the same
+Porter stem, then optionally words that share a WordNet synset. A chunk is a run of matches that are adjacent in both
+texts. Of several references the one with the best score is used. The defaults α = .9, β = 3, γ = .5 are the paper's.
 
-Among alignments with the most matches we take one with the fewest chunks, as METEOR does since version 1.3; the paper
-takes the fewest crossings. NLTK takes neither: it pairs words greedily from the right. This is not METEOR 1.5, which
+Among alignments with the most matches we use one with the fewest chunks, as METEOR does since version 1.3; the paper
+uses the fewest crossings. NLTK does neither: it pairs words greedily from the right. This is not METEOR 1.5, which
 has other parameters, weights for each stage and for function words, and a paraphrase table.
 """
 
@@ -37,11 +37,11 @@ class Meteor(Component):
 
     stages: Annotated[tuple[str, ...], "`exact`, then `stem`, `synonym` or both, in this order"] = ("exact", "stem")
     alpha: Annotated[float, "weight of recall in F, 0 to 1"] = 0.9
-    beta: Annotated[float, "how sharply scattered matches are punished, from 0"] = 3.0
-    gamma: Annotated[float, "the largest share of F that scattered matches can cost, 0 to 1"] = 0.5
+    beta: Annotated[float, "exponent of the penalty for scattered matches, from 0"] = 3.0
+    gamma: Annotated[float, "largest penalty for scattered matches, as a share of F, 0 to 1"] = 0.5
     level: Annotated[
         Literal["sentence", "corpus"],
-        "the set's score: the mean of sample scores, or, as in the paper, from summed counts",
+        "the set's score: mean of sample scores, or from summed counts as in the paper",
     ] = "sentence"
     lowercase: Annotated[bool, "lower-case all words first"] = True
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
@@ -58,7 +58,7 @@ class Meteor(Component):
             _wordnet()
 
     def built_with(self) -> str:
-        """The packages behind stems and synonyms."""
+        """Identifies the packages used for stems and synonyms."""
         if len(self.stages) == 1:
             return "none"
         import nltk
@@ -95,7 +95,7 @@ class Meteor(Component):
             reference = self._words(text)
             found = align(response, reference, related)
             rows.append([float(found.matches), found.chunks, len(response), len(reference)])
-        # equal scores may stand on different counts: the same ones win whatever the order of the references
+        # equal scores may have different counts: the choice must not depend on the order of the references
         return max(rows, key=lambda row: (float(self._meteor(np.array(row))), row))
 
     def _words(self, text: str) -> list[Word]:
@@ -118,7 +118,9 @@ class Meteor(Component):
 def _checked(stages: Any) -> tuple[str, ...]:
     allowed = [("exact", *rest) for rest in ((), ("stem",), ("synonym",), ("stem", "synonym"))]
     if not isinstance(stages, tuple | list) or tuple(stages) not in allowed:
-        raise SpecError(f"meteor: stages must be ('exact',) or go on with 'stem', 'synonym' or both, got {stages!r}")
+        raise SpecError(
+            f"meteor: stages must be 'exact', optionally followed by 'stem', 'synonym' or both, got {stages!r}"
+        )
     return tuple(stages)
 
 
@@ -131,15 +133,15 @@ def _stemmer() -> Callable[[str], str]:
 
 @cache
 def _wordnet() -> Any:
-    """NLTK's WordNet, where its files are on this machine; nothing is ever downloaded."""
+    """NLTK's WordNet, from files on this machine; nothing is downloaded."""
     from nltk.corpus import wordnet
 
     try:
         wordnet.ensure_loaded()
     except LookupError as error:
         raise InputError(
-            "stage 'synonym' of meteor needs WordNet, and NLTK does not find it on this machine",
-            hint="leave the stage out, or fetch it yourself: python -m nltk.downloader wordnet",
+            "stage 'synonym' of meteor needs WordNet, which NLTK does not find on this machine",
+            hint="omit the stage, or download WordNet: python -m nltk.downloader wordnet",
         ) from error
     return wordnet
 

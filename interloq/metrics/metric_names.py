@@ -1,4 +1,4 @@
-"""What the name or the spec of a metric says about its scores, without making it: its model may lie elsewhere."""
+"""Properties of a metric known from its name or spec, without loading it: its model may not be on this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from interloq.spec_text import split_label
 
 
 def direction(metric: str, lower_is_better: bool | None = None) -> Direction:
-    """Which score is better: as is said, or as the class says; of an unknown metric, the higher one."""
+    """Which score is better: as given, or as the metric's class defines it; "higher" for an unknown metric."""
     if lower_is_better is not None:
         return "lower" if lower_is_better else "higher"
     found: Direction = getattr(named_class(metric, kind="metric"), "direction", "higher")
@@ -20,7 +20,7 @@ def direction(metric: str, lower_is_better: bool | None = None) -> Direction:
 
 
 def downwards(metric: str, lower_is_better: bool | None = None) -> bool:
-    """Whether a ranking puts the lowest score first; a metric that nothing can be ranked by is refused."""
+    """Whether a ranking puts the lowest score first; a metric that cannot rank systems is refused."""
     if why := unrankable(metric, lower_is_better):
         what, hint = why
         raise InputError(f"nothing can be ranked by {metric}: {what}", hint=hint)
@@ -28,16 +28,16 @@ def downwards(metric: str, lower_is_better: bool | None = None) -> bool:
 
 
 def unrankable(metric: str, lower_is_better: bool | None = None) -> tuple[str, str] | None:
-    """Why systems cannot be ranked by the mean of its scores and what to do instead; None where they can."""
+    """Why systems cannot be ranked by the mean of its scores, and what to do instead; None if they can."""
     if about_sets(metric):
         return (
-            "it is about sets of replies and says nothing about single ones",
+            "it scores sets of replies, not single ones",
             "compare the systems' values that `interloq score` prints",
         )
     if direction(metric, lower_is_better) == "neither":
         return (
             "neither a high nor a low score is better",
-            "take another metric, or say --higher-is-better or --lower-is-better",
+            "use another metric, or say whether higher or lower is better",
         )
     return None
 
@@ -48,18 +48,18 @@ def is_known(metric: str) -> bool:
 
 
 def about_sets(metric: str) -> bool:
-    """Whether it says something about sets of replies only, such as distinct-n: see `metric.SetMetric`."""
+    """Whether it scores only sets of replies, such as distinct-n: see `metric.SetMetric`."""
     return hasattr(named_class(metric, kind="metric"), "value_of_set")
 
 
 def labels(metrics: Collection[str]) -> dict[str, str]:
-    """What tables call each metric: its label, or its whole name where it has none or shares it with another."""
+    """Name of each metric in tables: its label, or its whole name if it has none or shares it with another."""
     short = {metric: split_label(metric)[0] or metric for metric in metrics}
     counts = Counter(short.values())
     return {metric: label if counts[label] == 1 else metric for metric, label in short.items()}
 
 
 def find(asked: str, metrics: Collection[str]) -> str:
-    """The metric meant by its name, its label or its spec; `asked` itself where none or several are."""
+    """The metric with this name, label or spec; `asked` itself if there is none or several."""
     found = [metric for metric in metrics if asked in split_label(metric)]
     return found[0] if asked not in metrics and len(found) == 1 else asked

@@ -1,10 +1,10 @@
-"""MLM: how likely the reply is to an encoder that guesses masked tokens, without its context.
+"""MLM: likelihood of the reply under a masked language model, without its context.
 
 likelihood = 1/n · Σ log p(token | the other tokens)      the mean: how fluent the reply is
 surprise   = − Σ log p(token | the other tokens)          the sum: how much it says; Phy et al. (2020) call it MLM-NLL
 
-`model` is an encoder with a head for masked tokens, such as `interloq train adapt` makes. A reply without text, or
-without a token that the encoder knows, is unscored.
+`model` is an encoder with a masked-language-model head, such as one made by `interloq train adapt`. A reply without
+text, or without a token that the encoder knows, is unscored.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ UNKNOWN = "no known tokens"
 
 @dataclass(frozen=True)
 class Mlm(Component):
-    """How well an encoder guesses each token of the reply from the others."""
+    """How well an encoder predicts each token of the reply from the others."""
 
     places = ("model",)
     libraries = NETWORK
-    model: Annotated[str, "an encoder with a head for masked tokens: a folder, a package, or `hub:org/name@revision`"]
+    model: Annotated[str, "encoder with a masked-language-model head: a folder, a package, or `hub:org/name@revision`"]
     mode: Annotated[Literal["likelihood", "surprise"], "mean log-likelihood, or minus the sum"] = "likelihood"
     direction: ClassVar[Direction] = "neither"
 
@@ -37,7 +37,7 @@ class Mlm(Component):
         return str(self._scorer().signature())
 
     def usual(self) -> tuple[float, float]:
-        """What is usual for replies of the log that the encoder was adapted to."""
+        """Quartiles over replies of the log that the encoder was adapted to."""
         low, high = self._scorer().quartiles(self.mode)
         return low, high
 

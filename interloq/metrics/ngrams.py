@@ -1,9 +1,9 @@
 """N-gram counts of replies and their references, for many samples at once.
 
 Texts become numbered tokens in flat arrays. Counting compares every token of a reply with every token of its references
-in one array operation over a block of samples of similar length; an n-gram matches where n neighbouring tokens match.
-For replies of usual length that is far cheaper than hashing n-grams one by one. Samples too long for it are counted
-with a dictionary and come out in the same form.
+in one array operation over a block of samples of similar length; an n-gram matches where n adjacent tokens match. For
+replies of usual length that is far faster than hashing n-grams one by one. Samples that are too long are counted with a
+dictionary, with results in the same form.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from interloq.data.token_texts import Ints, Numbering, Texts
 from interloq.data.tokenize import Tokenizer
 from interloq.records import Sample
 
-BLOCK = 2**20  # cells compared at a time: small enough to stay in a cache
+BLOCK = 2**20  # cells compared at a time: few enough to fit in a cache
 LONGEST = 255  # counts fit in a byte up to this length; longer texts are counted with a dictionary
 
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """Replies and references of samples as numbered tokens; sample i owns `n_references[i]` references in a row."""
+    """Replies and references of samples as token numbers; sample i has `n_references[i]` consecutive references."""
 
     responses: Texts
     references: Texts
@@ -35,7 +35,7 @@ class Numbered:
 
     @property
     def first_reference(self) -> NDArray[np.int64]:
-        """The place of each sample's first reference."""
+        """Index of each sample's first reference."""
         return np.cumsum(self.n_references) - self.n_references
 
 
@@ -43,8 +43,8 @@ class Numbered:
 class Counts:
     """N-gram counts of a block of samples.
 
-    `response[n-1][g, b]` is the count of n-gram g in reply b, 0 where there is none or it was counted before.
-    `references[n-1][g, j, b]` is its count in reference j. `samples[b]` says which sample b is.
+    `response[n-1][g, b]` is the count of n-gram g in reply b, 0 if there is none or it was already counted.
+    `references[n-1][g, j, b]` is its count in reference j. `samples[b]` is the index of sample b.
     """
 
     samples: NDArray[np.int64]
@@ -63,7 +63,7 @@ def number(samples: Sequence[Sample], tokenizer: Tokenizer) -> Numbered:
 
 
 def closest_lengths(numbered: Numbered) -> NDArray[np.int64]:
-    """For each sample the reference length closest to its reply's, the shorter of two equally close ones."""
+    """Reference length closest to the reply's, for each sample; the shorter of two equally close ones."""
     lengths = numbered.references.lengths
     own = np.repeat(numbered.responses.lengths, numbered.n_references)
     span = int(lengths.max(initial=0)) + 1
@@ -72,13 +72,13 @@ def closest_lengths(numbered: Numbered) -> NDArray[np.int64]:
 
 
 def average_lengths(numbered: Numbered) -> NDArray[np.float64]:
-    """The mean length of each sample's references."""
+    """Mean length of each sample's references."""
     lengths = numbered.references.lengths.astype(np.float64)
     return _per_sample(np.add, lengths, numbered) / numbered.n_references
 
 
 def largest_weights(numbered: Numbered) -> NDArray[np.float64]:
-    """The largest weight among each sample's references."""
+    """Largest weight among each sample's references."""
     return _per_sample(np.maximum, numbered.weights, numbered)
 
 
@@ -89,7 +89,7 @@ def _per_sample(operation: np.ufunc, values: NDArray[Any], numbered: Numbered) -
 
 
 def count(numbered: Numbered, order: int) -> Iterator[Counts]:
-    """Counts of all n-grams up to `order`, in blocks that together hold every sample, each with references, once."""
+    """Counts of all n-grams up to `order`, in blocks; every sample with references is in one block."""
     widths = _per_sample(np.maximum, numbered.references.lengths, numbered)
     longest = np.maximum(widths, numbered.responses.lengths)
     short = longest <= LONGEST
@@ -100,7 +100,7 @@ def count(numbered: Numbered, order: int) -> Iterator[Counts]:
 
 
 def _blocks(numbered: Numbered, widths: NDArray[np.int64], samples: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Samples of similar shape together, so that padding costs little."""
+    """Blocks of samples of similar shape, so that little padding is needed."""
     size = np.stack([numbered.n_references, widths, numbered.responses.lengths])[:, samples]
     samples, size = samples[np.lexsort(size[::-1])], np.maximum(size[:, np.lexsort(size[::-1])], 1)
     start = 0
@@ -136,7 +136,7 @@ def _compared(numbered: Numbered, widths: NDArray[np.int64], block: NDArray[np.i
 
 
 def _references(numbered: Numbered, block: NDArray[np.int64], width: int) -> tuple[Ints, NDArray[np.float64]]:
-    """The references of a block as [l, j, b], absent ones empty, and their weights as [j, b]."""
+    """References of a block as [l, j, b], missing ones empty, and their weights as [j, b]."""
     each = numbered.n_references[block]
     columns = np.arange(_width(each))
     present = columns < each[:, None]
@@ -153,7 +153,7 @@ def _width(lengths: NDArray[np.int64]) -> int:
 
 
 def _dictionary(numbered: Numbered, sample: int, order: int) -> Counts:
-    """The same counts for one sample of any length."""
+    """Counts for one sample of any length."""
     first = int(numbered.first_reference[sample])
     owned = range(first, first + int(numbered.n_references[sample]))
     counts = Counts(np.array([sample]), numbered.weights[owned, None], [], [])
@@ -172,9 +172,9 @@ def ngrams(tokens: Sequence[Any], n: int) -> Counter[tuple[Any, ...]]:
 
 
 def gram_keys(prefixes: NDArray[np.int64], texts: Texts, n: int, base: int) -> NDArray[np.int64]:
-    """A key for the n-gram at each token: made of the number of its first n-1 tokens and of its last one, below `base`.
+    """A key for the n-gram at each token, from the numbers of its first n-1 tokens and of its last one, below `base`.
 
-    It is -1 where the text ends too early or a part has no number.
+    It is -1 if the text ends too early or a part has no number.
     """
     last = np.full(len(texts.tokens), -1, dtype=np.int64)
     last[: max(len(last) - n + 1, 0)] = texts.tokens[n - 1 :]

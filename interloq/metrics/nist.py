@@ -5,10 +5,10 @@ info(w_1…w_n) = log2( #(w_1…w_{n-1}) / #(w_1…w_n) ), counted over all refe
 count is the number of all their tokens
 penalty = exp( log 0.5 · (log min(1, η/ρ) / log 1.5)² ): 1 for replies as long as the references, 0.5 at two thirds
 
-With several references this is NIST's own program, mteval-v13a: counts are clipped at the largest count in any
-reference and ρ is the mean reference length. NLTK instead takes, for each order, the one reference with the best score;
-with a single reference both give the same number. The program lower-cases, as `tokenizer='13a(lowercase=True)'` does.
-Where the references hold a single word no n-gram has information, and nothing is scored.
+With several references this matches NIST's own mteval-v13a: counts are clipped at the largest count in any reference
+and ρ is the mean reference length. NLTK instead uses, for each order, the one reference with the best score; with a
+single reference both give the same number. mteval lower-cases, as `tokenizer='13a(lowercase=True)'` does. If the
+references contain only one distinct word, no n-gram has information, and nothing is scored.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from interloq.records import Sample
 from interloq.registry import Component, component
 from interloq.signature import fingerprint
 
-NO_INFORMATION = "no n-gram of the references tells anything: they hold a single word, if any"
+NO_INFORMATION = "no n-gram of the references has information: they contain at most one distinct word"
 
 
 @dataclass(frozen=True)
 class Nist(Component):
-    """Shared n-grams, rare ones counting more."""
+    """Shared n-grams, weighted by their information."""
 
     order: Annotated[int, "longest n-gram, 1 to 9"] = 5
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
@@ -64,7 +64,9 @@ class Nist(Component):
     def stats(self, samples: Sequence[Sample]) -> Array:
         """[information of matches of order 1…N, n-grams of order 1…N, reply length, mean reference length]."""
         if self._information is None:
-            raise InputError("nist has no information weights yet", hint="call fit(samples) first, or use evaluate")
+            raise InputError(
+                "nist is not fitted: it has no information weights", hint="call fit(samples) first, or use evaluate"
+            )
         numbering = Numbering(self.tokenizer)
         responses = numbering.texts(sample.response for sample in samples)
         references = numbering.texts(r.text for sample in samples for r in sample.references)
@@ -82,14 +84,14 @@ class Nist(Component):
         return np.asarray((information / np.maximum(grams, 1)).sum(axis=-1) * penalty(total[..., -2], total[..., -1]))
 
     def details(self, total: Array) -> dict[str, float]:
-        """The length penalty, and the summed lengths behind it."""
+        """Length penalty, and the summed lengths."""
         length, reference = float(total[-2]), float(total[-1])
         factor = float(penalty(total[-2], total[-1]))
         return {"length_penalty": factor, "reply_length": length, "reference_length": reference}
 
 
 def penalty(length: Array, reference: Array) -> Array:
-    """NIST's length penalty: 1 for long enough replies, 0.5 at two thirds of the references' length, 0 for no reply."""
+    """NIST's length penalty: 1 for long enough replies, 0.5 at two thirds of the references' length, 0 without text."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(reference > 0, length / reference, 1.0)
         factor = np.exp(np.log(0.5) * (np.log(np.minimum(ratio, 1)) / np.log(1.5)) ** 2)
@@ -100,8 +102,8 @@ def penalty(length: Array, reference: Array) -> Array:
 class Information:
     """Information weights of the n-grams of references.
 
-    Tokens are numbered in alphabetical order and n-grams by the place of their key in `keys[n-1]`, so sums come out the
-    same to the last bit whatever the order of the samples.
+    Tokens are numbered in alphabetical order and n-grams by the index of their key in `keys[n-1]`, so sums are the same
+    to the last bit whatever the order of the samples.
     """
 
     source: str
@@ -111,12 +113,12 @@ class Information:
 
     @cached_property
     def is_empty(self) -> bool:
-        """Whether no n-gram tells anything, as where the references hold a single word."""
+        """Whether no n-gram has information, as when the references contain one distinct word."""
         return not any(weights.any() for weights in self.weights)
 
     @classmethod
     def of(cls, samples: Sequence[Sample], tokenizer: Tokenizer, order: int) -> Information:
-        """The weights of n-grams in these samples' references."""
+        """Weights of n-grams in these samples' references."""
         numbering = Numbering(tokenizer)
         texts = numbering.texts(r.text for sample in samples for r in sample.references)
         numbers = {token: i for i, token in enumerate(sorted(numbering.vocabulary()))}
@@ -132,7 +134,7 @@ class Information:
         return made
 
     def matched(self, responses: Texts, references: Texts, owners: NDArray[np.int64], vocabulary: list[str]) -> Array:
-        """For each reply and order the information of its matches."""
+        """Information of the matches of each reply and order."""
         size = len(responses.lengths)
         of_response = self._grams(self._renumbered(responses, vocabulary))
         of_reference = self._grams(self._renumbered(references, vocabulary))
@@ -147,7 +149,7 @@ class Information:
         return np.stack(columns, axis=1)
 
     def _grams(self, texts: Texts) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """For each order the text and the number of every known n-gram."""
+        """Text index and number of every known n-gram, by order."""
         owners = np.repeat(np.arange(len(texts.lengths)), texts.lengths)
         grams = np.zeros(len(texts.tokens), dtype=np.int64)
         for n in range(1, len(self.keys) + 1):
@@ -155,7 +157,7 @@ class Information:
             yield owners[grams >= 0], grams[grams >= 0]
 
     def _numbered(self, keys: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-        """The places of keys among the known ones of this order, -1 for the unknown."""
+        """Indices of keys among the known ones of this order, -1 for unknown ones."""
         known = self.keys[n - 1]
         if not len(known):
             return np.full_like(keys, -1)
@@ -168,7 +170,7 @@ class Information:
 
 
 def _source(samples: Sequence[Sample]) -> str:
-    """How many references there were and which, whatever their order."""
+    """Number and hash of the references, independent of their order."""
     prints = [int(fingerprint(r.text), 16) for sample in samples for r in sample.references]
     return f"{len(prints)}-references-{sum(prints) % 2**64:016x}"
 
@@ -176,7 +178,7 @@ def _source(samples: Sequence[Sample]) -> str:
 def _counted(
     texts: NDArray[np.int64], grams: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Different pairs of a text and an n-gram, as text · size + n-gram, in order, and how often each occurs."""
+    """Distinct pairs of a text and an n-gram, as text · size + n-gram, sorted, and how often each occurs."""
     pairs, counts = np.unique(texts * size + grams, return_counts=True)
     return pairs, counts
 
@@ -188,7 +190,7 @@ def _largest(
     wanted: NDArray[np.int64],
     size: int,
 ) -> NDArray[np.int64]:
-    """For each wanted pair of a sample and an n-gram the largest count in one of the sample's references."""
+    """Largest count in one of the sample's references, for each pair of a sample and an n-gram."""
     most = np.zeros(len(wanted), dtype=np.int64)
     if not len(wanted):
         return most

@@ -1,7 +1,7 @@
 """BERT-NSP (Devlin et al., 2019), as a baseline of Tsuta et al. (2024): P(the reply follows the utterance).
 
-P(is-next | [CLS] utterance [SEP] reply [SEP]) of a BERT with its own head for next-sentence prediction, the last turn
-of the context being the utterance. In transformers label 0 is is-next. An empty reply is scored 0: nothing follows.
+P(is-next | [CLS] utterance [SEP] reply [SEP]) of a BERT with its own next-sentence-prediction head; the utterance is
+the last turn of the context. In transformers label 0 is is-next. An empty reply scores 0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from interloq.models.loaded import loaded
 
 @dataclass(frozen=True)
 class Nsp(ContextReply):
-    """Whether the reply follows, by BERT's head for next sentences."""
+    """Whether the reply follows, by BERT's next-sentence-prediction head."""
 
     def network(self) -> Any:
         return loaded("metric 'nsp'", "interloq.models.nsp:NextSentence", self.model)

@@ -1,10 +1,11 @@
-"""Perplexity: how much does the reply surprise a language model? Lower is better, unlike elsewhere.
+"""Perplexity: how much does the reply surprise a language model? Unlike elsewhere, lower is better.
 
 perplexity = exp( − log p(reply | context) / tokens of the reply )
 
-`context=False` leaves the context out. A set's perplexity is taken over all tokens of all replies, as is usual, not as
-the mean of the replies' perplexities. `log=True` stops before exp: nats a token. A mean of perplexities is that of its
-few largest, a mean of these is not; so rank systems by them. A reply without text has no tokens and is unscored.
+`context=False` ignores the context. A set's perplexity is computed over all tokens of all replies, as is usual, not as
+the mean of the replies' perplexities. `log=True` omits exp: nats per token. A mean of perplexities is dominated by its
+few largest values, a mean of nats per token is not; so rank systems by the latter. A reply without text has no tokens
+and is unscored.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Perplexity(Component):
     context: Annotated[bool, "whether the model sees the context"] = True
     layout: Layout = "eos"
     longest: Longest = 1024
-    log: Annotated[bool, "give nats per token instead of the perplexity"] = False
+    log: Annotated[bool, "return nats per token instead of the perplexity"] = False
     direction: ClassVar[Direction] = "lower"
     is_mean: ClassVar[bool] = False  # over tokens, not over replies
 
@@ -58,7 +59,7 @@ class Perplexity(Component):
             return np.asarray(nats if self.log else np.exp(nats))
 
     def details(self, total: Array) -> dict[str, float]:
-        """How many tokens the replies have, and nats per token."""
+        """Number of tokens, and nats per token."""
         return {"tokens": float(total[1]), "nats_per_token": float(total[0] / total[1])}
 
     def _scorer(self) -> Any:

@@ -4,9 +4,9 @@ mean   ( log p(reply | context) − log p(reply) ) / tokens of the reply
 sum    log p(reply | context) − log p(reply)
 
 The pointwise mutual information of context and reply (Li et al., 2016, "A Diversity-Promoting Objective Function for
-Neural Conversation Models"), by the token or of the whole reply. What fits everywhere is likely without a context as
-well, so a dull reply gains nothing; a likelihood alone would praise it. Higher is better; below 0 the context speaks
-against the reply.
+Neural Conversation Models"), per token or for the whole reply. A dull reply that fits everywhere is also likely without
+a context, so it gains nothing; a likelihood alone would favour it. Higher is better; below 0 the context makes the
+reply less likely.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from interloq.signature import NETWORK
 
 @dataclass(frozen=True)
 class Pmi(Component):
-    """How much likelier the reply is after its context than after none."""
+    """How much more likely the reply is after its context than without one."""
 
     places = ("model",)
     libraries = NETWORK
     model: LanguageModel
-    over: Annotated[Over, "per token, or of the whole reply, which grows with its length"] = "mean"
+    over: Annotated[Over, "per token, or for the whole reply, which grows with its length"] = "mean"
     turns: Annotated[int, "last turns of the context that are read"] = 4
     layout: Layout = "eos"
     longest: Longest = 1024

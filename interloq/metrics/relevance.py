@@ -1,8 +1,7 @@
-"""Relevance: P(the reply belongs here), from a cross-encoder that reads the context and the reply together.
+"""Relevance: P(the reply fits the context), from a cross-encoder that reads the context and the reply together.
 
-`model` is a folder that `interloq train relevance` has written; `turns` is how many turns of the context are read, None
-as many as in training. An empty reply is scored 0: it belongs nowhere. See `interloq.scorers.relevance.task` for what
-the network learns from.
+`model` is a folder written by `interloq train relevance`; `turns` is the number of turns of the context that are read,
+None as many as in training. An empty reply scores 0. See `interloq.scorers.relevance.task` for the network's training.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from interloq.records import Sample
 
 @dataclass(frozen=True)
 class Relevance(ContextReply):
-    """Whether the reply belongs here, by a trained cross-encoder."""
+    """Whether the reply fits the context, by a trained cross-encoder."""
 
     turns: Annotated[int | None, "last turns of the context that are read; `None`: as many as in training"] = None
 
@@ -38,5 +37,5 @@ class Relevance(ContextReply):
         return found
 
     def unscorable(self, sample: Sample) -> str | None:
-        """Any turn with text will do."""
+        """Reason why a sample is unscored: no turn of its context has text."""
         return None if any(turn.text.strip() for turn in sample.context) else NO_CONTEXT

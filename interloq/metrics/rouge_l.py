@@ -2,9 +2,9 @@
 
 P_j = LCS(h, r_j) / |h|,  R_j = LCS(h, r_j) / |r_j|,  F = (1 + β²) P R / (R + β² P)
 
-`multiple='separate'` takes the largest P and the largest R over references, which may come from different ones, and
-then F: the rule of the COCO caption code and of nlg-eval, where dialogue work has its β = 1.2 from. `'best'` takes the
-largest F. The set's score is the mean. Lin joins the sentences of a summary; here a reply is one sentence.
+`multiple='separate'` uses the largest P and the largest R over references, possibly from different ones, and then F:
+the rule of the COCO caption code and of nlg-eval, the source of β = 1.2 in dialogue work. `'best'` uses the largest F.
+The set's score is the mean. Lin treats the sentences of a summary separately; here a reply is one sentence.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from interloq.registry import Component, component
 
 @dataclass(frozen=True)
 class RougeL(Component):
-    """The longest common subsequence of reply and reference."""
+    """Longest common subsequence of reply and reference."""
 
-    beta: Annotated[float, "weight of recall against precision: 1 gives F1, 0 gives precision"] = 1.2
+    beta: Annotated[float, "weight of recall relative to precision: 1 gives F1, 0 gives precision"] = 1.2
     multiple: Annotated[Literal["separate", "best"], "largest P and largest R, or the largest F"] = "separate"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
 
@@ -57,7 +57,7 @@ class RougeL(Component):
         return mean_value(total)
 
     def details(self, total: Array) -> dict[str, float]:
-        """Precision and recall of the references that count, as means over samples."""
+        """Precision and recall of the references used, as means over samples."""
         return mean_parts(total, "precision", "recall")
 
     def _f(self, precision: Array, recall: Array) -> Array:
@@ -68,7 +68,7 @@ class RougeL(Component):
 
 
 def _precisions_and_recalls(numbered: ngrams.Numbered) -> tuple[Array, Array]:
-    """LCS over reply length and over reference length, one number per reference; 0 where a text is empty."""
+    """LCS divided by reply length and by reference length, one value per reference; 0 if a text is empty."""
     owner = np.repeat(np.arange(len(numbered.n_references)), numbered.n_references)
     common = np.fromiter(_common(numbered), dtype=np.float64, count=len(owner))
     precisions = common / np.maximum(numbered.responses.lengths[owner], 1)
@@ -76,14 +76,14 @@ def _precisions_and_recalls(numbered: ngrams.Numbered) -> tuple[Array, Array]:
 
 
 def _best(scores: Array, precisions: Array, numbered: ngrams.Numbered) -> NDArray[np.intp]:
-    """Each sample's reference with the best score; of equal ones that with the higher precision."""
+    """Each sample's reference with the best score; of equal scores, the one with the higher precision."""
     owner = np.repeat(np.arange(len(numbered.n_references)), numbered.n_references)
     order = np.lexsort((precisions, scores, owner))
     return order[np.cumsum(numbered.n_references) - 1]
 
 
 def _common(numbered: ngrams.Numbered) -> Iterator[int]:
-    """The LCS of every reference with the reply it belongs to."""
+    """LCS of every reference with its reply."""
     responses, references = numbered.responses.tokens.tolist(), numbered.references.tokens.tolist()
     response_ends, reference_ends = numbered.responses.ends.tolist(), numbered.references.ends.tolist()
     owned = zip(numbered.first_reference.tolist(), numbered.n_references.tolist(), strict=True)
@@ -95,7 +95,7 @@ def _common(numbered: ngrams.Numbered) -> Iterator[int]:
 
 
 def _places(tokens: Sequence[int]) -> dict[int, int]:
-    """Token → an integer with bit i set where the text has the token at i."""
+    """Token → an integer with bit i set if the text has the token at i."""
     places: dict[int, int] = {}
     for bit, token in enumerate(tokens):
         places[token] = places.get(token, 0) | 1 << bit
@@ -103,9 +103,9 @@ def _places(tokens: Sequence[int]) -> dict[int, int]:
 
 
 def _lcs_length(places: dict[int, int], length: int, other: Sequence[int]) -> int:
-    """Bit-parallel LCS (Hyyrö, 2004): one addition moves a whole row of the table of prefixes.
+    """Bit-parallel LCS (Hyyrö, 2004): one addition computes a whole row of the table of prefixes.
 
-    A zero bit of `row` is a place where the LCS of the text's prefixes with what was read of `other` grows by one.
+    A zero bit of `row` is where the LCS of the text's prefixes with the processed part of `other` grows by one.
     """
     everywhere = (1 << length) - 1
     row = everywhere

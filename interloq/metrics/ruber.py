@@ -3,11 +3,13 @@
 s = blend(ŝ_R, ŝ_U), ŝ = (s − min S) / (max S − min S)
 
 S are the scores of one part over the whole sample set. The blend is the arithmetic mean (default, as in Tsuta et al.,
-2023), the geometric mean, the minimum or the maximum. Any two metrics may be blended; both should rise with quality.
+2023), the geometric mean, the minimum or the maximum. Any two metrics may be blended; both should increase with
+quality.
 
-Tsuta et al. (2023) print the normalisation the wrong way round, (s − max S) / (min S − max S); ours is that of 2018.
-Where all scores of a part are equal it tells nothing, and ŝ is .5. S holds the samples that both parts can score, so a
-sample without references does not move the others. Scores outside of S, of samples met after `fit`, are cut to [0, 1].
+Tsuta et al. (2023) print the normalisation the wrong way round, (s − max S) / (min S − max S); ours is that of 2018. If
+all scores of a part are equal, it has no information, and ŝ is .5. S consists of the samples that both parts can score,
+so a sample without references does not affect the others. Scores outside the range of S, of samples seen after `fit`,
+are clipped to [0, 1].
 """
 
 from __future__ import annotations
@@ -25,20 +27,20 @@ from interloq.records import Sample
 from interloq.registry import Component
 
 Blend = Literal["arithmetic", "geometric", "min", "max"]
-CHUNK = 4096  # samples that a part scores at a time: bounds memory, never changes a number
+CHUNK = 4096  # samples that a part scores at a time: bounds memory, never changes a result
 
 
 @dataclass(frozen=True)
 class Ruber(Component):
-    """A blend of a metric with references and one without."""
+    """Blend of a metric with references and one without."""
 
-    referenced: Annotated[Metric, "a metric with references; `ruber_referenced` in the paper"] = field(
+    referenced: Annotated[Metric, "metric with references; `ruber_referenced` in the paper"] = field(
         metadata={"kind": "metric"}
     )
-    unreferenced: Annotated[Metric, "a metric without; `ruber_unreferenced` in the paper"] = field(
+    unreferenced: Annotated[Metric, "metric without references; `ruber_unreferenced` in the paper"] = field(
         metadata={"kind": "metric"}
     )
-    blend: Annotated[Blend, "how the two normalised scores become one"] = "arithmetic"
+    blend: Annotated[Blend, "how the two normalised scores are combined"] = "arithmetic"
     _fit: Fit | None = field(default=None, init=False, repr=False, compare=False)
 
     def fit(self, samples: Sequence[Sample]) -> Self:
@@ -57,7 +59,7 @@ class Ruber(Component):
         return ",".join(f"{name}[{_bounds(*bounds)}{source_of(part)}]" for (name, part), bounds in parts)
 
     def built_with(self) -> str:
-        """The tokenizers and models of both parts."""
+        """Identifies the tokenizers and models of both parts."""
         return ",".join(f"{name}[{foundation(part)}]" for name, part in self._parts().items())
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -66,7 +68,7 @@ class Ruber(Component):
     def stats(self, samples: Sequence[Sample]) -> Array:
         if self._fit is None:
             raise InputError(
-                "ruber does not know the range of its parts yet", hint="call fit(samples), or use evaluate"
+                "ruber is not fitted: the ranges of its parts are unknown", hint="call fit(samples), or use evaluate"
             )
         parts = self._fit.normalised(samples, *self._parts().values())
         return score_rows(BLENDS[self.blend](*parts), *parts)
@@ -75,7 +77,7 @@ class Ruber(Component):
         return mean_value(total)
 
     def details(self, total: Array) -> dict[str, float]:
-        """What either part gives once it is normalised, as means over samples."""
+        """Normalised scores of both parts, as means over samples."""
         return mean_parts(total, *self._parts())
 
     def _parts(self) -> dict[str, Metric]:
@@ -84,14 +86,14 @@ class Ruber(Component):
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The range of each part's scores, and the scores themselves: no sample is scored twice."""
+    """Range of each part's scores, and the scores themselves, so that no sample is scored twice."""
 
     ranges: tuple[tuple[float, float], ...]
     known: dict[Sample, tuple[float, ...]]
 
     @classmethod
     def of(cls, samples: Sequence[Sample], *parts: Metric) -> Fit:
-        """The range of each part's scores of these samples."""
+        """Range of each part's scores of these samples."""
         columns = [_scores(part, samples) for part in parts]
         ranges = tuple((float(c.min()), float(c.max())) if len(c) else (np.nan, np.nan) for c in columns)
         return cls(ranges, dict(zip(samples, zip(*(c.tolist() for c in columns), strict=True), strict=True)))
@@ -99,7 +101,9 @@ class Fit:
     def normalised(self, samples: Sequence[Sample], *parts: Metric) -> list[Array]:
         """Each part's scores from 0 to 1."""
         if samples and np.isnan(self.ranges).any():
-            raise InputError("ruber was fitted to no sample that both of its parts can score", hint="fit it to others")
+            raise InputError(
+                "ruber was fitted to samples that its parts cannot both score", hint="fit it to other samples"
+            )
         new = list(dict.fromkeys(sample for sample in samples if sample not in self.known))
         found = self.known | dict(zip(new, zip(*(_scores(part, new) for part in parts), strict=True), strict=True))
         rows = np.array([found[sample] for sample in samples], dtype=np.float64).reshape(len(samples), len(parts))
@@ -107,7 +111,7 @@ class Fit:
 
 
 def normalise(scores: Array, low: float, high: float) -> Array:
-    """From [low, high] to [0, 1]; .5 where that is a single number."""
+    """Map [low, high] to [0, 1]; .5 if low equals high."""
     if low == high:
         return np.full_like(scores, 0.5)
     return np.clip((scores - low) / (high - low), 0, 1)
@@ -127,7 +131,7 @@ def _scores(metric: Metric, samples: Sequence[Sample]) -> Array:
 
 
 def fitted_to(part: Any, samples: Sequence[Sample]) -> Any:
-    """A part of a metric, fitted to these samples where it has constants of its own."""
+    """A part of a metric, fitted to these samples if it is a fitted metric."""
     return part.fit(samples) if isinstance(part, FittedMetric) else part
 
 
@@ -136,12 +140,12 @@ def _bounds(low: float, high: float) -> str:
 
 
 def source_of(part: Any) -> str:
-    """What a part was fitted on, for a signature."""
+    """Identifies what a part was fitted to, for a signature."""
     return f",{part.fitted()}" if isinstance(part, FittedMetric) else ""
 
 
 def foundation(part: Any) -> str:
-    """The tokenizer and the model of a part, for a signature."""
+    """Identifies a part's tokenizer and model, for a signature."""
     tokenizer = getattr(part, "tokenizer", None)
     known = [tokenizer.signature()] if tokenizer is not None else []
     return ",".join([*known, part.built_with()] if hasattr(part, "built_with") else known)

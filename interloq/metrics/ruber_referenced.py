@@ -1,7 +1,7 @@
 """RUBER's referenced half (Tao et al., 2018): the cosine of [max; min] pooled word vectors.
 
-A text is the largest value of each dimension among its words, followed by the smallest. Of several references the
-nearest counts. A set's score is the mean over samples; nothing is normalised here.
+A text's vector has the largest value of each dimension among its words, followed by the smallest. Of several references
+the nearest is used. A set's score is the mean over samples; scores are not normalised here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from interloq.metrics.word_vectors import Bags, Floats, PooledMetric, extremes
 
 @dataclass(frozen=True)
 class RuberReferenced(PooledMetric):
-    """The cosine of max- and min-pooled word vectors."""
+    """Cosine of max- and min-pooled word vectors."""
 
     def pooled(self, bags: Bags) -> Floats:
         return np.concatenate(extremes(bags), axis=1)

@@ -1,8 +1,8 @@
-"""RUBER's unreferenced scorer (Tao et al., 2018): does the reply go with the utterance before it?
+"""RUBER's unreferenced scorer (Tao et al., 2018): does the reply fit the utterance before it?
 
-s_U = σ( MLP([q; qᵀ M r; r]) ), with q and r the Bi-GRU vectors of the last turn of the context and of the reply; see
-`interloq.scorers.ruber.model` for the network. `model` is a folder that `interloq train ruber` has written. An empty
-reply is scored 0: it goes with nothing.
+s_U = σ( MLP([q; qᵀ M r; r]) ), where q and r are the Bi-GRU vectors of the last turn of the context and of the reply;
+see `interloq.scorers.ruber.model` for the network. `model` is a folder written by `interloq train ruber`. An empty
+reply scores 0.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from interloq.models.loaded import loaded
 
 @dataclass(frozen=True)
 class RuberUnreferenced(ContextReply):
-    """Whether the reply goes with the utterance, learned from logs."""
+    """Whether the reply fits the utterance, learned from logs."""
 
     libraries = ("torch", "sentencepiece")
-    is_probability = False  # it learns a margin between scores, not their level
+    is_probability = False  # it is trained on the margin between scores, not on their level
 
     def network(self) -> Any:
         return loaded(

@@ -1,4 +1,4 @@
-"""A name for a set of samples, as signatures have it."""
+"""Fingerprint of a set of samples, for signatures."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from interloq.signature import fingerprint
 
 
 class SampleFingerprint:
-    """One name for a set of samples, whatever their order: the sum of what each sample hashes to.
+    """Fingerprint of a set of samples, independent of their order: the sum of the samples' hashes.
 
-    A system counts where there is one: who said what is part of the set, and values by system depend on it.
+    Systems are included if there are any, because values by system depend on them.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class SampleFingerprint:
             self._fewest = count if self._fewest is None else min(self._fewest, count)
 
     def references(self) -> str:
-        """How many references a sample has: `1`, or `1-17` where it varies."""
+        """Number of references per sample: `1`, or `1-17` if it varies."""
         fewest = self._fewest or 0
         return str(fewest) if fewest == self._most else f"{fewest}-{self._most}"
 

@@ -1,4 +1,4 @@
-"""Which samples are scored, and with which references: systems left out, copies of the reply itself dropped."""
+"""Selection of samples and references to score: exclude systems, drop copies of the reply from its references."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from interloq.retrieve.leaks import without_own
 
 
 class Selection:
-    """Pass samples through it; what it did is counted by system and said in notes.
+    """Filters samples; counts what it did by system and reports it in notes.
 
-    `without` names systems, `(none)` being the samples that have none.
+    `without` lists systems to exclude; `(none)` are the samples without a system.
     """
 
     def __init__(self, *, drop_own_replies: bool = False, without: Sequence[str] = ()) -> None:
@@ -25,7 +25,7 @@ class Selection:
         self._emptied: Counter[str] = Counter()
 
     def samples(self, samples: Iterable[Sample]) -> Iterator[Sample]:
-        """The samples that are left, as they are to be scored."""
+        """The selected samples, as they are to be scored."""
         for sample in samples:
             self._systems[sample.system] += 1
             if (sample.system or NO_SYSTEM) in self.without:
@@ -35,23 +35,23 @@ class Selection:
         self._check()
 
     def excludes(self, score: Score) -> bool:
-        """Whether a score that belongs to none of the samples that passed is of one left out."""
+        """Whether a score that matches no selected sample belongs to an excluded one."""
         named = (score.system or NO_SYSTEM) in self.without
         return named or (not score.system and any(score.id == id for id, _ in self.left_out))
 
     def facts(self) -> dict[str, str]:
-        """What a signature must name."""
+        """Parts of the signature that describe the selection."""
         facts = {"own-replies": "dropped"} if self.drop_own_replies else {}
         return facts | ({"without": ",".join(sorted(self.without))} if self.without else {})
 
     def notes(self) -> Iterator[Note]:
         left = Counter(system for _, system in self.left_out)
         if left:
-            yield note_of("left out", left, self._systems, "are left out, as asked")
+            yield note_of("left out", left, self._systems, "were excluded as requested")
         if self._dropped:
             rest = f"; {self._emptied.total():,} have no other reference" if self._emptied.total() else ""
-            said = f"stood among their own references and were dropped from them{rest}"
-            yield note_of("own replies dropped", self._dropped, self._systems - left, said)
+            statement = f"were among their own references and were dropped from them{rest}"
+            yield note_of("own replies dropped", self._dropped, self._systems - left, statement)
 
     def _with_others(self, sample: Sample) -> Sample:
         kept = without_own(sample)

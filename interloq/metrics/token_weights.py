@@ -1,4 +1,4 @@
-"""How much each token of a text counts in BERTScore: all alike, or by how rare it is among references."""
+"""Weights of tokens in BERTScore: uniform, or idf over references."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEW = 8192  # texts tokenised at a time
 
 @dataclass(frozen=True, eq=False)
 class Idf:
-    """log((N + 1) / (df + 1)) of tokens, df being how many of N references hold the token."""
+    """Weights log((N + 1) / (df + 1)) of tokens; df of the N references contain the token."""
 
     source: str
     references: int
@@ -29,7 +29,7 @@ class Idf:
 
     @classmethod
     def of(cls, references: Iterable[str], encoder: Any) -> Idf:
-        """How many references hold each token."""
+        """Number of references that contain each token."""
         often = Counter(text.strip() for text in references)
         counts = np.zeros(encoder.vocabulary, dtype=np.int64)
         distinct = list(often)
@@ -37,18 +37,18 @@ class Idf:
             texts = distinct[start : start + FEW]
             numbered = encoder.numbered(texts)
             owners = np.repeat(np.arange(len(texts)), numbered.lengths)
-            held = np.unique(owners * encoder.vocabulary + numbered.tokens)  # a token counts once a text
+            held = np.unique(owners * encoder.vocabulary + numbered.tokens)  # a token counts once per text
             times = np.array([often[text] for text in texts])
             np.add.at(counts, held % encoder.vocabulary, times[held // encoder.vocabulary])
         return cls(fingerprint(*sorted(often.elements())), often.total(), counts)
 
     @cached_property
     def everywhere(self) -> NDArray[np.bool_]:
-        """Tokens that every reference holds: they weigh nothing."""
+        """Tokens that are in every reference: their weight is 0."""
         return np.asarray((self.counts == self.references) & (self.counts > 0))
 
     def weightless(self, texts: Sequence[str], encoder: Any) -> list[bool]:
-        """Texts with tokens of which none weighs anything: compared by idf they are like nothing, even themselves."""
+        """Texts whose tokens all have weight 0: by idf they are similar to nothing, not even to themselves."""
         own = np.ones(encoder.vocabulary, dtype=bool)
         own[encoder.special] = False
         if not (self.everywhere & own).any():
@@ -63,9 +63,9 @@ class Idf:
 
 
 def token_shares(texts: Sequence[str], numbered: Texts, encoder: Any, idf: Idf | None) -> tuple[Floats, Any]:
-    """The share of each token in its text, special ones having none; and which texts have no token of their own.
+    """Share of each token in its text (0 for special tokens), and which texts have only special tokens.
 
-    Shares add up to 1, or to 0 where every token of a text stands in every reference.
+    Shares add up to 1, or to 0 if every token of a text is in every reference.
     """
     own = np.ones(encoder.vocabulary)
     own[encoder.special] = 0.0

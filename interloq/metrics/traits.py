@@ -1,4 +1,4 @@
-"""What a metric does with its input, as far as checks on the data need to know; nothing is loaded to find out."""
+"""What a metric does with its input, for checks on the data; found without loading a model."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _BARE = Sample("bare", ["a context"], "a reply")
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """Of one metric, or of one part of a metric that is made of others."""
+    """Traits of a metric, or of one part of a combined metric."""
 
     name: str
     tokenizer: Tokenizer | None
     reads_references: bool
     reads_weights: bool
     case_sensitive: bool
-    tokens_needed: int  # a reply with fewer is scored 0 whatever it says
+    tokens_needed: int  # a reply with fewer scores 0 whatever it says
 
 
 def traits(metric: Any) -> tuple[Traits, ...]:
-    """What a metric, or each metric it is made of, does with its input."""
+    """Traits of a metric, or of each of its parts."""
     return tuple(_traits(part) for part in _parts(metric))
 
 
 def _parts(metric: Any) -> Iterator[Any]:
-    """The metrics that a metric is made of; itself where it is made of none."""
+    """Parts of a combined metric; otherwise the metric itself."""
     inner = [getattr(metric, item.name) for item in fields(metric) if item.metadata.get("kind") == "metric"]
     inner += [metric.metric()] if hasattr(metric, "metric") else []
     if not inner:

@@ -1,9 +1,9 @@
 """Refuse references that were passed transposed.
 
-Some tools want one list a *sample*, others one list a *reference set* over all samples. Mixed up, every reply is
-compared with replies to other contexts, or with every reference there is, and the score is silently wrong, often
-perfect. From records it shows when no sample has fewer references than there are samples: then reply i fits the i-th
-entry of the other lists better than its own list.
+Some tools expect one list per *sample*, others one list per *reference set* over all samples. If they are mixed up,
+every reply is compared with replies to other contexts, or with every reference, and the score is silently wrong, often
+perfect. Transposed records are possible only if no sample has fewer references than there are samples: then reply i
+matches the i-th entry of the other lists better than its own list.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CLEAR = 0.3  # difference in word overlap that counts as evidence; word overlap 
 
 
 class LayoutCheck:
-    """Watches samples stream by; keeps them only while a transposed layout is still possible."""
+    """Looks at a stream of samples; keeps them only while a transposed layout is still possible."""
 
     def __init__(self) -> None:
         self._samples: list[Sample] | None = []

@@ -2,9 +2,9 @@
 
 score = ( w₁·U + w₂·U·S + w₃·U·S·L ) / ( w₁ + w₂ + w₃ )
 
-U is `valid`: is the reply well formed? S is `next`: does it follow? L is `mlm`: how much does it say? L is put on a
-scale from 0 to 1 by two `bounds`: (l − low) / (high − low), cut to [0, 1]. Without `bounds` they are those that the
-encoder of `mlm` has recorded from its log. An empty reply is scored 0: there is nothing to understand.
+U is `valid`: is the reply well formed? S is `next`: does it follow? L is `mlm`: how much does it say? L is scaled to
+[0, 1] by two `bounds`: (l − low) / (high − low), clipped to [0, 1]. Without `bounds`, those saved with the encoder of
+`mlm` are used. An empty reply scores 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from interloq.metrics.ruber import foundation, normalise
 from interloq.records import Sample
 from interloq.registry import Component, name_of
 
-SLACK = 1e-6  # that a score may lie outside of [0, 1]
+SLACK = 1e-6  # tolerance for scores outside [0, 1]
 
 
 @dataclass(frozen=True)
@@ -35,28 +35,28 @@ class UslH(Component):
     next: Annotated[
         Metric, "S, sensible: `relevance` trained with `--negatives random` in the paper, or any metric from 0 to 1"
     ] = field(metadata={"kind": "metric"})
-    mlm: Annotated[Metric, "L, likable: `mlm(mode='surprise')` in the paper, or any metric that rises with quality"] = (
+    mlm: Annotated[Metric, "L, likable: `mlm(mode='surprise')` in the paper, or any metric; higher must be better"] = (
         field(metadata={"kind": "metric"})
     )
-    weights: Annotated[tuple[float, float, float], "of the three levels; only their proportions matter"] = (
+    weights: Annotated[tuple[float, float, float], "weights of the three levels; only their ratios matter"] = (
         1.0,
         1.0,
         1.0,
     )
     bounds: Annotated[
         tuple[float, float] | None,
-        "lowest and highest usual value of `mlm`; `None`: the quartiles recorded with its encoder",
+        "lowest and highest typical value of `mlm`; `None`: the quartiles saved with its encoder",
     ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not _are_numbers(self.weights, 3) or min(self.weights) < 0 or not sum(self.weights):
-            raise SpecError(f"usl_h: weights must be three numbers, not below 0 nor all 0, got {self.weights!r}")
+            raise SpecError(f"usl_h: weights must be three numbers, not negative and not all 0, got {self.weights!r}")
         if self.bounds is not None and (not _are_numbers(self.bounds, 2) or self.bounds[0] >= self.bounds[1]):
             raise SpecError(f"usl_h: bounds must be two numbers, the lower one first, got {self.bounds!r}")
 
     def built_with(self) -> str:
-        """The models of all parts, and the bounds."""
+        """Identifies the models of all parts and the bounds."""
         low, high = self._bounds()
         parts = {"valid": self.valid, "next": self.next, "mlm": self.mlm}
         return ",".join(
@@ -79,8 +79,8 @@ class UslH(Component):
 
     def _scores(self, samples: Sequence[Sample]) -> Array:
         understood, sensible = (_share(part, samples) for part in (self.valid, self.next))
-        said = normalise(self.mlm.value(self.mlm.stats(samples)), *self._bounds())
-        levels = np.stack([understood, understood * sensible, understood * sensible * said])
+        likable = normalise(self.mlm.value(self.mlm.stats(samples)), *self._bounds())
+        levels = np.stack([understood, understood * sensible, understood * sensible * likable])
         return np.asarray(np.array(self.weights) @ levels / sum(self.weights))
 
     def _bounds(self) -> tuple[float, float]:
@@ -88,7 +88,7 @@ class UslH(Component):
             return self.bounds
         recorded = getattr(self.mlm, "usual", None)
         if recorded is None:
-            raise InputError(f"usl_h does not know the bounds of {name_of(self.mlm)}", hint="give bounds=(low,high)")
+            raise InputError(f"usl_h has no bounds for {name_of(self.mlm)}", hint="give bounds=(low,high)")
         low, high = recorded()
         return low, high
 
@@ -98,7 +98,7 @@ def _share(part: Metric, samples: Sequence[Sample]) -> Array:
     found = part.value(part.stats(samples))
     if outside := [score for score in found.tolist() if not -SLACK <= score <= 1 + SLACK]:
         raise InputError(
-            f"usl_h multiplies scores from 0 to 1, and {name_of(part)} gave {outside[0]!r}",
+            f"usl_h multiplies scores from 0 to 1, but {name_of(part)} returned {outside[0]!r}",
             hint="choose a metric with that range, such as valid or relevance",
         )
     return np.clip(found, 0, 1)

@@ -1,7 +1,7 @@
-"""Valid: P(the reply is a well-formed utterance), whatever it answers; the VUP of Phy et al. (2020).
+"""Valid: P(the reply is a well-formed utterance), regardless of the context; the VUP of Phy et al. (2020).
 
-`model` is a folder that `interloq train valid` has written. The encoder reads the reply alone; it has learned to tell
-replies of logs from the same replies with words shuffled, left out or said again. An empty reply is scored 0.
+`model` is a folder written by `interloq train valid`. The encoder reads the reply alone; it is trained to tell replies
+of logs from the same replies with words shuffled, dropped or repeated. An empty reply scores 0.
 """
 
 from __future__ import annotations
@@ -28,5 +28,5 @@ class Valid(ContextReply):
         return found
 
     def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002
-        """No context is needed."""
+        """None: every reply can be scored, without a context."""
         return None

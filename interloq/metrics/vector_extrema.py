@@ -1,7 +1,7 @@
 """Vector Extrema (Forgues et al., 2014; Liu et al., 2016): the cosine of the most extreme values of each dimension.
 
-A text's value in a dimension is the smallest among its words if its size exceeds the largest (|min| > max), else the
-largest. Of several references the nearest counts. A set's score is the mean over samples.
+A text's value in a dimension is the smallest among its words if its magnitude exceeds the largest (|min| > max), else
+the largest. Of several references the nearest is used. A set's score is the mean over samples.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from interloq.metrics.word_vectors import Bags, Floats, PooledMetric, extremes
 
 @dataclass(frozen=True)
 class VectorExtrema(PooledMetric):
-    """The cosine of the most extreme values of word vectors."""
+    """Cosine of the most extreme values of word vectors."""
 
     def pooled(self, bags: Bags) -> Floats:
         high, low = extremes(bags)

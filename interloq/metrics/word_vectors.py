@@ -1,6 +1,7 @@
-"""What metrics over word vectors share: texts as bags of known words, and the best reference of a reply.
+"""Base of metrics over word vectors: texts as bags of known words, and the best reference of a reply.
 
-Word order plays no part in these metrics, so a text is its distinct words, in the order of their numbers, with counts.
+Word order does not matter in these metrics, so a text is its distinct words, in the order of their numbers, with
+counts.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.floating[Any]]
 NO_KNOWN_WORD = "no known word in the reply"
 NO_KNOWN_REFERENCE = "no known word in a reference"
-TEXTS = 8192  # texts whose vectors are held at a time: bounds memory, never changes a number
-BLOCKS = 16  # blocks of so many texts kept as numbers
-POOLED = 512  # texts pooled at a time, so that their vectors stay in the cache
-REMEMBERED = 2**17  # words, or texts where the tokenizer looks past words, of which it is known if they have vectors
+TEXTS = 8192  # texts whose vectors are in memory at a time: bounds memory, never changes a result
+BLOCKS = 16  # blocks of texts cached as numbers
+POOLED = 512  # texts pooled at a time, so that their vectors fit in the processor's cache
+REMEMBERED = 2**17  # words (or texts, if the tokenizer looks across words) whose lookup in the vectors is cached
 
 
 @dataclass(frozen=True, slots=True)
 class Bags:
-    """Texts as bags: text i holds `words[ends[i]:ends[i + 1]]`, rows of `table`, each `counts` times."""
+    """Texts as bags: text i has `words[ends[i]:ends[i + 1]]`, rows of `table`, each `counts` times."""
 
     words: NDArray[np.int32]
     counts: Ints
@@ -49,14 +50,14 @@ class WordVectorMetric(Component):
     """Base of the metrics that compare word vectors of reply and reference."""
 
     places = ("vectors",)
-    vectors: Annotated[str, "a folder made by `interloq train vectors`"]
-    unknown: Annotated[Unknown, "words without a vector are skipped (Liu et al.), or get the mean (nlg-eval)"] = "skip"
+    vectors: Annotated[str, "folder made by `interloq train vectors`"]
+    unknown: Annotated[Unknown, "skip words without a vector (Liu et al.), or use the mean vector (nlg-eval)"] = "skip"
 
     def built_with(self) -> str:
         return self._lexicon.vectors.signature()
 
     def unscorable(self, sample: Sample) -> str | None:
-        """An empty reply is a bad one and scores 0; a reply of unknown words may be a good one."""
+        """Reason why a sample is unscored. An empty reply is bad and scores 0; a reply of unknown words may be good."""
         if reason := needs_references(sample):
             return reason
         if not self._lexicon.knows(sample.response) and self._lexicon.has_words(sample.response):
@@ -72,10 +73,10 @@ class WordVectorMetric(Component):
 
     @abstractmethod
     def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:
-        """The similarity of each pair of texts, given by their numbers; 0 where one has no words."""
+        """Similarity of each pair of texts, given by their numbers; 0 if one has no words."""
 
     def _scores(self, samples: Sequence[Sample]) -> Array:
-        """The similarity of each reply to the reference that is nearest; NaN where nothing can be compared."""
+        """Similarity of each reply to its nearest reference; NaN if nothing can be compared."""
         place: dict[str, int] = {}
         replies = _places(place, [sample.response for sample in samples])
         references = _places(place, [reference.text for sample in samples for reference in sample.references])
@@ -92,11 +93,11 @@ class WordVectorMetric(Component):
 
 
 class PooledMetric(WordVectorMetric):
-    """A metric that makes one vector of each text and compares them by their cosine."""
+    """A metric that computes one vector per text and compares vectors by their cosine."""
 
     @abstractmethod
     def pooled(self, bags: Bags) -> Floats:
-        """A row a text; zeros where it has no words."""
+        """One row per text; zeros if it has no words."""
 
     def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:
         rows = self.pooled(bags)
@@ -106,22 +107,22 @@ class PooledMetric(WordVectorMetric):
 
 
 class Lexicon:
-    """Word vectors with their tokenizer: which texts they know, and what is in them."""
+    """Word vectors with their tokenizer, to look up words of texts."""
 
     def __init__(self, vectors: WordVectors) -> None:
         self.vectors, tokenizer = vectors, vectors.tokenizer()
         self._by_word, self._numbering = tokenizer.by_word, Numbering(tokenizer, vectors.words.find)
         self._known = lru_cache(maxsize=REMEMBERED)(self._holds_known)
-        # several metrics score the same chunk of samples one after another: its texts are split once
+        # several metrics score the same chunk of samples in turn: its texts are tokenised once
         self._numbered = lru_cache(maxsize=BLOCKS)(self._numbering.texts)
 
     def knows(self, text: str) -> bool:
-        """Whether a word of the text has a vector; the first one found ends the search."""
+        """Whether any word of the text has a vector."""
         parts = text.split() if self._by_word and "\n" not in text else [text]
         return any(map(self._known, parts))
 
     def has_words(self, text: str) -> bool:
-        """Whether a text holds any word, known or not."""
+        """Whether a text has any word, known or not."""
         return len(self._numbering.texts([text]).tokens) > 0
 
     def _holds_known(self, part: str) -> bool:
@@ -133,7 +134,7 @@ class Lexicon:
         flat, lengths = numbered.tokens, numbered.lengths
         owner, missing = np.repeat(np.arange(len(texts)), lengths), flat < 0
         known = np.bincount(owner[~missing], minlength=len(texts)) > 0
-        size = len(self.vectors) + 1  # the last number stands for the mean vector
+        size = len(self.vectors) + 1  # the last number is the mean vector
         keys = owner * size + np.where(missing, size - 1, flat)
         keys, counts = np.unique(keys if unknown == "mean" else keys[~missing], return_counts=True)
         owner, flat = np.divmod(keys, size)
@@ -149,27 +150,27 @@ class Lexicon:
 
 @lru_cache(maxsize=4)
 def lexicon(vectors: WordVectors) -> Lexicon:
-    """One for all metrics with these vectors."""
+    """Shared by all metrics with these vectors."""
     return Lexicon(vectors)
 
 
 def _cosines(first: Floats, second: Floats) -> Array:
-    """Row by row; 0 where one is zeros."""
+    """Cosine of each pair of rows; 0 if one is zeros."""
     first, second = first.astype(np.float64), second.astype(np.float64)
     squares, others, products = (
         np.einsum("ij,ij->i", a, b) for a, b in ((first, first), (second, second), (first, second))
     )
-    # the root of one product, not the product of two roots: equal rows have exactly 1
+    # the root of one product, not the product of two roots: equal rows give exactly 1
     lengths = np.sqrt(squares * others)
     return np.asarray(np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0))
 
 
 def extremes(bags: Bags) -> tuple[Floats, Floats]:
-    """The largest and the smallest value of each dimension, one row per text; zeros where it has no words."""
+    """Largest and smallest value of each dimension, one row per text; zeros if it has no words."""
     shape = (len(bags.ends) - 1, bags.table.shape[1])
     high, low = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
     lengths = np.diff(bags.ends)
-    # longest texts first: those that have a k-th word are then the first ones
+    # longest texts first, so that those with a k-th word come first
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
     for start in range(0, len(order), POOLED):
         some = order[start : start + POOLED]
@@ -189,7 +190,7 @@ def _extremes(bags: Bags, starts: Ints, lengths: Ints) -> tuple[Floats, Floats]:
 
 
 def _blocks(samples: Sequence[Sample]) -> Iterator[Sequence[Sample]]:
-    """Samples in turn, so many that their texts are few enough."""
+    """Consecutive samples with a bounded number of texts."""
     texts = np.cumsum([1 + len(sample.references) for sample in samples], dtype=np.int64) // TEXTS
     starts = np.flatnonzero(np.diff(texts, prepend=-1)).tolist()
     for start, end in pairwise([*starts, len(samples)]):
@@ -197,5 +198,5 @@ def _blocks(samples: Sequence[Sample]) -> Iterator[Sequence[Sample]]:
 
 
 def _places(place: dict[str, int], texts: Sequence[str]) -> Ints:
-    """The number of each text among the distinct ones."""
+    """Index of each text among the distinct ones."""
     return np.array([place.setdefault(text, len(place)) for text in texts], dtype=np.int64)

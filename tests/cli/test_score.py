@@ -45,7 +45,7 @@ def printed(capsys: Captured, *arguments: str, code: int = 0) -> dict[str, Any]:
 def test_notes_are_printed_and_kept(samples: Path, capsys: Captured) -> None:
     assert main(SCORE) == 0
     said = capsys.readouterr().out
-    assert "note: 6 of 15 replies (human 5, bot 1) stand among their own references" in said
+    assert "note: 6 of 15 replies (human 5, bot 1) are among their own references" in said
     (note,) = header("scores.jsonl")["notes"]
     assert (note["name"], note["count"], note["of"]) == ("own references", 6, 15)
     assert note["by_system"] == [["bot", 1], ["human", 5]]
@@ -76,10 +76,10 @@ def test_meta_counts_own_replies_and_leaves_a_system_out(samples: Path, capsys: 
     capsys.readouterr()
     meta = ["meta", "scores.jsonl", "--samples", "samples.jsonl", "--bootstrap", "0", "--permutations", "0"]
     whole = printed(capsys, *meta)
-    assert any(note.startswith("6 of 15 replies (human 5, bot 1) stand among") for note in whole["notes"])
+    assert any(note.startswith("6 of 15 replies (human 5, bot 1) are among") for note in whole["notes"])
     left = printed(capsys, *meta, "--without-system", "human")
     assert (whole["counted"]["samples"], left["counted"]["samples"]) == (15, 10)
-    assert "5 of 15 replies (human 5) are left out, as asked" in left["notes"]
+    assert "5 of 15 replies (human 5) were excluded as requested" in left["notes"]
     assert not any("scores" in note for note in left["notes"])  # those of human are not taken for strays
     assert left["signature"]["parts"]["without"] == "human"
 
@@ -94,13 +94,13 @@ def test_the_report_shows_the_notes_of_the_score_file(samples: Path, capsys: Cap
     older = {name: value for name, value in json.loads(lines[0]).items() if name != "notes"}
     Path("scores.jsonl").write_text("\n".join([json.dumps(older), *lines[1:]]) + "\n")
     warnings = printed(capsys, *report)["warnings"]
-    assert any("stand among their own references" in warning for warning in warnings)
+    assert any("are among their own references" in warning for warning in warnings)
 
 
 def test_data_check_notes_without_scoring(samples: Path, capsys: Captured) -> None:
     assert main(["data", "check", "samples.jsonl"]) == 0
     said = capsys.readouterr().out
-    assert "stand among their own references" in said
+    assert "are among their own references" in said
     assert "fewer than" not in said
     facts = printed(capsys, "data", "check", "samples.jsonl", "-m", "bleu(order=5)")
     assert [note["name"] for note in facts["notes"]] == ["own references", "length"]
@@ -123,7 +123,7 @@ def rated(folder: Path) -> str:
 
 def test_the_same_metric_twice_is_scored_once(rated: str, capsys: Captured) -> None:
     assert main(["score", rated, "-m", "bleu,chrF", "-m", "bleu(order=4)", "-o", "scores.jsonl"]) == 0
-    assert "bleu(order=4) is the same metric as one before it: scored once" in capsys.readouterr().err
+    assert "bleu(order=4) is the same metric as an earlier one: scored once" in capsys.readouterr().err
     scores = load("scores.jsonl", kind="scores")
     assert len(scores) == len({(score.id, score.metric) for score in scores}) == 2 * len(TEXTS)
 

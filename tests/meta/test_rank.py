@@ -151,7 +151,7 @@ def test_what_has_no_better_end_ranks_nothing_unless_told(name: str) -> None:
 def test_a_metric_of_sets_ranks_nothing() -> None:
     scores, dialogues = played({"a": 0, "b": 1})
     for lower in (None, True, False):
-        with pytest.raises(InputError, match="is about sets of replies"):
+        with pytest.raises(InputError, match="it scores sets of replies"):
             ranked([replace(s, metric="distinct(n=1)") for s in scores], dialogues, lower_is_better=lower)
 
 

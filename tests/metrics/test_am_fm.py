@@ -109,7 +109,7 @@ def test_new_samples_meet_the_old_quantiles() -> None:
     assert fitted.fitted() == "am[2],fm[4]"
     with pytest.raises(InputError, match=r"call fit\(samples\), or use evaluate"):
         AmFm(Said(0), Said(1)).stats(said((1, 2)))
-    with pytest.raises(InputError, match="no sample that both of its parts can score"):
+    with pytest.raises(InputError, match="fitted to samples that its parts cannot both score"):
         AmFm(Said(0), Said(1)).fit(said(("n/a", 1))).stats(said((1, 2)))
 
 

@@ -36,7 +36,7 @@ def test_replies_among_their_own_references_are_counted_by_system() -> None:
     samples = [*human, *replies(("A dog .", "a dog"), ("One", "Two"))]
     note = named(samples)["own references"]
     assert (note.count, note.of, note.by_system, note.metric) == (3, 5, (("bot", 1), ("human", 2)), "")
-    assert note.text.startswith("3 of 5 replies (human 2, bot 1) stand among their own references")
+    assert note.text.startswith("3 of 5 replies (human 2, bot 1) are among their own references")
     assert "own references" in named(samples, "bleu")
     assert "own references" not in named(samples, "distinct")  # reads none
 
@@ -55,7 +55,7 @@ def test_weights_that_a_metric_does_not_read() -> None:
     samples = [Sample("1", ["x"], "a fine day it was", references), *replies(("a long enough reply", "another one"))]
     note = named(samples, "rouge_l")["weights"]
     assert note.metric == "rouge_l"
-    assert note.text.startswith("rouge_l does not read weights: 2 references of weight 0 or below, in 1 of 2 samples")
+    assert note.text.startswith("rouge_l ignores weights: 2 references of weight 0 or below, in 1 of 2 samples")
     for reads in ("delta_bleu", "distinct"):
         assert "weights" not in named(samples, reads)
     assert "weights" in named(samples, "ruber(referenced=chrf,unreferenced=length)")  # looked into
@@ -86,7 +86,7 @@ def test_case_is_told_by_system_and_only_where_it_matters() -> None:
     samples = [*replies(*cased, system="a"), *replies(*lower, system="b")]
     note = named(samples, "bleu")["case"]
     assert note.by_system == (("b", 2),)
-    assert "are lower-case, their references cased, and bleu tells these apart" in note.text
+    assert "are lower-case, their references cased, and bleu is case-sensitive" in note.text
     turned = [(reply, gold.lower()) for reply, gold in cased]
     assert "are cased, their references lower-case" in named(replies(*turned), "chrf")["case"].text
     for blind in ("bleu(tokenizer='13a(lowercase=True)')", "chrf(lowercase=True)", "meteor", "distinct"):

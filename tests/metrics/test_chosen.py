@@ -15,7 +15,7 @@ def test_titles_and_signatures_do_not_depend_on_where_a_model_lies() -> None:
     assert full_spec(metric, places="blank").startswith("ruber(referenced=bertscore(model='',layer=None,")
     for kept in ("hub:org/name@1", "postgresql://host/logs", "."):
         assert title(create(f"bertscore(model={kept!r})")) == f"bertscore(model={kept!r})"
-    with pytest.raises(SpecError, match=r"are both called bertscore\(model='enc'\); give each a label of its own"):
+    with pytest.raises(SpecError, match=r"are both called bertscore\(model='enc'\); give each its own label"):
         choose(["bertscore(model='a/enc')", "bertscore(model='b/enc')"])
     named, _ = choose(["A=bertscore(model='a/enc')", "B=bertscore(model='b/enc')"])
     assert [one.name for one in named] == ["A=bertscore(model='enc')", "B=bertscore(model='enc')"]
@@ -24,9 +24,9 @@ def test_titles_and_signatures_do_not_depend_on_where_a_model_lies() -> None:
 @pytest.mark.parametrize(
     ("specs", "said"),
     [
-        (["x=bleu", "x=chrf"], "bleu and chrf are both labelled 'x'; give each a label of its own"),
+        (["x=bleu", "x=chrf"], "bleu and chrf are both labelled 'x'; give each its own label"),
         (["x=bleu,x=chrf"], "both labelled 'x'"),
-        (["chrf=bleu"], "'chrf' is the name of another metric than 'bleu'; choose another label"),
+        (["chrf=bleu"], "'chrf' is the name of a metric other than 'bleu'; choose another label"),
         (["bleu,"], "cannot read spec ''"),
     ],
 )

@@ -138,7 +138,7 @@ def test_what_cannot_be_asked_is_said(lm: Path, tmp_path: Path) -> None:
         create(f"fed(model={model!r},mode='half')")
     mine = tmp_path / "mine.json"
     mine.write_text('{"turn": {"kind": {"positive": ["So kind !"]}}}')
-    with pytest.raises(InputError, match="has no part 'full'"):
+    with pytest.raises(InputError, match="has no 'full'"):
         evaluate(Full(model, follow_ups=str(mine)), chat())
 
 

@@ -76,7 +76,7 @@ def test_pairs_without_room_are_halved(encoder: Encoder, monkeypatch: pytest.Mon
     assert match(encoder, TEXTS, PAIRS) == pytest.approx(whole, abs=1e-6)
     assert max(sizes) > 2
     most = 0
-    with pytest.raises(InputError, match="no memory to compare two texts on cpu; use a smaller model"):
+    with pytest.raises(InputError, match="not enough memory to compare two texts on cpu; use a smaller model"):
         match(encoder, TEXTS, PAIRS)
 
 

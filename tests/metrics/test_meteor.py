@@ -141,7 +141,7 @@ def test_the_signature_names_nltk_only_where_it_is_used() -> None:
 def test_synonyms_need_wordnet_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(nltk, "download", lambda *_: pytest.fail("tried to download"))
-    with pytest.raises(InputError, match=r"WordNet.*leave the stage out"):
+    with pytest.raises(InputError, match=r"WordNet.*omit the stage"):
         Meteor(stages=("exact", "synonym"))
 
 

@@ -160,7 +160,7 @@ def test_nothing_to_score() -> None:
     metric = Ruber(Given(0), Given(1))
     nothing = given_samples(("n/a", 1))
     assert evaluate(metric, nothing).n == 0
-    with pytest.raises(InputError, match="fitted to no sample that both"):
+    with pytest.raises(InputError, match="fitted to samples that its parts cannot both score"):
         metric.fit(nothing).stats(given_samples((1, 1)))
     with pytest.raises(InputError, match="call fit"):
         metric.stats(given_samples((1, 1)))

@@ -36,7 +36,7 @@ def test_systems_are_left_out_by_name() -> None:
     assert [sample.id for sample in selection.samples(SAMPLES)] == ["3"]
     assert selection.left_out == [("1", "human"), ("2", "human"), ("4", "")]
     (note,) = selection.notes()
-    assert note.text == "3 of 4 replies (human 2, (none) 1) are left out, as asked"
+    assert note.text == "3 of 4 replies (human 2, (none) 1) were excluded as requested"
     assert selection.facts() == {"without": "(none),human"}
 
 

@@ -115,9 +115,9 @@ def test_what_is_not_understood_need_not_make_sense() -> None:
 
 def test_parts_that_do_not_fit() -> None:
     for part in (-0.1, 1.1, math.inf):
-        with pytest.raises(InputError, match=r"usl_h multiplies scores from 0 to 1, and Always gave"):
+        with pytest.raises(InputError, match=r"usl_h multiplies scores from 0 to 1, but Always returned"):
             evaluate(UslH(Always(part), Always(), Always(), bounds=(0.0, 1.0)), chat())
-    with pytest.raises(InputError, match=r"does not know the bounds of Always; give bounds=\(low,high\)"):
+    with pytest.raises(InputError, match=r"has no bounds for Always; give bounds=\(low,high\)"):
         evaluate(UslH(Always(), Always(), Always()), chat())
 
 

@@ -38,7 +38,7 @@ def test_few_samples_are_named(folder: Path, samples: list[Sample]) -> None:
         parse(report(folder, many))
     )
     (left,) = notices_of(parse(report(folder, [s for s in many if s.system == "good"])))
-    assert left.startswith("20 of 60 replies (good 20) stand among their own references")
+    assert left.startswith("20 of 60 replies (good 20) are among their own references")
 
 
 def test_unscored_samples_are_counted_with_their_reasons(folder: Path, samples: list[Sample]) -> None:
