@@ -66,7 +66,7 @@ def test_a_part_without_samples_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_a_rater_that_loses_samples_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the rater gave back"), spooled(tmp_path / "part", JOB) as spool:
+    with pytest.raises(InputError, match="the rater returned"), spooled(tmp_path / "part", JOB) as spool:
         rate_into(spool, SAMPLES, Half(lose=1))
     with pytest.raises(InputError, match="batch must be at least 1"), spooled(tmp_path / "part", JOB) as spool:
         rate_into(spool, SAMPLES, Half(), batch=0)
