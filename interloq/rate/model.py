@@ -72,7 +72,7 @@ class GruRaterJob(RaterJob[RaterTask]):
         own = {"pieces": file_fingerprint(self.numbering(run).model), "longest": self.longest}
         return {**super().facts(task, run, curve), "config": task.network.config(), **own}
 
-    def keep(self, folder: Path, run: Run) -> None:
+    def save_extras(self, folder: Path, run: Run) -> None:
         write_atomically(folder / PIECES, self.numbering(run).model.read_bytes())
 
 

@@ -76,7 +76,7 @@ class RuberJob(Job[RuberTask]):
             "wins": wins(task),
         }
 
-    def keep(self, folder: Path, run: Run) -> None:
+    def save_extras(self, folder: Path, run: Run) -> None:
         write_atomically(folder / PIECES, (run.work / PIECES).read_bytes())
 
     def verdict(self, facts: dict[str, Any]) -> str:
