@@ -195,7 +195,7 @@ def test_a_part_of_another_job_is_neither_used_nor_lost(extended: Path, capsys: 
     assert main(other) == 2
     said = capsys.readouterr().err
     assert "an unfinished run with human(ratings='',low=1,high=5" in said
-    assert "--force" in said
+    assert "discard it with force" in said
     write("extended.jsonl", [*load("extended.jsonl"), Sample("new")], kind="samples")
     assert main(RATE) == 2
     assert "an unfinished run on other samples" in capsys.readouterr().err

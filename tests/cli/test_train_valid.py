@@ -69,7 +69,7 @@ def test_what_is_wrong_is_said(work: Path, capsys: pytest.CaptureFixture[str]) -
     for arguments, says in (
         (["valid", "-o", "a", *SCORER], "nothing to train on"),
         (["valid", "none.jsonl", "-o", "a", *SCORER], "no file 'none.jsonl'"),
-        (["valid", "talks.jsonl", "-o", "a", "--shuffled", "-1", *SCORER], "must not be below 0"),
+        (["valid", "talks.jsonl", "-o", "a", "--shuffled", "-1", *SCORER], "must not be negative"),
         (["valid", "talks.jsonl", "-o", "a", "--encoder", "encoder", "--reply", "0", *QUICK], "reply must be above 0"),
         (["relevance", "talks.jsonl", "-o", "out", "--context", "24", *SCORER], "holds a 'valid', not a 'relevance'"),
         (["relevance", "talks.jsonl", "-o", "a", "--context", "0", *SCORER], "only spoiled replies are wrong"),

@@ -13,6 +13,7 @@ import torch
 import transformers
 
 from interloq.data.durable import atomic_folder
+from interloq.errors import count
 from interloq.learn.adapt.job import AdaptJob, Base, write_network
 from interloq.learn.adapt.settings import Adaptation, SmallEncoder
 from interloq.learn.adapt.tokenizer import SPECIAL, train_word_pieces

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.durable import write_atomically
+from interloq.errors import count
 from interloq.learn.job import Curve, Job, Run
 from interloq.learn.pair_tokens import PairTokens, write_pair_tokens
 from interloq.learn.pieces import Pieces, train_pieces

@@ -106,7 +106,7 @@ def test_a_batch_without_room_is_cut_in_pieces(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(transformers.BertForMaskedLM, "forward", limited)
     facts = adapted(tmp_path / "cut", folder, say=said.append)
-    assert [line for line in said if "no memory" in line] == [
+    assert [line for line in said if "not enough memory" in line] == [
         "not enough memory for a batch: trying again with each batch split into 2 pieces",
         "not enough memory for a batch: trying again with each batch split into 4 pieces",
     ]

@@ -66,5 +66,5 @@ def test_examples_of_other_settings_are_refused(tmp_path: Path) -> None:
         train(scorer_job(tmp_path, turns=2), tmp_path / "out", device="cpu")
     with pytest.raises(InputError, match="the examples have source made, not other"):
         train(replace(scorer_job(tmp_path), source="other"), tmp_path / "out", device="cpu")
-    with pytest.raises(InputError, match="name logs"):
+    with pytest.raises(InputError, match="give logs"):
         train(replace(scorer_job(tmp_path), examples=tmp_path / "nothing"), tmp_path / "out", device="cpu")

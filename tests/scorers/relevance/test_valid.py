@@ -137,7 +137,7 @@ def test_spoiled_replies_may_stand_beside_others(tmp_path: Path) -> None:
 
 def test_the_two_kinds_are_not_mistaken_for_each_other(tmp_path: Path) -> None:
     valid, relevance = small_scorer(tmp_path / "a", settings=SMALL), small_scorer(tmp_path / "b")
-    with pytest.raises(InputError, match="holds a 'relevance', not a 'valid'"):
+    with pytest.raises(InputError, match="contains a 'relevance', not a 'valid'"):
         ValidScorer.load(relevance)
     with pytest.raises(InputError, match="holds a 'valid', not a 'relevance'"):
         RelevanceScorer.load(valid)

@@ -49,7 +49,7 @@ def test_true_replies_outscore_random_ones(learned: Path) -> None:
 
 def test_a_job_that_failed_at_its_pairs_blocks_nobody(pieces: Path, tmp_path: Path) -> None:
     folder = tmp_path / "ruber"
-    with pytest.raises(InputError, match="different utterances"):
+    with pytest.raises(InputError, match="different utterance"):
         train(job(1, FAST, pieces), folder)
     once = dataclasses.replace(FAST, epochs=1)
     facts = train(job(60, once, pieces), folder, device="cpu")
