@@ -86,7 +86,7 @@ def test_a_run_ends_as_soon_as_the_ranking_is_settled(folder: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("metric", "why"),
     [
-        ("distinct", "is about sets of replies"),
+        ("distinct", "it scores sets of replies"),
         ("ruber(referenced=chrf,unreferenced=length)", "is fitted to the whole set"),
     ],
 )
