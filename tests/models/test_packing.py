@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import transformers
-from hypothesis import given
-from hypothesis import strategies as st
 
 from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.packing import ATTENTION, packed_attention
-from interloq.models.token_rows import SPARE, Packed, Rows, rounded
+from interloq.models.token_rows import Packed, Rows
 from tests.made_lm import tiny_lm
+from tests.models.made_rows import made_rows
 
 CPU = torch.device("cpu")
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 16}
 ENCODERS = ("bert", "roberta", "distilbert", "electra", "albert")
-PAD = 1  # of RoBERTa, which counts positions by it
-LENGTHS = (5, 1, 30, 12)
-
-
-def made_rows(lengths: tuple[int, ...] = LENGTHS, seed: int = 0) -> Rows:
-    made = torch.Generator().manual_seed(seed)
-    inside = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).int()
-    ids = torch.randint(2, 90, inside.shape, generator=made, dtype=torch.int32)
-    return Rows(torch.where(inside.bool(), ids, PAD), inside, (ids % 2) * inside)
 
 
 def encoder(kind: str) -> CrossEncoder:
@@ -38,33 +27,6 @@ def encoder(kind: str) -> CrossEncoder:
     torch.manual_seed(1)
     config = transformers.AutoConfig.for_model(kind, vocab_size=100, max_position_embeddings=40, **sizes)
     return CrossEncoder(transformers.AutoModel.from_config(config), 2)
-
-
-@given(st.lists(st.integers(1, 300), min_size=1, max_size=40), st.integers(0, 2))
-def test_rows_are_packed_end_to_end(lengths: list[int], start: int) -> None:
-    rows = made_rows(tuple(lengths))
-    packed = rows.packed(start)
-    tokens, ends = sum(lengths), packed.ends.tolist()
-    assert packed.ids.shape == packed.positions.shape == packed.kinds.shape == (1, rounded(tokens))
-    for i, length in enumerate(lengths):
-        own = slice(ends[i], ends[i + 1])
-        assert packed.ids[0, own].tolist() == rows.ids[i, :length].tolist()
-        assert packed.kinds[0, own].tolist() == rows.kinds[i, :length].tolist()
-        assert packed.positions[0, own].tolist() == list(range(start, start + length))
-    assert (packed.first.tolist(), packed.last.tolist()) == (
-        ends[: len(lengths)],
-        [end - 1 for end in ends[1:]][: len(lengths)],
-    )
-    assert ends == sorted(ends)
-    assert ends[-1] == rounded(tokens), "every token is in a row"
-    assert max(b - a for a, b in pairwise(ends)) <= packed.longest
-    assert set(packed.positions[0, tokens:].tolist()) <= {start}
-
-
-def test_few_shapes_occur() -> None:
-    sizes = {rounded(count) for count in range(4096, 32769)}
-    assert len(sizes) <= 50
-    assert all(count <= rounded(count) <= max(count + SPARE, 1.0626 * count) for count in range(1, 32769, 11))
 
 
 @pytest.mark.parametrize("kind", [*ENCODERS, "gpt2", "llama"])

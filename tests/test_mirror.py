@@ -1,0 +1,80 @@
+"""Tests mirror the package: `interloq/a/b.py` is tested in `tests/a/test_b.py`, `recipes/c.py` in `tests/recipes`."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+PACKAGE = TESTS.parent / "interloq"
+UNTESTED = {  # modules without logic of their own
+    "cli/__main__.py": "calls main",
+    "play/eliza_rules.py": "the rules of eliza, tested with it",
+    "rate/rater.py": "the protocol of raters",
+    "version.py": "a constant",
+}
+SUITES = {  # tests of several modules at once
+    "cli/test_exit_codes.py": "one rule for the exit codes of all verbs",
+    "cli/test_identity.py": "ids and systems from score to report",
+    "cli/test_train_adapt.py": "train adapt and train encoder, as a user runs them",
+    "cli/test_train_bert_rater.py": "train rater with an encoder, as a user runs it",
+    "cli/test_train_rater.py": "train rater, as a user runs it",
+    "cli/test_train_relevance.py": "train relevance, as a user runs it",
+    "cli/test_train_ruber.py": "train ruber, as a user runs it",
+    "cli/test_train_valid.py": "train valid, as a user runs it",
+    "data/corpus/test_build_real.py": "real logs",
+    "data/sets/test_loaders_real.py": "real data sets",
+    "data/test_hostile_files.py": "malformed input in every reader of logs",
+    "fuzz/test_fuzz.py": "random input for every reader",
+    "kill/test_kill.py": "kills of every verb",
+    "learn/test_jobs_contract.py": "one contract for all jobs",
+    "meta/test_meta_real.py": "real ratings",
+    "models/test_damaged_models.py": "damaged folders in every loader",
+    "pipelines/test_stage_files.py": "stages as functions and as verbs",
+    "report/test_browser.py": "the page in a browser",
+    "report/test_palette.py": "the colours of the style sheet",
+    "retrieve/test_damaged_index.py": "damaged index folders",
+    "retrieve/test_qdrant_cluster.py": "a cluster of servers",
+    "retrieve/test_stores_contract.py": "one contract for all stores",
+    "scorers/relevance/test_valid.py": "scorers that read the reply alone",
+}
+MODULES = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"} | {
+    f"{path.parent.relative_to(PACKAGE).as_posix()}.py" for path in PACKAGE.glob("*/**/__init__.py")
+}
+PLAIN = sorted(module for module in MODULES if (PACKAGE / module).exists())
+FILES = sorted(path.relative_to(TESTS).as_posix() for path in TESTS.glob("*/**/test_*.py"))
+
+
+def namesake(module: str) -> str:
+    folder, _, name = module.rpartition("/")
+    return f"{folder}/test_{name}".lstrip("/")
+
+
+@pytest.mark.parametrize("module", [module for module in PLAIN if module not in UNTESTED])
+def test_every_module_has_tests_under_its_name(module: str) -> None:
+    path = TESTS / namesake(module)
+    assert path.exists(), f"write tests/{namesake(module)}"
+    names = [node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
+    assert any(name.startswith("test_") for name in names)
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file not in SUITES])
+def test_every_test_file_names_a_module_or_a_recipe(file: str) -> None:
+    module = file.replace("test_", "", 1)
+    recipe = TESTS.parent / module
+    assert module in MODULES or (module.startswith("recipes/") and recipe.exists()), f"no module interloq/{module}"
+
+
+def test_the_lists_of_exceptions_are_needed() -> None:
+    assert UNTESTED.keys() <= set(PLAIN)
+    assert SUITES.keys() <= set(FILES)
+    assert not [module for module in UNTESTED if (TESTS / namesake(module)).exists()]
+    assert not [file for file in SUITES if file.replace("test_", "", 1) in MODULES]
+
+
+def test_slow_files_exist() -> None:
+    names = (TESTS / "slow_files.txt").read_text().splitlines()[1:]
+    assert not [name for name in names if not (TESTS / name).exists()]
+    assert names == sorted(set(names))
