@@ -1,4 +1,4 @@
-"""What is seen of a run in progress: a bar, the ranking so far, failures by bot; in a pipe a line now and then."""
+"""The view of a run in progress: a bar, the current ranking and failures by bot; in a pipe, a line every 10 seconds."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def watching(
     at_most: bool = False,
     ranking: Callable[[], str] | None = None,
 ) -> Iterator[Callable[[int], None]]:
-    """Call what is yielded with each batch's number of utterances; `utterances` are those of a whole dialogue.
+    """Show progress; call the yielded function with the number of utterances in each batch.
 
-    `ranking` says in a line how systems stand so far; it may take its time, and is asked now and then. `at_most`: a run
-    may end before all dialogues are played.
+    `utterances` is the number per dialogue. `ranking` returns the current ranking in one line; it may be slow and
+    is called every few seconds. `at_most`: the run may end before all dialogues are played.
     """
     view = _View(tally, dialogues, utterances, at_most=at_most, ranking=ranking)
     if quiet:
@@ -60,7 +60,7 @@ class _View:
         self.tally, self.dialogues, self.utterances = tally, dialogues, utterances
         self.at_most, self.ranking, self.standing = at_most, ranking, ""
         self.heard, self.start, self.said = 0, time.monotonic(), time.monotonic()
-        self.ranked = -math.inf  # the first one as soon as there is something to rank
+        self.ranked = -math.inf  # rank as soon as there is something to rank
 
     def hear(self, heard: int) -> None:
         self.heard += heard
@@ -77,7 +77,7 @@ class _View:
     def counts(self) -> str:
         parts = [f"{self.tally.dialogues:,} of {'at most ' if self.at_most else ''}{self.dialogues:,} dialogues"]
         if self.tally.resumed:
-            parts[0] += f" ({self.tally.resumed:,} from before)"
+            parts[0] += f" ({self.tally.resumed:,} from earlier runs)"
         if self.tally.dialogues:
             parts.append(f"{self.tally.utterances / self.tally.dialogues:.1f} utterances each")
         from interloq.data.progress import format_duration
@@ -87,7 +87,7 @@ class _View:
         return ", ".join(parts)
 
     def standings(self, *, last: bool = False) -> list[str]:
-        """The ranking so far; not made anew each time, because scoring is work. The `last` one is of all dialogues."""
+        """The current ranking, computed only every few seconds because scoring is slow; the `last` is complete."""
         if self.ranking and (last or time.monotonic() - self.ranked >= EVERY):
             self.standing = self.ranking()
             self.ranked = time.monotonic() if self.standing else -math.inf
@@ -102,7 +102,7 @@ class _View:
         return [f"{bot}: {_listed(bots[bot])}" for bot in worst]
 
     def share(self) -> float:
-        """How much is done; what dialogues lack that ended too early will not come."""
+        """Share that is done; missing utterances of dialogues that ended early count as done."""
         fresh = self.tally.dialogues * self.utterances - self.tally.utterances
         old = self.tally.resumed * self.utterances
         whole = max(1, self.dialogues * self.utterances - old)
@@ -129,7 +129,7 @@ class _View:
 
 
 def print_bots(bots: Mapping[str, Mapping[str, Any]]) -> None:
-    """What each bot did, and what went wrong with it, from the facts of a tally."""
+    """Print what each bot did and its failures, from the facts of a tally."""
     rows = []
     for bot, n in bots.items():
         counts = [f"{n['replies']:,}", f"{n['batches']:,}", f"{n['seconds']:.1f}"]

@@ -20,7 +20,7 @@ def test_the_view_counts_what_is_done_and_what_will_not_come(capsys: pytest.Capt
         assert view.share() == pytest.approx(10 / 30)  # 2 utterances, and 8 that one dialogue lacks, of 3 dialogues'
         assert view.left() > 0
     said = capsys.readouterr().err
-    assert said.startswith("2 of 4 dialogues (1 from before), 6.0 utterances each")
+    assert said.startswith("2 of 4 dialogues (1 from earlier runs), 6.0 utterances each")
     assert said.endswith("; a: crashed 1\n")
     tally.failures.update({("a", f"lost {i}"): 1 for i in range(9)})
     assert view.failures() == ["a: crashed 1, lost 0 1, lost 1 1, lost 2 1, lost 3 1, others 5"]

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from interloq import Sample
 from interloq.meta.evaluate import meta_evaluate
+from interloq.metrics.metric import Array
+from interloq.report.agreement import agreement
+from interloq.report.page import Name
 from interloq.report.text import interval, number
 from tests.report.made_report import read_scores
 from tests.report.parsed_html import parse, report
@@ -31,3 +34,15 @@ def test_the_agreement_table_shows_what_meta_evaluation_says(folder: Path, sampl
     comparisons = page.one("details", cls="comparisons").rows()
     assert len(comparisons) == len(table.comparisons) == 3
     assert page.one(id="agreement").all("code")[-1].text == str(table.signature)
+
+
+def test_a_coefficient_of_your_own_is_shown(folder: Path, samples: list[Sample]) -> None:
+    table = meta_evaluate(read_scores(folder), samples, coefficients={"mine": corr}, n_bootstrap=0)
+    names = {row.metric: Name(i, row.metric, ()) for i, row in enumerate(table.rows)}
+    shown = agreement(table, names, "people")
+    assert shown.columns == ("mine",)
+    assert [cell.value for row in shown.rows for cell in row.cells] == ["0.250"] * len(table.rows)
+
+
+def corr(x: Array, y: Array) -> float:
+    return 0.25
