@@ -37,6 +37,7 @@ def test_the_agreement_table_shows_what_meta_evaluation_says(folder: Path, sampl
 
 
 def test_a_coefficient_of_your_own_is_shown(folder: Path, samples: list[Sample]) -> None:
+    report(folder, samples)  # writes the score file
     table = meta_evaluate(read_scores(folder), samples, coefficients={"mine": corr}, n_bootstrap=0)
     names = {row.metric: Name(i, row.metric, ()) for i, row in enumerate(table.rows)}
     shown = agreement(table, names, "people")
