@@ -31,8 +31,11 @@ class Needs:
 
 
 def _scorer(part: str, *, extra: str = "encoder", options: str = "", context: bool = True) -> Needs:
-    made = f"a trained scorer; make one: interloq train {part} PAIRS{options} -o FOLDER"
-    return Needs(context=context, fields={"model": made}, extra=extra)
+    return Needs(context=context, fields={"model": f"a trained scorer; {_make(part, options)}"}, extra=extra)
+
+
+def _make(part: str, options: str = "") -> str:
+    return f"make one: interloq train {part} PAIRS{options} -o FOLDER"
 
 
 _REFERENCES = Needs(references=True)
@@ -75,7 +78,11 @@ METRICS: dict[str, Needs] = {
     ),
     "perplexity": _WITH_LANGUAGE_MODEL,
     "pmi": Needs(context=True, fields={"model": _LANGUAGE_MODEL}, extra="encoder"),
-    "relevance": _scorer("relevance"),
+    "relevance": Needs(
+        context=True,
+        fields={"model": f"a trained scorer, or 'ready' with interloq[ready]; {_make('relevance')}"},
+        extra="encoder",
+    ),
     "rouge_l": _REFERENCES,
     "ruber": Needs(
         fields={

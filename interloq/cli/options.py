@@ -16,7 +16,10 @@ from interloq.learn.trainable import Trainable
 
 def add_options(parser: argparse.ArgumentParser, job: Trainable) -> None:
     """Add one option per field that has a help text."""
-    for part, name in job.options():
+    own = list(job.options())
+    names = {name for _, name in own}
+    others = job.instead[1].options() if job.instead else ()
+    for part, name in [*own, *(found for found in others if found[1] not in names)]:
         add_option(parser, part, name, _default(job, name))
 
 
@@ -74,17 +77,23 @@ def _shown(value: Any) -> str:
 
 def chosen(args: argparse.Namespace, job: Trainable) -> tuple[Trainable, list[Any]]:
     """The job to run, and its settings with the given options applied."""
-    if job.instead and getattr(args, job.instead[0]) is not None:
-        _check_used(args, job, *job.instead)
-        job = job.instead[1]
+    if job.instead:
+        option, other = job.instead
+        if getattr(args, option) is None:
+            if unused := _unused(args, other, job):
+                raise InputError(f"--{unused} is used with --{option} only", hint=f"omit --{unused}, or add --{option}")
+        else:
+            if unused := _unused(args, job, other):
+                raise InputError(f"--{unused} is not used with --{option}", hint=f"omit --{unused} or --{option}")
+            job = other
     return job, [with_options(part, args) for part in job.settings]
 
 
-def _check_used(args: argparse.Namespace, job: Trainable, option: str, other: Trainable) -> None:
-    unused = {name for _, name in job.options()} - {name for _, name in other.options()}
-    for name in (name for _, name in job.options() if name in unused and getattr(args, name) is not None):
-        shown = name.replace("_", "-")
-        raise InputError(f"--{shown} is not used with --{option}", hint=f"omit --{shown} or --{option}")
+def _unused(args: argparse.Namespace, job: Trainable, used: Trainable) -> str:
+    """The first option that was given and that only `job` has; empty if there is none."""
+    known = {name for _, name in used.options()}
+    given = (name for _, name in job.options() if name not in known and getattr(args, name) is not None)
+    return next(given, "").replace("_", "-")
 
 
 def with_options(part: Any, args: argparse.Namespace) -> Any:

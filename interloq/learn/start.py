@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from interloq.data.durable import write_atomically
 from interloq.data.files import read_json, reading_saved
 from interloq.errors import InputError, MissingDependencyError
 from interloq.learn.low_rank import add_stored
+from interloq.learn.ready import READY, is_ready, ready_folder
 from interloq.learn.settings import LowRank
 from interloq.learn.store import FACTS, load_model, restored
 from interloq.models.cross_encoder import CONFIG, CrossEncoder
@@ -30,26 +30,8 @@ from interloq.models.subwords import Subwords
 from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
 
-READY = "ready"  # the scorer of this package, and the extra that installs its encoder
-READY_FOLDER = Path(str(files("interloq"))) / "scorers" / "relevance" / READY
 SCORERS = ("relevance", "valid", "bert_rater")
 Facts = Mapping[str, Any]
-
-
-def ready_folder() -> Path:
-    """The scorer that comes with this package."""
-    if not (READY_FOLDER / FACTS).is_file():
-        raise InputError(
-            "this copy of interloq comes without ready weights",
-            hint="install a released version, or train a scorer: interloq train relevance",
-            where=str(READY_FOLDER),
-        )
-    return READY_FOLDER
-
-
-def scorer_folder(name: str | Path) -> Path:
-    """The folder of a trained scorer; the name `ready` is never a folder of the user's."""
-    return ready_folder() if str(name) == READY else Path(name)
 
 
 @dataclass(frozen=True)
@@ -166,7 +148,7 @@ def _found(name: str, folder: Path) -> Start:
     try:
         return Start.of(name)
     except InputError as error:
-        if folder == READY_FOLDER:
+        if is_ready(folder):
             raise MissingDependencyError("the scorer 'ready'", name, READY) from error
         raise InputError(
             f"the encoder {name!r}, which the scorer's updates belong to, is not there: {error.what}",

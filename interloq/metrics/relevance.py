@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from interloq.errors import SpecError
+from interloq.learn.ready import READY, ready_folder
 from interloq.metrics.context_reply import NO_CONTEXT, ContextReply
 from interloq.metrics.metric import Array
 from interloq.models.loaded import loaded
@@ -21,6 +22,7 @@ from interloq.records import Sample
 class Relevance(ContextReply):
     """Whether the reply fits the context, by a trained cross-encoder."""
 
+    model: Annotated[str, "folder of the trained network, or `ready`: the one that comes with this package"]
     turns: Annotated[int | None, "last turns of the context that are read; `None`: as many as in training"] = None
 
     def __post_init__(self) -> None:
@@ -29,7 +31,13 @@ class Relevance(ContextReply):
             raise SpecError(f"relevance: turns must be at least 1, got {self.turns}")
 
     def network(self) -> Any:
-        return loaded("metric 'relevance'", "interloq.scorers.relevance.model:RelevanceScorer.load", self.model)
+        ready = self.model == READY
+        return loaded(
+            "metric 'relevance'",
+            "interloq.scorers.relevance.model:RelevanceScorer.load",
+            str(ready_folder()) if ready else self.model,
+            extra=READY if ready else "encoder",
+        )
 
     def asked(self, samples: Sequence[Sample]) -> Array:
         contexts = [[turn.text for turn in sample.context] for sample in samples]

@@ -148,7 +148,7 @@ def test_the_list_says_what_each_metric_needs(capsys: Captured) -> None:
     assert main(["score", "--list"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
     assert lines["bleu"].split() == ["bleu", "references"]
-    assert "a trained scorer; interloq[encoder]" in lines["relevance"]
+    assert "a trained scorer, or 'ready' with interloq[ready]; interloq[encoder]" in lines["relevance"]
     assert lines["length"].split() == ["length", "nothing"]
     assert main(["score", "--list", "--json"]) == 0
     listed = {fact["name"]: fact["needs"] for fact in json.loads(capsys.readouterr().out)["metrics"]}

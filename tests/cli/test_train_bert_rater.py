@@ -89,8 +89,9 @@ def test_examples_may_be_kept_for_raters_of_one_vocabulary(log: Path, capsys: Ca
         (["--encoder", "bare"], "cannot load a tokenizer"),
         (
             ["--encoder", "encoder", "--hidden", "3"],
-            "--hidden is not used with --encoder; leave --hidden or --encoder out",
+            "--hidden is not used with --encoder; omit --hidden or --encoder",
         ),
+        (["--low-rank", "4"], "--low-rank is used with --encoder only; omit --low-rank, or add --encoder"),
         (["--encoder", "encoder", "--tokenizer", "x"], "--tokenizer is not used with --encoder"),
         (["--encoder", "encoder", "--longest", "0"], "longest must be at least 1, got 0"),
         (["--encoder", "encoder", "--warmup", "2"], "warmup must be from 0 to 1, got 2"),

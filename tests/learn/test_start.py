@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from interloq.errors import InputError, InterloqError, MissingDependencyError
+from interloq.learn import ready as ready_module
 from interloq.learn import start as start_module
 from interloq.learn.job import train
+from interloq.learn.ready import READY
 from interloq.learn.settings import LowRank
-from interloq.learn.start import READY, Start
+from interloq.learn.start import Start
 from interloq.scorers.relevance.model import RelevanceScorer
 from tests.made_relevance import TOPICS, exchanges, scorer_job, stored, talks, tiny_encoder
 
@@ -42,7 +44,7 @@ def copy(place: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def ready(copy: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Updates as those that come with the package."""
-    monkeypatch.setattr(start_module, "READY_FOLDER", copy / "updates")
+    monkeypatch.setattr(ready_module, "READY_FOLDER", copy / "updates")
     return copy / "updates"
 
 
@@ -158,7 +160,7 @@ def test_training_starts_from_ready(ready: Path, place: Path, tmp_path: Path) ->
 
 
 def test_without_ready_weights_the_error_says_so(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start_module, "READY_FOLDER", copy / "none")
+    monkeypatch.setattr(ready_module, "READY_FOLDER", copy / "none")
     with pytest.raises(InputError, match=r"comes without ready weights; .* train a scorer: interloq train relevance"):
         scores("ready")
     with pytest.raises(InputError, match="comes without ready weights"):

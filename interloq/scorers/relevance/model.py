@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from interloq.data.files import reading_saved
 from interloq.errors import InputError
-from interloq.learn.start import files_of, scorer_folder, trained_network, weights_of
+from interloq.learn.ready import scorer_folder
+from interloq.learn.start import files_of, trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, load_model
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder, rows

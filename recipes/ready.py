@@ -1,0 +1,273 @@
+"""The weights behind `relevance(model='ready')`: from public logs to the file in the package, and its card.
+
+    python recipes/ready.py examples --data DATA --work WORK --examples EXAMPLES
+    python recipes/ready.py train --examples EXAMPLES -o TRAINED
+    python recipes/ready.py install TRAINED --data DATA --work WORK --examples EXAMPLES
+
+`examples` tokenises the exchanges of the permissive logs, without what any test set shares (see ready_logs.py). `train`
+needs nothing but the examples and the encoder, so it can run on another machine: minutes on a GPU, a day without.
+`install` measures the scorer on the rated sets (see relevance.py), which takes some ten minutes, and writes weights,
+facts and card to the package, or to `--to FOLDER`. It refuses weights from other logs or for another encoder, and files
+above 5 MB. Nothing is chosen by the measured figures.
+
+With `--all-logs`, `examples` takes all English logs: to measure what the permissive ones cost. The weights trained on
+them cannot be installed; `install --against NAME=FOLDER` adds their figures to the card.
+
+DATA (or INTERLOQ_DATA) holds `logs/` and the published sets, unpacked or as .tar.gz. The exit code is 0, or 2 when data
+or weights are missing or refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from interloq import InputError, InterloqError
+from interloq.data.durable import write_whole
+from interloq.data.files import write_json
+from interloq.data.sets.registry import VARIABLE
+from interloq.learn.calibrate import CALIBRATION
+from interloq.learn.job import train
+from interloq.learn.learning_curve import CURVE
+from interloq.learn.ready import READY_FOLDER
+from interloq.learn.settings import LowRank
+from interloq.learn.start import Start
+from interloq.learn.store import FACTS, WEIGHTS, load_model
+from interloq.models.subwords import Subwords
+from interloq.report.console import tell
+from interloq.retrieve.training_log import TrainingLog
+from interloq.scorers.relevance.examples import Exchanges, write_exchanges
+from interloq.scorers.relevance.job import from_log
+from interloq.scorers.relevance.log import ExchangeLog
+from interloq.scorers.relevance.settings import ENCODER, TRAINING, Reading, Relevance, Sources
+
+READING = Reading()
+SETTINGS = Relevance(negatives="random,random,retrieved,adversarial", loss="listwise", batch=256)
+LOOP = replace(TRAINING, epochs=3, learning_rate=5e-4)
+RANK = LowRank(low_rank=48)
+LARGEST = 5_000_000  # bytes
+CARD = "README.md"
+RESAMPLES = 1000
+
+
+# ---- examples --------------------------------------------------------------------------------------------------------
+
+
+def exchange_log(data: Path, work: Path, *, all_logs: bool = False) -> ExchangeLog:
+    """The exchanges of the logs without what the test samples share. A bad line is an error."""
+    from ready_logs import ENGLISH, PERMISSIVE, training_logs, write_samples
+
+    logs = training_logs(data, ENGLISH if all_logs else tuple(PERMISSIVE), work)
+    samples = write_samples(data, work / "samples.jsonl")
+    return ExchangeLog(TrainingLog(logs.files, [str(samples)], strict=True), logs.written, turns=READING.turns)
+
+
+def examples(args: argparse.Namespace) -> None:
+    log = exchange_log(_data(args), Path(args.work), all_logs=args.all_logs)
+    subwords = Subwords(Start.of(args.encoder).files, longest=READING.longest)
+    stored = write_exchanges(log.exchanges(), Path(args.examples), subwords, READING, source=log.fingerprint)
+    for name, kept in counts(log, stored).items():
+        tell(f"{name}: {kept:,} exchanges")
+    tell(f"{stored.facts['exchanges']:,} exchanges in {args.examples}; {log.log.left_out:,} excluded")
+
+
+def counts(log: ExchangeLog, stored: Exchanges) -> dict[str, int]:
+    """Exchanges per log."""
+    found = np.bincount(stored.origins, minlength=len(log.files)).tolist()
+    return {Path(path).name.split(".")[0]: kept for path, kept in zip(log.files, found, strict=True)}
+
+
+# ---- training --------------------------------------------------------------------------------------------------------
+
+
+def trained(args: argparse.Namespace) -> None:
+    """What `interloq train relevance --examples … --low-rank …` does, with the settings of the ready weights."""
+    given = Sources(encoder=args.encoder, examples=args.examples)
+    loop = replace(LOOP, epochs=args.epochs, learning_rate=args.learning_rate, seed=args.seed)
+    settings = replace(SETTINGS, seed=args.seed)
+    job = from_log(TrainingLog([]), given, READING, settings, loop, replace(RANK, low_rank=args.low_rank))
+    facts = train(job, args.output, device=args.device, say=tell)
+    tell(f"true replies beat {facts['wins']}")
+
+
+# ---- installation ----------------------------------------------------------------------------------------------------
+
+
+def install(args: argparse.Namespace) -> None:
+    log, stored = exchange_log(_data(args), Path(args.work)), Exchanges.load(Path(args.examples))
+    folder, target = Path(args.trained), Path(args.to)
+    facts = checked(folder, log.fingerprint)
+    write_scorer(folder, target, facts)
+    figures = measured(_data(args), {"ready": str(target), **_named(args.against)})
+    write_whole(target / CARD, card(facts, counts(log, stored), figures).encode())
+    tell(f"installed in {target}")
+
+
+def checked(folder: Path, source: str) -> dict[str, Any]:
+    """The facts of weights that may be in the package, with the encoder named as its package."""
+    facts, _ = load_model(folder, kind="relevance")
+    if "base" not in facts:
+        raise InputError("the scorer holds all its weights", hint="train it with --low-rank", where=str(folder))
+    if facts["source"] != source:
+        raise InputError(
+            f"the scorer was trained on logs {facts['source']}, not on the permissive ones, {source}",
+            hint="train it on what `ready.py examples` writes without --all-logs",
+            where=str(folder),
+        )
+    base = Start.of(ENCODER).described()
+    for part in ("weights", "config"):
+        if facts["base"][part] != base[part]:
+            raise InputError(
+                f"the scorer's updates belong to an encoder with {part} {facts['base'][part]}, not {base[part]}",
+                hint=f"train it from {ENCODER} {version(ENCODER)}",
+                where=str(folder),
+            )
+    if (size := (folder / WEIGHTS).stat().st_size) > LARGEST:
+        raise InputError(f"{WEIGHTS} has {size:,} bytes", hint=f"lower --low-rank: at most {LARGEST:,} are allowed")
+    return facts | {"base": base}
+
+
+def write_scorer(folder: Path, target: Path, facts: Mapping[str, Any]) -> None:
+    """The weights as they were trained, and their facts."""
+    target.mkdir(parents=True, exist_ok=True)
+    for name in (CALIBRATION, CURVE, WEIGHTS):
+        write_whole(target / name, (folder / name).read_bytes())
+    write_json(target / FACTS, facts)
+
+
+def measured(data: Path, models: Mapping[str, str]) -> list[Any]:
+    """The rows of relevance.py for the scorers alone."""
+    from relevance import run, scorers
+
+    found = scorers(models, ENCODER)
+    return run(data, {name: scorer for name, scorer in found.items() if "&" not in name}, RESAMPLES)
+
+
+# ---- the card --------------------------------------------------------------------------------------------------------
+
+
+def card(facts: Mapping[str, Any], kept: Mapping[str, int], figures: Sequence[Any]) -> str:
+    """Sources, licences, commands, seed, hashes and figures."""
+    from ready_logs import PERMISSIVE
+
+    base, sources = facts["base"], "\n".join(f"| {name} | {PERMISSIVE[name]} | {n:,} |" for name, n in kept.items())
+    wins = ", ".join(f"{share:.1%} of {kind} replies" for kind, share in facts["wins"].items())
+    return f"""# Ready weights of `relevance`
+
+Low-rank updates and a head for the encoder {base["name"]} {base["version"]} (Apache-2.0), made by `recipes/ready.py`.
+`relevance(model='ready')` uses them, and `interloq train relevance --encoder ready` starts from them. What the scorer
+measures, and when to trust it, is in docs/metrics/relevance.md.
+
+- rank of the updates: {facts["low_rank"]["low_rank"]}
+- hash of the weights: {facts["weights"]}; of the encoder's: {base["weights"]}
+- seed: {_seed(facts["signature"])}
+- source (hash of logs and excluded test samples): {facts["source"]}
+- dev part: true replies beat {wins}; loss {facts["best"]["dev_loss"]:.4f} after epoch {facts["best"]["epoch"]}
+
+## Sources
+
+Only logs whose licences allow it, without exchanges that overlap a test set: GRADE, USR, FED, Gupta et al.'s
+multi-reference DailyDialog, DailyDialog++ (test), Spot the Bot, Predictive Engagement.
+
+| log | licence | exchanges |
+|---|---|---|
+{sources}
+
+The texts themselves are not in the package. The logs are English; so is the scorer.
+
+## Commands
+
+```text
+python recipes/ready.py examples --data DATA --work WORK --examples EXAMPLES
+python recipes/ready.py train --examples EXAMPLES -o TRAINED
+python recipes/ready.py install TRAINED --data DATA --work WORK --examples EXAMPLES
+```
+
+Settings: `{facts["signature"]}`
+
+## Figures
+
+Nothing was chosen by these labels. 95 % in brackets, from {RESAMPLES} resamples.
+
+{_table(figures)}
+"""
+
+
+def _seed(signature: str) -> str:
+    return signature.partition("seed=")[2].partition(")")[0]
+
+
+def _table(rows: Sequence[Any]) -> str:
+    names = list(dict.fromkeys(row.scorer for row in rows))
+    lines = ["| set | measure | " + " | ".join(names) + " |", "|---" * (2 + len(names)) + "|"]
+    for place in dict.fromkeys((row.set, row.measure) for row in rows):
+        found = {row.scorer: row for row in rows if (row.set, row.measure) == place}
+        lines.append(f"| {place[0]} | {place[1].replace('_', ' ')} | " + " | ".join(map(_cell, found.values())) + " |")
+    return "\n".join(lines)
+
+
+def _cell(row: Any) -> str:
+    return f"{row.value:.3f}" + (f" [{row.ci[0]:.2f}, {row.ci[1]:.2f}]" if row.ci else "")
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+def _data(args: argparse.Namespace) -> Path:
+    if not (data := args.data or os.environ.get(VARIABLE, "")):
+        raise InputError("no data named", hint=f"give --data FOLDER or set {VARIABLE}")
+    return Path(data)
+
+
+def _named(given: Sequence[str]) -> dict[str, str]:
+    from relevance import _named as named
+
+    return named(given)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    stages = parser.add_subparsers(dest="stage", required=True, metavar="STAGE")
+    first = stages.add_parser("examples", help="tokenise the exchanges of the logs")
+    first.add_argument("--all-logs", action="store_true", help="all English logs, not the permissive ones alone")
+    second = stages.add_parser("train", help="train on the examples")
+    second.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to resume in")
+    second.add_argument("--low-rank", type=int, default=RANK.low_rank, metavar="N", help=f"({RANK.low_rank})")
+    second.add_argument("--epochs", type=int, default=LOOP.epochs, metavar="N", help=f"({LOOP.epochs})")
+    second.add_argument("--learning-rate", type=float, default=LOOP.learning_rate, help=f"({LOOP.learning_rate})")
+    second.add_argument("--seed", type=int, default=0, metavar="N", help="(0)")
+    second.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    third = stages.add_parser("install", help="measure trained weights and put them into the package")
+    third.add_argument("trained", metavar="TRAINED", help="the folder of the trained scorer")
+    third.add_argument("--to", default=str(READY_FOLDER), metavar="FOLDER", help="instead of the package")
+    third.add_argument("--against", action="append", default=[], metavar="NAME=FOLDER", help="another scorer's figures")
+    for stage in (first, second):
+        stage.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"the encoder ({ENCODER})")
+    for stage in (first, third):
+        stage.add_argument("--data", metavar="FOLDER", help="logs and published sets (default: $INTERLOQ_DATA)")
+        stage.add_argument("--work", required=True, metavar="FOLDER", help="where rewritten logs are kept")
+    for stage in (first, second, third):
+        stage.add_argument("--examples", required=True, metavar="FOLDER", help="the tokenised exchanges")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = _parser().parse_args(argv)
+    try:
+        {"examples": examples, "train": trained, "install": install}[args.stage](args)
+    except InterloqError as error:
+        print(f"ready: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
