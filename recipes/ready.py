@@ -11,7 +11,7 @@ facts and card to the package, or to `--to FOLDER`. It refuses weights from othe
 above 5 MB. Nothing is chosen by the measured figures.
 
 With `--all-logs`, `examples` takes all English logs: to measure what the permissive ones cost. The weights trained on
-them cannot be installed; `install --against NAME=FOLDER` adds their figures to the card.
+them cannot be installed; `install --against NAME=SPEC` adds the figures of another scorer to the card.
 
 DATA (or INTERLOQ_DATA) holds `logs/` and the published sets, unpacked or as .tar.gz. The exit code is 0, or 2 when data
 or weights are missing or refused.
@@ -37,7 +37,7 @@ from interloq.data.sets.registry import VARIABLE
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.job import train
 from interloq.learn.learning_curve import CURVE
-from interloq.learn.ready import READY_FOLDER
+from interloq.learn.ready import READY, READY_FOLDER
 from interloq.learn.settings import LowRank
 from interloq.learn.start import Start
 from interloq.learn.store import FACTS, WEIGHTS, load_model
@@ -106,7 +106,7 @@ def install(args: argparse.Namespace) -> None:
     folder, target = Path(args.trained), Path(args.to)
     facts = checked(folder, log.fingerprint)
     write_scorer(folder, target, facts)
-    figures = measured(_data(args), {"ready": str(target), **_named(args.against)})
+    figures = measured(_data(args), target, args.against)
     write_whole(target / CARD, card(facts, counts(log, stored), figures).encode())
     tell(f"installed in {target}")
 
@@ -143,12 +143,13 @@ def write_scorer(folder: Path, target: Path, facts: Mapping[str, Any]) -> None:
     write_json(target / FACTS, facts)
 
 
-def measured(data: Path, models: Mapping[str, str]) -> list[Any]:
-    """The rows of relevance.py for the scorers alone."""
-    from relevance import run, scorers
+def measured(data: Path, folder: Path, against: Sequence[str]) -> list[Any]:
+    """Spearman correlations and AUC as relevance.py measures them, of the scorers alone."""
+    from relevance import _named, run, scorers
 
-    found = scorers(models, ENCODER)
-    return run(data, {name: scorer for name, scorer in found.items() if "&" not in name}, RESAMPLES)
+    specs = _named([f"{READY}=relevance(model={str(folder)!r})", *against])
+    rows = run(data, scorers(specs), RESAMPLES).rows
+    return [row for row in rows if row.scorer in specs and row.measure != "pearson"]
 
 
 # ---- the card --------------------------------------------------------------------------------------------------------
@@ -206,11 +207,12 @@ def _seed(signature: str) -> str:
 
 
 def _table(rows: Sequence[Any]) -> str:
-    names = list(dict.fromkeys(row.scorer for row in rows))
+    names = list(dict.fromkeys([READY, *(row.scorer for row in rows)]))
     lines = ["| set | measure | " + " | ".join(names) + " |", "|---" * (2 + len(names)) + "|"]
     for place in dict.fromkeys((row.set, row.measure) for row in rows):
         found = {row.scorer: row for row in rows if (row.set, row.measure) == place}
-        lines.append(f"| {place[0]} | {place[1].replace('_', ' ')} | " + " | ".join(map(_cell, found.values())) + " |")
+        cells = " | ".join(_cell(found[name]) if name in found else "–" for name in names)
+        lines.append(f"| {place[0]} | {place[1].replace('_', ' ')} | {cells} |")
     return "\n".join(lines)
 
 
@@ -225,12 +227,6 @@ def _data(args: argparse.Namespace) -> Path:
     if not (data := args.data or os.environ.get(VARIABLE, "")):
         raise InputError("no data named", hint=f"give --data FOLDER or set {VARIABLE}")
     return Path(data)
-
-
-def _named(given: Sequence[str]) -> dict[str, str]:
-    from relevance import _named as named
-
-    return named(given)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -248,7 +244,7 @@ def _parser() -> argparse.ArgumentParser:
     third = stages.add_parser("install", help="measure trained weights and put them into the package")
     third.add_argument("trained", metavar="TRAINED", help="the folder of the trained scorer")
     third.add_argument("--to", default=str(READY_FOLDER), metavar="FOLDER", help="instead of the package")
-    third.add_argument("--against", action="append", default=[], metavar="NAME=FOLDER", help="another scorer's figures")
+    third.add_argument("--against", action="append", default=[], metavar="NAME=SPEC", help="another scorer to measure")
     for stage in (first, second):
         stage.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"the encoder ({ENCODER})")
     for stage in (first, third):

@@ -106,7 +106,7 @@ def _dailydialog(data: Path, work: Path) -> Iterator[Path]:
 def _reddit_pairs(data: Path, work: Path) -> Iterator[Path]:
     every = [line for _, line in lines(data / "reddit_pairs.jsonl.xz")]
     with replacing(work / f"{REDDIT_PAIRS}.jsonl") as file:
-        file.writelines(line.rstrip(b"\n") + b"\n" for line in random.Random(0).sample(every, PAIRS))  # noqa: S311
+        file.writelines(line.rstrip(b"\n") + b"\n" for line in random.Random(0).sample(every, min(PAIRS, len(every))))  # noqa: S311
     yield work / f"{REDDIT_PAIRS}.jsonl"
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 import torch
 
 from interloq import Sample
-from interloq.errors import InputError, SpecError
+from interloq.errors import InputError, MissingDependencyError, SpecError
+from interloq.learn import ready
 from interloq.metrics.relevance import Relevance
 from interloq.models.token_rows import Rows
 from interloq.scorers.relevance.model import RelevanceScorer
@@ -131,3 +133,27 @@ def test_folders_that_hold_no_scorer(tmp_path: Path) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
     with pytest.raises(InputError, match=r"only pytorch_model\.bin, and pickles are not loaded"):
         Relevance(str(tmp_path)).stats([Sample("a", ["tea ?"], "tea .")])
+
+
+def test_ready_names_the_scorer_of_the_package(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ready, "READY_FOLDER", Path(model))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ready").mkdir()  # a folder of that name does not stand in its way
+    assert scores(Relevance("ready"), replies(5)) == scores(Relevance(model), replies(5))
+    with pytest.raises(InputError, match="no model in the folder"):
+        Relevance("./ready").network()
+
+
+def test_ready_without_torch_names_its_own_extra(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ready, "READY_FOLDER", Path(model))
+    monkeypatch.setitem(sys.modules, "interloq.scorers.relevance.model", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'interloq\[ready\]'"):
+        Relevance("ready").network()
+    with pytest.raises(MissingDependencyError, match=r"pip install 'interloq\[encoder\]'"):
+        Relevance(model).network()
+
+
+def test_without_ready_weights_a_folder_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ready, "READY_FOLDER", tmp_path)
+    with pytest.raises(InputError, match="comes without ready weights"):
+        Relevance("ready").network()

@@ -49,7 +49,11 @@ def fed_items(drawn: random.Random) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    drawn, folder = random.Random(5), tmp_path_factory.mktemp("data")
+    return write_rated_sets(tmp_path_factory.mktemp("data"))
+
+
+def write_rated_sets(folder: Path) -> Path:
+    drawn = random.Random(5)
 
     def talk(n: int) -> list[str]:
         return [said(drawn.choice(TOPICS), drawn) for _ in range(n)]

@@ -55,7 +55,9 @@ class _Drawing:
         self.stored, self.settings, self.stream = stored, settings, 0
         self.rows = np.arange(own.start, own.stop)
         self.numbers = np.arange(len(self.rows)) + epoch * len(self.rows)
-        self.logs = _runs([g for g in groups(stored) if own.start <= g.start < own.stop], own.start)
+        starts, sizes = _runs([g for g in groups(stored) if own.start <= g.start < own.stop], own.start)
+        alone = sizes == 1  # a log with one exchange on this side: replies are drawn from all logs
+        self.logs = np.where(alone, own.start, starts), np.where(alone, len(self.rows), sizes)
         self.talks = self._talks(own)
 
     def random(self) -> tuple[Ints, Ints]:

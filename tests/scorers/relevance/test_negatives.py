@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq.models.subwords import Subwords
-from interloq.scorers.relevance.examples import Exchanges
+from interloq.scorers.relevance.examples import Exchanges, Part
 from interloq.scorers.relevance.negatives import GROUP, MARK, draw, spoil, token_kinds
 from interloq.scorers.relevance.settings import EDITS, Relevance
-from tests.made_relevance import SMALL
+from tests.made_relevance import SMALL, exchanges, stored, talks
 from tests.scorers.relevance.made_examples import texts
 
 
@@ -33,6 +34,16 @@ def test_wrong_replies_were_never_given_to_the_utterance(made: tuple[Exchanges, 
     replies = {origin: set(found.replies[own][found.origins[own] == origin].tolist()) for origin in (0, 1)}
     for origin, text in zip(found.origins[own], drawn.texts[:, 0], strict=True):
         assert int(text) in replies[int(origin)]
+
+
+def test_a_log_with_one_exchange_draws_from_all_logs(tmp_path: Path) -> None:
+    alone = exchanges(talks(1, turns=2, seed=7), origin=1)
+    found, _ = stored(tmp_path, [*exchanges(talks(40)), *alone])
+    part: Part = "dev" if 1 in found.origins[found.range("dev")] else "train"
+    drawn = draw(found, part, 1, SMALL)
+    assert (drawn.texts >= 0).all()
+    place = int(np.flatnonzero(found.origins[found.range(part)] == 1)[0])
+    assert found.replies[found.range(part)][place] not in drawn.texts[place, :2]
 
 
 def test_draws_are_the_same_for_a_seed_and_differ_between_epochs(made: tuple[Exchanges, Subwords]) -> None:
