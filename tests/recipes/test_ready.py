@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,7 +81,9 @@ def write_logs(folder: Path) -> None:
     for seed, name in enumerate((*LOGS, *OTHERS)):
         said = [*talks(8, seed=seed), [f"{BOT} a .", "so they like tea ."]]
         found = [[{"speaker": "AB"[i % 2], "text": text} for i, text in enumerate(turns)] for turns in said]
-        lines = [{"id": f"{name}{n}", "turns": turns, "negatives": ["no no ."]} for n, turns in enumerate(found)]
+        lines: list[dict[str, Any]] = [
+            {"id": f"{name}{n}", "turns": turns, "negatives": ["no no ."]} for n, turns in enumerate(found)
+        ]
         if name == "byu_chitchat":
             lines = [line | {"ratings": {"witty": 5}} for line in lines]
         with lzma.open(folder / "logs" / f"{name}.jsonl.xz", "wt") as file:
