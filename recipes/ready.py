@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from interloq import InputError, InterloqError
-from interloq.data.durable import write_whole
+from interloq.data.durable import write_atomically
 from interloq.data.files import write_json
 from interloq.data.sets.registry import VARIABLE
 from interloq.learn.calibrate import CALIBRATION
@@ -107,7 +107,7 @@ def install(args: argparse.Namespace) -> None:
     facts = checked(folder, log.fingerprint)
     write_scorer(folder, target, facts)
     figures = measured(_data(args), target, args.against)
-    write_whole(target / CARD, card(facts, counts(log, stored), figures).encode())
+    write_atomically(target / CARD, card(facts, counts(log, stored), figures).encode())
     tell(f"installed in {target}")
 
 
@@ -139,7 +139,7 @@ def write_scorer(folder: Path, target: Path, facts: Mapping[str, Any]) -> None:
     """The weights as they were trained, and their facts."""
     target.mkdir(parents=True, exist_ok=True)
     for name in (CALIBRATION, CURVE, WEIGHTS):
-        write_whole(target / name, (folder / name).read_bytes())
+        write_atomically(target / name, (folder / name).read_bytes())
     write_json(target / FACTS, facts)
 
 
