@@ -8,7 +8,8 @@ from math import isnan
 from interloq.errors import count
 from interloq.meta.table import Comparison, Counted, Estimate, HumanRow, MetaTable, MetricRow, Spread
 from interloq.report import text
-from interloq.report.page import Agreement, AgreementRow, Coefficient, ComparisonRow, Name, PeopleRow
+from interloq.report.elements import Name
+from interloq.report.page import Agreement, AgreementRow, Coefficient, ComparisonRow, PeopleRow
 from interloq.report.scale import Scale, scale
 from interloq.report.scores import bar
 

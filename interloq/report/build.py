@@ -16,9 +16,10 @@ from interloq.report import text
 from interloq.report.agreement import agreement
 from interloq.report.curves import Trained, model
 from interloq.report.dialogues import dialogue_readings, rank_table
+from interloq.report.elements import Mark, Name
 from interloq.report.heat_map import heat_map
 from interloq.report.notices import judges, notices
-from interloq.report.page import TITLE, Fact, Mark, Name, Page, Reading, Scatter, Source
+from interloq.report.page import TITLE, Fact, Page, Reading, Scatter, Source
 from interloq.report.reading import reading
 from interloq.report.scatter import Drawn, drawn, scatter
 from interloq.report.scores import SystemScore, complete, score_tables

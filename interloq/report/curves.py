@@ -15,7 +15,7 @@ from interloq.errors import InputError, count
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.learning_curve import CURVE, TIMES
 from interloq.report import text
-from interloq.report.page import Curve, Dot, Model, Reliability, Tick
+from interloq.report.elements import Tick
 from interloq.report.scale import Scale, scale
 
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 588.0, 14.0, 340.0  # the plot's area in a picture of 600 × 400
@@ -23,6 +23,52 @@ SQUARE = (72.0, 398.0)  # of the reliability diagram: square
 ROOM = 10  # half the width of the label at the kept epoch, in percent of the plot's width
 MOST_EPOCHS, MOST_SECONDS = 10**6, 10**9
 SMALLEST, LARGEST = 2.5, 9.0  # radius of a bin's dot
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A point of a drawing."""
+
+    x: str
+    y: str
+    title: str
+    radius: str = "4"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Losses by epoch."""
+
+    train: tuple[Dot, ...]
+    dev: tuple[Dot, ...]
+    best_at: str  # position of the kept epoch; empty if no dev loss was measured
+    best: str
+    best_anchor: str  # text anchor of its label
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    caption: str
+    rows: tuple[tuple[str, ...], ...]  # epoch, train loss, dev loss, seconds, whether it was kept
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """Predicted probabilities against observed shares."""
+
+    dots: tuple[Dot, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    caption: str
+    rows: tuple[tuple[str, ...], ...]  # bin, examples, mean probability, observed share
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A trained model that scores depend on."""
+
+    name: str
+    signature: str
+    curve: Curve
+    reliability: Reliability | None
 
 
 @dataclass(frozen=True, slots=True)

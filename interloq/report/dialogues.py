@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from interloq.errors import count
@@ -12,17 +13,7 @@ from interloq.meta.ranking import Difference, Ranking, Standing
 from interloq.play.talk import failures
 from interloq.records import Dialogue, Key, Score
 from interloq.report import text
-from interloq.report.page import (
-    DialogueCard,
-    DialogueReading,
-    DifferenceRow,
-    Mark,
-    Name,
-    RankRow,
-    RankTable,
-    SpokenTurn,
-    TurnScore,
-)
+from interloq.report.elements import Bar, Folded, Mark, Name
 from interloq.report.scale import Scale, scale
 from interloq.report.scores import bar
 
@@ -30,6 +21,99 @@ _AT_TURN = re.compile(r"(.*) at turn ([0-9]{1,9})", re.DOTALL)
 
 
 # ---- the ranking -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RankRow:
+    """Rank of one system."""
+
+    system: str
+    mark: Mark | None
+    rank: str
+    rank_sort: str
+    rank_range: str
+    value: str
+    sort: str
+    interval: str
+    bar: Bar | None
+    best: str  # the probability of being best
+    dialogues: str
+    unscored: str
+    failures: str
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceRow:
+    """Two systems compared."""
+
+    better: str
+    worse: str
+    difference: str
+    sort: str
+    interval: str
+    p: str
+    adjusted: str
+    n: str
+    over: str  # what the test is based on
+
+
+@dataclass(frozen=True, slots=True)
+class RankTable:
+    """Systems ranked by one metric, best first."""
+
+    metric: Name
+    caption: str
+    rows: tuple[RankRow, ...]
+    low: str
+    high: str
+    differences: tuple[DifferenceRow, ...]
+    notes: tuple[str, ...]
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnScore:
+    """One metric's score of a turn."""
+
+    metric: str
+    value: str
+    reason: str  # why there is no value
+    chosen: bool  # the metric that this dialogue was chosen by
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenTurn:
+    """One turn of a dialogue with its scores."""
+
+    speaker: str
+    side: Literal["left", "right"]
+    text: Folded
+    given: bool  # part of the given opening
+    scores: tuple[TurnScore, ...]
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueCard:
+    """One dialogue to read; the judged system is on the right."""
+
+    id: str
+    partner: str
+    score: str
+    turns: tuple[SpokenTurn, ...]
+    ended: tuple[str, ...]  # failures after the last turn
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueReading:
+    """One system's best and worst dialogues by one metric."""
+
+    metric: Name
+    mark: Mark
+    best: tuple[DialogueCard, ...]
+    worst: tuple[DialogueCard, ...]
+    n: str
 
 
 def rank_table(ranking: Ranking, name: Name, marks: Mapping[str, Mark]) -> RankTable:

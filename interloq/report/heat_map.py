@@ -9,7 +9,8 @@ from interloq.errors import count
 from interloq.meta.matrix import Matrix
 from interloq.meta.table import Estimate
 from interloq.report import text
-from interloq.report.page import HeatCell, HeatMap, HeatRow, Name
+from interloq.report.elements import Name
+from interloq.report.page import HeatCell, HeatMap, HeatRow
 
 PEOPLE = ""  # people's column in the matrix: no metric has an empty name
 SHADES = 10

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from interloq.errors import count
 from interloq.metrics.checks import Checks
 from interloq.records import NO_SYSTEM, Key, Note, Sample, Score
-from interloq.report.page import Name, Notice
+from interloq.report.elements import Name
+from interloq.report.page import Notice
 from interloq.report.scores import SystemScore
 
 ILLUSTRATIVE = "illustrative"  # the role of ratings made up for illustration

@@ -8,6 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from interloq.report.curves import Model
+from interloq.report.dialogues import DialogueReading, RankTable
+from interloq.report.elements import Bar, Folded, Mark, Name, Tick
+from interloq.report.scores import MetricScores
+
 TITLE = "Interloq report"
 
 
@@ -26,72 +31,6 @@ class Fact:
 
     count: str
     label: str
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A metric: its number in this report and its spec, split where it may wrap."""
-
-    number: int
-    head: str
-    rest: tuple[str, ...]
-
-    @property
-    def spec(self) -> str:
-        """The whole spec."""
-        return self.head + "".join(self.rest)
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """How a system is drawn: one of 8 colours and one of 8 shapes."""
-
-    system: str
-    colour: int
-    shape: int
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A value with its interval on a line, in percent of the line's width; the ends are empty without an interval."""
-
-    at: str
-    low: str = ""
-    high: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """A mark on an axis."""
-
-    at: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreRow:
-    """One system's score."""
-
-    system: str
-    mark: Mark | None
-    value: str
-    sort: str
-    interval: str
-    bar: Bar | None
-    n: str
-    unscored: str
-    is_mean: bool = False  # of sample scores, because no header has the system's own score
-
-
-@dataclass(frozen=True, slots=True)
-class MetricScores:
-    """The scores of all systems by one metric."""
-
-    metric: Name
-    rows: tuple[ScoreRow, ...]
-    low: str  # the ends of the scale that the bars share
-    high: str
-    signatures: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,14 +150,6 @@ class HeatMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
-    """A text; the rest of a long one is folded."""
-
-    start: str
-    rest: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Bubble:
     """One turn of a context."""
 
@@ -272,145 +203,6 @@ class Reading:
     over: tuple[Card, ...]
     under: tuple[Card, ...]
     n: str
-
-
-@dataclass(frozen=True, slots=True)
-class RankRow:
-    """Rank of one system."""
-
-    system: str
-    mark: Mark | None
-    rank: str
-    rank_sort: str
-    rank_range: str
-    value: str
-    sort: str
-    interval: str
-    bar: Bar | None
-    best: str  # the probability of being best
-    dialogues: str
-    unscored: str
-    failures: str
-
-
-@dataclass(frozen=True, slots=True)
-class DifferenceRow:
-    """Two systems compared."""
-
-    better: str
-    worse: str
-    difference: str
-    sort: str
-    interval: str
-    p: str
-    adjusted: str
-    n: str
-    over: str  # what the test is based on
-
-
-@dataclass(frozen=True, slots=True)
-class RankTable:
-    """Systems ranked by one metric, best first."""
-
-    metric: Name
-    caption: str
-    rows: tuple[RankRow, ...]
-    low: str
-    high: str
-    differences: tuple[DifferenceRow, ...]
-    notes: tuple[str, ...]
-    signature: str
-
-
-@dataclass(frozen=True, slots=True)
-class TurnScore:
-    """One metric's score of a turn."""
-
-    metric: str
-    value: str
-    reason: str  # why there is no value
-    chosen: bool  # the metric that this dialogue was chosen by
-
-
-@dataclass(frozen=True, slots=True)
-class SpokenTurn:
-    """One turn of a dialogue with its scores."""
-
-    speaker: str
-    side: Literal["left", "right"]
-    text: Folded
-    given: bool  # part of the given opening
-    scores: tuple[TurnScore, ...]
-    failures: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DialogueCard:
-    """One dialogue to read; the judged system is on the right."""
-
-    id: str
-    partner: str
-    score: str
-    turns: tuple[SpokenTurn, ...]
-    ended: tuple[str, ...]  # failures after the last turn
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DialogueReading:
-    """One system's best and worst dialogues by one metric."""
-
-    metric: Name
-    mark: Mark
-    best: tuple[DialogueCard, ...]
-    worst: tuple[DialogueCard, ...]
-    n: str
-
-
-@dataclass(frozen=True, slots=True)
-class Dot:
-    """A point of a drawing."""
-
-    x: str
-    y: str
-    title: str
-    radius: str = "4"
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Losses by epoch."""
-
-    train: tuple[Dot, ...]
-    dev: tuple[Dot, ...]
-    best_at: str  # position of the kept epoch; empty if no dev loss was measured
-    best: str
-    best_anchor: str  # text anchor of its label
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-    caption: str
-    rows: tuple[tuple[str, ...], ...]  # epoch, train loss, dev loss, seconds, whether it was kept
-
-
-@dataclass(frozen=True, slots=True)
-class Reliability:
-    """Predicted probabilities against observed shares."""
-
-    dots: tuple[Dot, ...]
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-    caption: str
-    rows: tuple[tuple[str, ...], ...]  # bin, examples, mean probability, observed share
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A trained model that scores depend on."""
-
-    name: str
-    signature: str
-    curve: Curve
-    reliability: Reliability | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from typing import Literal
 from interloq.meta.disagreements import Disagreement, Disagreements
 from interloq.records import Key, Rating, Sample, Turn
 from interloq.report import text
-from interloq.report.page import Bubble, Card, Mark, Name, RatingLine, Reading, ReferenceLine
+from interloq.report.elements import Mark, Name
+from interloq.report.page import Bubble, Card, RatingLine, Reading, ReferenceLine
 
 RECENT = 3  # turns shown; the earlier ones are folded
 

@@ -10,7 +10,8 @@ from interloq.meta.table import MetricRow
 from interloq.records import NO_SYSTEM, Key
 from interloq.report import text
 from interloq.report.agreement import label
-from interloq.report.page import Mark, Name, Point, PointGroup, Scatter, Tick
+from interloq.report.elements import Mark, Name, Tick
+from interloq.report.page import Point, PointGroup, Scatter
 from interloq.report.scale import Scale, scale
 from interloq.signature import fingerprint
 

@@ -11,11 +11,37 @@ from typing import Any
 from interloq.errors import InputError
 from interloq.records import NO_SYSTEM, Key, Note, Score
 from interloq.report import text
-from interloq.report.page import Bar, Mark, MetricScores, Name, ScoreRow
+from interloq.report.elements import Bar, Mark, Name
 from interloq.report.scale import Scale, scale
 from interloq.signature import Signature
 
 ALL = "all samples"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """One system's score."""
+
+    system: str
+    mark: Mark | None
+    value: str
+    sort: str
+    interval: str
+    bar: Bar | None
+    n: str
+    unscored: str
+    is_mean: bool = False  # of sample scores, because no header has the system's own score
+
+
+@dataclass(frozen=True, slots=True)
+class MetricScores:
+    """The scores of all systems by one metric."""
+
+    metric: Name
+    rows: tuple[ScoreRow, ...]
+    low: str  # the ends of the scale that the bars share
+    high: str
+    signatures: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 
-from interloq.report.page import Folded, Name
+from interloq.report.elements import Folded, Name
 from interloq.spec_text import split_label
 
 MISSING = "n/a"

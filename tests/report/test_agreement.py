@@ -9,7 +9,7 @@ from interloq import Sample
 from interloq.meta.evaluate import meta_evaluate
 from interloq.metrics.metric import Array
 from interloq.report.agreement import agreement
-from interloq.report.page import Name
+from interloq.report.elements import Name
 from interloq.report.text import interval, number
 from tests.report.made_report import read_scores
 from tests.report.parsed_html import parse, report

@@ -6,7 +6,8 @@ import pytest
 
 from interloq import Rating, Sample, Turn
 from interloq.meta.disagreements import Disagreement, Disagreements
-from interloq.report.page import Card, Mark, Name
+from interloq.report.elements import Mark, Name
+from interloq.report.page import Card
 from interloq.report.reading import RECENT, reading
 
 
