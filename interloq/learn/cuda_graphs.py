@@ -98,6 +98,7 @@ class Learner:
         except RuntimeError as error:  # a kernel that cannot be recorded, or no memory for a batch and its graph
             self._say(f"continuing without CUDA graphs: {str(error).strip().splitlines()[0]}")
             self.graphs = False
+            self._recorded.clear()  # frees their memory
             return False
         self._recorded[shape] = Recorded(graph, inputs, examples, loss)
         return True

@@ -23,7 +23,7 @@ EXACT, ROUNDED = 1e-4, 5e-2  # difference allowed in float32, and in bf16, relat
 
 
 class Packing:
-    """How one of transformers' networks reads packed rows; `on` while it does."""
+    """Packing for one network of transformers; `on` while it reads packed rows."""
 
     def __init__(self, model: Any) -> None:
         self.model, self.on, self.reason = model, False, ""
@@ -35,7 +35,7 @@ class Packing:
         return rows.packed(self.start) if self.on else rows
 
     def options(self, rows: Rows | Packed) -> dict[str, Any]:
-        """The arguments with which the network reads these rows."""
+        """Arguments of the network for these rows."""
         types = {"token_type_ids": rows.kinds} if self.types else {}
         if isinstance(rows, Rows):
             return {"input_ids": rows.ids, "attention_mask": rows.mask, **types}
@@ -49,9 +49,9 @@ class Packing:
 
     @contextmanager
     def tried(self, device: torch.device) -> Iterator[bool]:
-        """Turn packing on if the network, which is on that device, reads packed rows as it reads padded ones.
+        """Turn packing on if the network gives packed rows the same states as padded ones, else set `reason`.
 
-        `reason` says why it does not.
+        The network must be on that device.
         """
         before = self.model.config._attn_implementation
         self.reason = self._checked(device, before)
@@ -79,14 +79,14 @@ class Packing:
                 if not off < most:
                     return f"states of packed rows differ by {off:.1e} in {'bf16' if amp else 'float32'}"
         except (AttributeError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
-            return f"{type(error).__name__}: {error}"  # it takes no positions, or attends in a way of its own
+            return f"{type(error).__name__}: {error}"  # it takes no position ids, or computes attention itself
         finally:
             self._attend_by(before)
             self.model.train(trained)
         return ""
 
     def _difference(self, device: torch.device, before: str, *, amp: bool) -> float:
-        """Between the states of padded and of packed rows, as a share of their size."""
+        """Difference between the states of padded and of packed rows, relative to their norm."""
         inside = torch.arange(max(PROBE)) < torch.tensor(PROBE)[:, None]
         pad, size = getattr(self.model.config, "pad_token_id", None) or 0, self.model.config.vocab_size
         other = (pad + 1 + torch.arange(inside.numel()) % (size - 1)) % size  # any token but padding
@@ -105,7 +105,7 @@ class Packing:
 
 
 def first_position(model: Any) -> int:
-    """The number of a row's first position; RoBERTa and its relatives count from behind the padding's."""
+    """Position id of a row's first token; RoBERTa-like models count from the padding index + 1."""
     table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
     return 0 if padding is None else int(padding) + 1
@@ -127,7 +127,7 @@ def packed_attention(
 ) -> tuple[torch.Tensor, None]:
     """Attention within each row. Query, key and value are [1, heads, tokens, size], as transformers gives them."""
     if odd := [name for name in ("sliding_window", "softcap", "s_aux") if others.get(name) is not None]:
-        raise NotImplementedError(f"packed rows know no {odd[0]}")
+        raise NotImplementedError(f"packed attention does not support {odd[0]}")
     causal = bool(getattr(module, "is_causal", True) if is_causal is None else is_causal)
     groups = query.shape[1] // key.shape[1]
     if groups > 1:  # several heads share keys and values
