@@ -71,7 +71,10 @@ def test_what_is_wrong_is_said(work: Path, capsys: pytest.CaptureFixture[str]) -
         (["valid", "none.jsonl", "-o", "a", *SCORER], "no file 'none.jsonl'"),
         (["valid", "talks.jsonl", "-o", "a", "--shuffled", "-1", *SCORER], "must not be negative"),
         (["valid", "talks.jsonl", "-o", "a", "--encoder", "encoder", "--reply", "0", *QUICK], "reply must be above 0"),
-        (["relevance", "talks.jsonl", "-o", "out", "--context", "24", *SCORER], "holds a 'valid', not a 'relevance'"),
+        (
+            ["relevance", "talks.jsonl", "-o", "out", "--context", "24", *SCORER],
+            "contains a 'valid', not a 'relevance'",
+        ),
         (["relevance", "talks.jsonl", "-o", "a", "--context", "0", *SCORER], "only spoiled replies are wrong"),
         (["adapt", "-o", "a", "--model", "encoder", *QUICK], "give logs to train on or --examples"),
         (["adapt", "talks.jsonl", "--examples", "kept", "-o", "a", "--model", "encoder", *QUICK], "not both"),

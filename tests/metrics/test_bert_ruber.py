@@ -98,5 +98,5 @@ def test_wrong_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"no model\.json"):
         evaluate(BertRuber(str(tmp_path / "empty")), chat())
-    with pytest.raises(InputError, match="holds a 'ruber_unreferenced', not a 'bert_ruber'"):
+    with pytest.raises(InputError, match="contains a 'ruber_unreferenced', not a 'bert_ruber'"):
         evaluate(BertRuber(str(random_scorer(tmp_path / "ruber"))), chat())

@@ -43,7 +43,7 @@ def test_an_empty_reply_is_not_valid(form: str) -> None:
 
 
 def test_valid_needs_its_own_kind_of_folder(follows: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds a 'relevance', not a 'valid'"):
+    with pytest.raises(InputError, match="contains a 'relevance', not a 'valid'"):
         evaluate(Valid(follows), chat())
     with pytest.raises(InputError, match="no model in the folder"):
         evaluate(Valid(str(tmp_path)), chat())

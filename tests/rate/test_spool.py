@@ -51,7 +51,7 @@ def test_another_job_is_refused_unless_thrown_away(tmp_path: Path) -> None:
     spool.add(SAMPLES[:1])
     spool.close()
     for other in (JOB | {"samples": "2"}, JOB | {"rater": "x"}):
-        with pytest.raises(InputError, match="--force"):
+        with pytest.raises(InputError, match="discard it with force"):
             Spool(tmp_path / "part", other)
     with spooled(tmp_path / "part", JOB | {"rater": "x"}, afresh=True) as fresh:
         assert fresh.done == 0

@@ -139,6 +139,6 @@ def test_the_two_kinds_are_not_mistaken_for_each_other(tmp_path: Path) -> None:
     valid, relevance = small_scorer(tmp_path / "a", settings=SMALL), small_scorer(tmp_path / "b")
     with pytest.raises(InputError, match="contains a 'relevance', not a 'valid'"):
         ValidScorer.load(relevance)
-    with pytest.raises(InputError, match="holds a 'valid', not a 'relevance'"):
+    with pytest.raises(InputError, match="contains a 'valid', not a 'relevance'"):
         RelevanceScorer.load(valid)
     assert ValidScorer.load(valid, device="cpu").signature().startswith("valid-")
