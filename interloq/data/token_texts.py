@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -22,6 +22,14 @@ class Texts:
 
     tokens: Ints
     ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> Texts:
+        """Texts given as rows of token numbers."""
+        ends = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=ends[1:])
+        tokens = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(ends[-1]))
+        return cls(tokens, ends)
 
     @property
     def lengths(self) -> NDArray[np.int64]:

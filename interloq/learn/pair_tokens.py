@@ -94,6 +94,33 @@ class PairTokens(SplitPairs):
         return self.tokens[places], lengths
 
 
+class NumberedPairs:
+    """Pairs read in batches: yields each distinct text once, and turns the pairs into rows of text numbers."""
+
+    def __init__(self) -> None:
+        self.blank = 0  # pairs omitted because one side has no text
+        self._seen, self._hashes, self._both = Distinct(), [_hashes([])], [_hashes([])]
+
+    def new_texts(self, pairs: Iterable[Pair], size: int, step: Callable[[int], None]) -> Iterator[list[str]]:
+        """For each batch of `size` pairs, the texts that no earlier batch had."""
+        iterator = iter(pairs)
+        while batch := list(islice(iterator, size)):
+            texts = [text for pair in batch if _has_text(pair) for text in (pair.utterance, pair.response)]
+            self.blank += len(batch) - len(texts) // 2
+            new = self._seen.new(texts)
+            yield new
+            self._hashes.append(_hashes(new))
+            self._both.append(_hashes(texts))
+            step(len(batch))
+
+    def numbered(self) -> tuple[Numbers, NDArray[np.int32]]:
+        """The order of the texts by their hashes, and the pairs as places in this order, sorted."""
+        hashes = np.concatenate(self._hashes)
+        order = np.argsort(hashes)
+        pairs = np.searchsorted(hashes, np.concatenate(self._both).reshape(-1, 2), sorter=order).astype(np.int32)
+        return order, pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
 def write_pair_tokens(
     pairs: Iterable[Pair],
     folder: Path,
@@ -104,38 +131,16 @@ def write_pair_tokens(
 ) -> PairTokens:
     """Tokenise a stream of pairs; `dev` of them, but at most a tenth, are the dev part."""
     folder.mkdir(parents=True, exist_ok=True)
-    seen, blank = Distinct(), 0
-    hashes, both, lengths = [hashes_of([])], [hashes_of([])], [np.zeros(0, dtype=np.int32)]
+    read, parts = NumberedPairs(), [np.zeros(0, dtype=np.int32)]
     with (folder / TOKENS).open("wb") as file:
-        for batch in batches_of(pairs, BATCH):
-            texts = [text for pair in batch if has_text(pair) for text in (pair.utterance, pair.response)]
-            blank += len(batch) - len(texts) // 2
-            new = seen.new(texts)
+        for new in read.new_texts(pairs, BATCH, step):
             tokenised = pieces.texts(new)
             tokenised.tokens.tofile(file)
-            lengths.append(tokenised.lengths.astype(np.int32))
-            hashes.append(hashes_of(new))
-            both.append(hashes_of(texts))
-            step(len(batch))
-    numbers = np.concatenate(hashes), np.concatenate(lengths), np.concatenate(both).reshape(-1, 2)
-    return _sorted(folder, *numbers, dev=dev, blank=blank)
-
-
-def _sorted(
-    folder: Path,
-    hashes: NDArray[np.uint64],
-    lengths: NDArray[np.int32],
-    both: NDArray[np.uint64],
-    *,
-    dev: int,
-    blank: int,
-) -> PairTokens:
-    """Sort texts by their hashes, and pairs by their texts."""
-    order = np.argsort(hashes)
-    pairs = np.searchsorted(hashes, both, sorter=order).astype(np.int32)
-    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+            parts.append(tokenised.lengths.astype(np.int32))
+    order, numbered = read.numbered()
+    lengths = np.concatenate(parts)
     starts = np.cumsum(lengths, dtype=np.int64) - lengths
-    return save_pairs(folder, starts[order], lengths[order], pairs, dev=dev, blank=blank)
+    return save_pairs(folder, starts[order], lengths[order], numbered, dev=dev, blank=read.blank)
 
 
 def save_pairs(
@@ -163,18 +168,11 @@ def split(pairs: NDArray[np.int32], dev: int) -> int:
     return int(starts[min(max(n, LEAST), len(utterances) - LEAST)])
 
 
-def has_text(pair: Pair) -> bool:
+def _has_text(pair: Pair) -> bool:
     """Whether both texts of a pair are more than white space."""
     return bool(pair.utterance.strip() and pair.response.strip())
 
 
-def hashes_of(texts: Sequence[str]) -> NDArray[np.uint64]:
+def _hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
     """A 64-bit hash of each text."""
     return np.array([int(fingerprint(text), 16) for text in texts], dtype=np.uint64)
-
-
-def batches_of(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
-    """Pairs in lists of at most `size`."""
-    iterator = iter(pairs)
-    while batch := list(islice(iterator, size)):
-        yield batch

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-
 from interloq.data.token_texts import Texts
 from interloq.data.tokenize import sentencepiece_processor, train_sentencepiece
 from interloq.data.unseen_texts import Distinct
@@ -34,15 +32,7 @@ class Pieces:
         """Texts as piece ids."""
         unknown = [self._processor.unk_id()]
         rows = [row[: self.longest] or unknown for row in self._processor.encode(list(texts), out_type=int)]
-        ends = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in rows], out=ends[1:])
-        tokens = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(ends[-1]))
-        return Texts(tokens, ends)
-
-    def unknown_share(self, texts: Sequence[str]) -> float:
-        """Share of unknown pieces; 0 without any pieces."""
-        tokens = self.texts(texts).tokens
-        return float(np.mean(tokens == self._processor.unk_id())) if len(tokens) else 0.0
+        return Texts.of(rows)
 
     def signature(self) -> str:
         return f"pieces(longest={self.longest})-{file_fingerprint(self.model)}"

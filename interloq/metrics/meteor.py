@@ -28,8 +28,6 @@ from interloq.metrics.metric import Array, mean_parts, mean_value, needs_referen
 from interloq.records import Sample
 from interloq.registry import Component, component
 
-STAGES = ("exact", "stem", "synonym")
-
 
 @dataclass(frozen=True)
 class Meteor(Component):

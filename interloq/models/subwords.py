@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from interloq.data.durable import write_atomically
 from interloq.data.token_texts import Texts
 from interloq.errors import InputError
@@ -33,11 +31,7 @@ class Subwords:
         """Texts as subword ids."""
         options = {"add_special_tokens": False, "truncation": True, "max_length": self.longest, "verbose": False}
         rows = self._tokenizer(list(texts), **options)["input_ids"] if len(texts) else []
-        rows = [row or [self.unknown] for row in rows]
-        ends = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in rows], out=ends[1:])
-        tokens = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(ends[-1]))
-        return Texts(tokens, ends)
+        return Texts.of([row or [self.unknown] for row in rows])
 
     def signature(self) -> str:
         return f"subwords(longest={self.longest})-{tokenizer_fingerprint(self.folder)}"

@@ -73,16 +73,6 @@ def target_of(dialogue: Dialogue) -> str:
     raise InputError(f"dialogue {dialogue.id!r} names no system", hint='write "systems": {"speaker": "system"}')
 
 
-def place_of(sample_id: str) -> tuple[str, int]:
-    """Dialogue and turn of a sample: `a~b/opening-3/repeat-1#4` → (`a~b/opening-3/repeat-1`, 4)."""
-    dialogue, _, turn = sample_id.rpartition("#")
-    if not dialogue or not turn.isdecimal():
-        raise InputError(
-            f"sample {sample_id!r} is not a turn of a dialogue", hint="make samples with `interloq play samples`"
-        )
-    return dialogue, int(turn)
-
-
 def carried(header: Mapping[str, Any]) -> dict[str, Any]:
     """Facts copied from the header of dialogues to that of their samples, above all the partner set's hash."""
     return {name: header[name] for name in CARRIED if name in header}

@@ -33,7 +33,7 @@ def test_equal_tokens_have_equal_numbers_in_later_calls() -> None:
 
 
 def test_texts_are_padded_joined_and_thinned() -> None:
-    texts = Texts(np.array([5, 6, 7, 8], dtype=np.int32), np.array([0, 3, 3, 4]))
+    texts = Texts.of([[5, 6, 7], [], [8]])
     assert texts.lengths.tolist() == [3, 0, 1]
     assert texts.padded(np.array([2, 0, 1]), 2, -1).tolist() == [[8, -1], [5, 6], [-1, -1]]
     tokens, lengths = texts.joined(np.array([2, 1, 0]))

@@ -63,14 +63,6 @@ def test_a_file_that_was_written_again_is_read_again(model: Path, tmp_path: Path
     assert Pieces(model).signature() != signature
 
 
-def test_unknown_pieces_are_counted(model: Path) -> None:
-    pieces = Pieces(model)
-    assert pieces.unknown_share(["like tea"]) == 0
-    assert pieces.unknown_share([]) == 0
-    unknown = pieces.texts(["猫"]).tokens == 0
-    assert pieces.unknown_share(["猫"]) == unknown.mean() > 0
-
-
 def test_a_tokenizer_of_a_log_knows_each_text_once_and_no_empty_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,7 +83,7 @@ def test_a_small_log_gives_fewer_pieces_than_asked_for(tmp_path: Path) -> None:
     train_pieces(topic_log(40), tmp_path / "pieces.model", vocabulary=16_000)
     pieces = Pieces(tmp_path / "pieces.model")
     assert 30 < pieces.size < 16_000
-    assert pieces.unknown_share(list(TOPICS)) == 0
+    assert pieces.texts(list(TOPICS)).tokens.all(), "0 is the unknown piece"
 
 
 @pytest.mark.parametrize(("text", "said"), [(None, "no SentencePiece model"), ("none", "is not a SentencePiece model")])

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from interloq.data.appended import Appended
 from interloq.data.files import read_json, reading_saved, write_json
-from interloq.data.unseen_texts import Distinct
-from interloq.learn.pair_tokens import SplitPairs, batches_of, has_text, hashes_of, split
+from interloq.learn.pair_tokens import NumberedPairs, SplitPairs, split
 from interloq.models.encoder import Encoder, Pooling
 from interloq.records import Pair
 from interloq.scorers.bert_ruber.model import pooled_vectors
@@ -68,42 +67,25 @@ def write_pair_vectors(
 ) -> PairVectors:
     """Encode the texts of a stream of pairs; texts that an earlier run has encoded are skipped."""
     folder.mkdir(parents=True, exist_ok=True)
-    seen, blank = Distinct(), 0
-    hashes, both = [hashes_of([])], [hashes_of([])]
+    read = NumberedPairs()
     with contextlib.closing(Appended(folder / VECTORS)) as file:
         done = _whole_rows(file, encoder.dimensions)
-        for batch in batches_of(pairs, BATCH):
-            texts = [text for pair in batch if has_text(pair) for text in (pair.utterance, pair.response)]
-            blank += len(batch) - len(texts) // 2
-            new = seen.new(texts)
+        for new in read.new_texts(pairs, BATCH, step):
             missing = new[min(done, len(new)) :]
             done -= len(new) - len(missing)
             _append(file, pooled_vectors(encoder, missing, pooling))
-            hashes.append(hashes_of(new))
-            both.append(hashes_of(texts))
-            step(len(batch))
-    facts = {"blank": blank, "dimensions": encoder.dimensions}
-    return _sorted(folder, np.concatenate(hashes), np.concatenate(both).reshape(-1, 2), dev, facts)
+    rows, numbered = read.numbered()
+    facts = {"dev": split(numbered, dev), "blank": read.blank, "dimensions": encoder.dimensions}
+    np.save(folder / ROWS, rows, allow_pickle=False)
+    np.save(folder / PAIRS, numbered, allow_pickle=False)
+    write_json(folder / FACTS, facts)  # last: it marks the folder complete
+    return PairVectors.load(folder)
 
 
 def started(folder: Path) -> bool:
     """Whether a folder contains encoded texts."""
     path = folder / VECTORS
     return path.exists() and path.stat().st_size > 0
-
-
-def _sorted(
-    folder: Path, hashes: NDArray[np.uint64], both: NDArray[np.uint64], dev: int, facts: dict[str, int]
-) -> PairVectors:
-    """Sort texts by their hashes and pairs by their texts. The file that marks the folder complete comes last."""
-    order = np.argsort(hashes)
-    pairs = np.searchsorted(hashes, both, sorter=order).astype(np.int32)
-    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    kept = split(pairs, dev)
-    np.save(folder / ROWS, order, allow_pickle=False)
-    np.save(folder / PAIRS, pairs, allow_pickle=False)
-    write_json(folder / FACTS, {"dev": kept, **facts})
-    return PairVectors.load(folder)
 
 
 def _whole_rows(file: Appended, dimensions: int) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
@@ -23,29 +22,18 @@ from interloq.errors import InputError, short_repr
 from interloq.learn.store import check_counts, load_model, restored
 from interloq.models.encoder import Encoder, Pooling, pooled
 from interloq.models.pretrained import weights_fingerprint
-from interloq.scorers.ruber.model import LAYERS, quadratic
+from interloq.scorers.ruber.model import PairNetwork
 
 KIND = "bert_ruber"
 BATCH = 1024  # pairs scored at a time
 
 
-class BertRuberNetwork(torch.nn.Module):  # type: ignore[misc]
+class BertRuberNetwork(PairNetwork):
     """Network from n utterance vectors and n reply vectors to logits [n]."""
 
     def __init__(self, dimensions: int) -> None:
         super().__init__()
-        self.matrix = torch.nn.Parameter(torch.empty(dimensions, dimensions))
-        torch.nn.init.xavier_uniform_(self.matrix)
-        sizes = (2 * dimensions + 1, *LAYERS)
-        self.layers = torch.nn.ModuleList(torch.nn.Linear(before, after) for before, after in pairwise(sizes))
-        self.output = torch.nn.Linear(LAYERS[-1], 1)
-
-    def forward(self, query: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
-        """One logit per pair."""
-        values = torch.cat([query, quadratic(query, self.matrix, reply), reply], dim=1)
-        for layer in self.layers:
-            values = torch.tanh(layer(values))
-        return self.output(values).squeeze(1).to(self.output.weight.dtype)
+        self.add_perceptron(dimensions)
 
 
 def pooled_vectors(encoder: Encoder, texts: Sequence[str], pooling: Pooling) -> NDArray[np.float32]:

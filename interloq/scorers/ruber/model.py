@@ -37,25 +37,37 @@ BATCH, TOKENS = 1024, 2**14  # texts or pairs, and tokens, per batch
 DIGITS = 9
 
 
-class RuberNetwork(torch.nn.Module):  # type: ignore[misc]
+class PairNetwork(torch.nn.Module):  # type: ignore[misc]
+    """Scores pairs of vectors: both, and their quadratic feature, through a perceptron."""
+
+    def add_perceptron(self, dimensions: int) -> None:
+        """Add the weights that score vectors of this size."""
+        self.matrix = torch.nn.Parameter(torch.empty(dimensions, dimensions))
+        torch.nn.init.xavier_uniform_(self.matrix)
+        sizes = (2 * dimensions + 1, *LAYERS)
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(before, after) for before, after in pairwise(sizes))
+        self.output = torch.nn.Linear(LAYERS[-1], 1)
+
+    def forward(self, query: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
+        """One logit per pair."""
+        values = torch.cat([query, quadratic(query, self.matrix, reply), reply], dim=1)
+        for layer in self.layers:
+            values = torch.tanh(layer(values))
+        return self.output(values).squeeze(1).to(self.output.weight.dtype)
+
+
+class RuberNetwork(PairNetwork):
     """`query` and `reply` turn texts into vectors; `forward` scores pairs of vectors."""
 
     def __init__(self, *, vocabulary: int, embedding: int = 128, hidden: int = 128) -> None:
         super().__init__()
         self.query = SentenceGru(vocabulary=vocabulary, embedding=embedding, hidden=hidden)
         self.reply = SentenceGru(vocabulary=vocabulary, embedding=embedding, hidden=hidden)
-        self.matrix = torch.nn.Parameter(torch.empty(2 * hidden, 2 * hidden))
-        torch.nn.init.xavier_uniform_(self.matrix)
-        sizes = (4 * hidden + 1, *LAYERS)
-        self.layers = torch.nn.ModuleList(torch.nn.Linear(before, after) for before, after in pairwise(sizes))
-        self.output = torch.nn.Linear(LAYERS[-1], 1)
+        self.add_perceptron(2 * hidden)
 
     def forward(self, query: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
         """Scores [n] of n utterance vectors and n reply vectors."""
-        values = torch.cat([query, quadratic(query, self.matrix, reply), reply], dim=1)
-        for layer in self.layers:
-            values = torch.tanh(layer(values))
-        return torch.sigmoid(self.output(values).squeeze(1).to(self.output.weight.dtype))
+        return torch.sigmoid(super().forward(query, reply))
 
 
 def quadratic(query: torch.Tensor, matrix: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
