@@ -128,8 +128,8 @@ def test_the_page_shows_the_metric_and_its_rater(english: Shown) -> None:
 
 def test_what_is_invented_is_called_invented(english: Shown) -> None:
     last = english.out.split("\n$ ")[-1]
-    assert "Systems, ratings and log are illustrative" in last
-    assert "what is found fits better than replies from real logs" in last
+    assert "The systems, ratings and log are illustrative" in last
+    assert "fit better than replies from real logs" in last
     assert "No figure here says anything about real data" in last
 
 

@@ -36,7 +36,7 @@ def test_a_file_without_a_partner_set_is_not_compared_with_one_that_has() -> Non
 
 
 def test_one_name_is_one_system() -> None:
-    with pytest.raises(InputError, match="both have a system 'x'"):
+    with pytest.raises(InputError, match="have different systems named 'x'"):
         common_origin({"a": PLAYED | {"bots": {"x": "1"}}, "b": PLAYED | {"bots": {"x": "2"}}})
 
 
