@@ -257,7 +257,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on(talking: Path) -> None:
         (["--scheme", "self-play", "--target", "a=eliza", "--exchanges", "0"], "exchanges must be at least 1"),
         (["--scheme", "self-play", "--target", "a=eliza", "--same", "0"], "same must be 1 or more, got 0"),
         (["--scheme", "self-play", "--target", "a=eliza", "--patience", "-5"], "patience must be 0 seconds or more"),
-        (["--scheme", "self-play", "--target", "a=eliza", "--until-settled", "bleu"], "at least two systems are needed, got 1"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--until-settled", "bleu"], "at least two systems are"),
         (["--scheme", "self-play", "--target", "a=eliza", "--watch", "distinct"], "it scores sets of replies"),
         (["--until-settled", "bleu", "--watch", "bleu"], "omit --watch"),
         (["--scheme", "self-play", "--bots", "twice.json"], "two targets are called 'a'"),
