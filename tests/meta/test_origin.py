@@ -42,7 +42,7 @@ def test_one_name_is_one_system() -> None:
 
 def test_one_metric_is_one_judge() -> None:
     common_origin({"a": judged(model="m", samples="1"), "b": judged(model="m", samples="2", seed="9")})
-    with pytest.raises(InputError, match="two kinds of relevance: model:m and model:n"):
+    with pytest.raises(InputError, match="different versions of relevance: model:m and model:n"):
         common_origin({"a": judged(model="m"), "b": judged(model="n")})
 
 
