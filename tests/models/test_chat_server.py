@@ -22,7 +22,7 @@ def test_a_key_in_place_of_its_name_is_not_repeated() -> None:
 @pytest.mark.parametrize("key", ["hid den", "hidden\u00fc", "hidden\nX-Other: y"])
 def test_a_key_that_cannot_be_sent(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(InputError, match="the key in OPENAI_API_KEY holds characters") as caught:
+    with pytest.raises(InputError, match="the key in OPENAI_API_KEY contains characters") as caught:
         Endpoint("https://host/v1", "m").signature()
     assert "hid" not in str(caught.value)
 
