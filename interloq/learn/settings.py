@@ -18,6 +18,15 @@ def option(default: Any, what: str, **more: Any) -> Any:
     return field(default=default, metadata={"help": what, **more})
 
 
+def check_positive(settings: Any, *names: str) -> None:
+    """Refuse fields that are not above 0, and a seed below 0."""
+    for name in names:
+        if getattr(settings, name) <= 0:
+            raise InputError(f"{name} must be above 0, got {getattr(settings, name)}")
+    if getattr(settings, "seed", 0) < 0:
+        raise InputError(f"seed must not be below 0, got {settings.seed}")
+
+
 @dataclass(frozen=True)
 class Training(Component):
     """Settings of the training loop; network and data belong to the task."""
@@ -38,10 +47,8 @@ class Training(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("epochs", "learning_rate", "accumulate", "patience"):
-            if getattr(self, name) <= 0:
-                raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
-        for name in ("weight_decay", "clip", "checkpoint_minutes", "seed"):
+        check_positive(self, "epochs", "learning_rate", "accumulate", "patience")
+        for name in ("weight_decay", "clip", "checkpoint_minutes"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} must not be below 0, got {getattr(self, name)}")
         if not 0 <= self.warmup <= 1:
@@ -60,8 +67,7 @@ class LowRank(Component):
         super().__post_init__()
         if self.low_rank < 0:
             raise InputError(f"low_rank must not be below 0, got {self.low_rank}")
-        if self.low_rank_scale <= 0:
-            raise InputError(f"low_rank_scale must be above 0, got {self.low_rank_scale}")
+        check_positive(self, "low_rank_scale")
 
     @property
     def parts(self) -> dict[str, str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.learn.settings import Training, option
+from interloq.learn.settings import Training, check_positive, option
 from interloq.learn.trainable import Facts, Trainable
 from interloq.registry import Component
 
@@ -20,16 +20,7 @@ ADAPT = Training(
     clip=1.0,
     patience=2,
 )
-SCRATCH = Training(
-    epochs=20,
-    learning_rate=1e-3,
-    optimizer="adamw",
-    weight_decay=0.01,
-    schedule="linear",
-    warmup=0.06,
-    clip=1.0,
-    patience=3,
-)
+SCRATCH = replace(ADAPT, epochs=20, learning_rate=1e-3, patience=3)
 
 
 @dataclass(frozen=True)
@@ -48,11 +39,9 @@ class Adaptation(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _above_0(self, "batch", "tokens", "longest", "dev")
+        check_positive(self, "batch", "tokens", "longest", "dev")
         if not 0 < self.mask < 1:
             raise InputError(f"mask must be between 0 and 1, got {self.mask}")
-        if self.seed < 0:
-            raise InputError(f"seed must not be below 0, got {self.seed}")
 
 
 @dataclass(frozen=True)
@@ -66,18 +55,12 @@ class SmallEncoder(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _above_0(self, "layers", "dimensions", "heads", "vocabulary")
+        check_positive(self, "layers", "dimensions", "heads", "vocabulary")
         if self.dimensions % self.heads:
             raise InputError(
                 f"{self.dimensions} dimensions cannot be divided among {self.heads} heads",
                 hint="make dimensions a multiple of heads",
             )
-
-
-def _above_0(settings: Component, *names: str) -> None:
-    for name in names:
-        if getattr(settings, name) <= 0:
-            raise InputError(f"{name} must be above 0, got {getattr(settings, name)}")
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from interloq.errors import InputError
-from interloq.learn.settings import Training, option
+from interloq.learn.settings import Training, check_positive, option
 from interloq.learn.trainable import Trainable, scorer_result
 from interloq.registry import Component
 
@@ -26,11 +25,7 @@ class BertRuberSettings(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("longest", "batch", "dev"):
-            if getattr(self, name) <= 0:
-                raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
-        if self.seed < 0:
-            raise InputError(f"seed must not be below 0, got {self.seed}")
+        check_positive(self, "longest", "batch", "dev")
 
 
 @dataclass(frozen=True)

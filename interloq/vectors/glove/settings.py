@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InputError
-from interloq.learn.settings import option
+from interloq.learn.settings import check_positive, option
 from interloq.registry import Component, component
 
 Floats = NDArray[np.float32]
@@ -37,10 +37,9 @@ class Glove(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("dimensions", "window", "x_max", "epochs", "learning_rate", "clip", "min_count", "max_vocabulary"):
-            if getattr(self, name) <= 0:
-                raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
-        for name, value in (("alpha", self.alpha), ("seed", self.seed), ("bias_rate", self.bias_rate or 0)):
+        check_positive(self, "dimensions", "window", "x_max", "epochs", "learning_rate", "clip")
+        check_positive(self, "min_count", "max_vocabulary")
+        for name, value in (("alpha", self.alpha), ("bias_rate", self.bias_rate or 0)):
             if value < 0:
                 raise InputError(f"{name} must be at least 0, got {value}")
 
