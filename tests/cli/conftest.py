@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from interloq import Sample, write
+from interloq.learn.trainable import job_names
 from tests.cli.made_pool import pairs, text
 
 
@@ -18,3 +21,13 @@ def pool(folder: Path) -> Path:
     samples.append(Sample("copy/bot", [text(5).upper()], "x", ["gold"]))
     write("samples.jsonl", samples, kind="samples", dataset="made")
     return folder
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A job of another package is registered as `mine`."""
+    entry = EntryPoint("job.mine", "tests.made_job:PLUGIN", "interloq.components")
+    monkeypatch.setattr("interloq.learn.trainable.entry_points", lambda **_: [entry])
+    job_names.cache_clear()
+    yield
+    job_names.cache_clear()

@@ -268,14 +268,6 @@ def test_a_run_that_rated_nothing_is_in_nobodys_way(extended: Path, capsys: Capt
     assert not part.exists()
 
 
-def test_a_rater_that_loses_samples_is_refused(
-    extended: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    monkeypatch.setattr(Human, "rate", lambda _, samples: list(samples[1:]))
-    assert main(RATE) == 2
-    assert "the rater returned" in capsys.readouterr().err
-
-
 # ---- the page --------------------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from interloq import InputError, Sample, create, evaluate, spec
+from interloq import InputError, Sample, create, evaluate
 from interloq.errors import SpecError
 from interloq.metrics.metric import Array, mean_value, score_rows
 from interloq.metrics.mlm import Mlm
@@ -139,11 +139,3 @@ def test_weights_are_checked(weights: str) -> None:
 def test_bounds_are_checked(bounds: str) -> None:
     with pytest.raises(SpecError, match="usl_h: bounds must be two numbers"):
         create(f"usl_h(valid=length,next=length,mlm=length,bounds={bounds})")
-
-
-def test_specs_round_trip() -> None:
-    metric = create(
-        "usl_h(valid=valid(model='v'),next=nsp(model='n'),mlm=mlm(model='m'),weights=(2,1,1),bounds=(-9,0))"
-    )
-    assert create(spec(metric)) == metric
-    assert (metric.weights, metric.bounds) == ((2, 1, 1), (-9, 0))

@@ -32,5 +32,5 @@ def test_ratings_of_other_samples_are_refused(tmp_path: Path) -> None:
     rater = Human(str(tmp_path / "r.jsonl"))
     facts = summary(rater.rate([Sample("1", (), "x", [GOLD, FOUND])]), rater)
     assert facts["sources"]["retrieved"] == {"references": 1, "judged": 0, "mean": None, "positive": None}
-    with pytest.raises(InputError, match="'9/0' would be right"):
+    with pytest.raises(InputError, match="'9/0'"):
         summary(rater.rate([Sample("9", (), "x", [GOLD])]), rater)
