@@ -5,8 +5,9 @@
     python benchmarks/training.py --device cuda --compile --adapt --profile
 
 The same exchanges are learned from by the Trainer (bf16, padded to the longest row of a batch) and by the loop of
-`learn/fit.py`; rates are of the second half of the steps, when everything is warm. `padded` is the loop with padded
-rows, without CUDA graphs. `--profile` shows where the time of a step goes, `--check` runs `training_checks.py` first.
+`learn/fit.py`. Rates are of the third pass over the same batches: by then every shape was seen, cuDNN has its plans
+and all graphs are recorded; the seconds of all passes are printed. `padded` is the loop with padded rows, without CUDA
+graphs. `--profile` shows where the time of a step goes, `--check` runs `training_checks.py` first.
 
 `--examples FOLDER` takes tokenised exchanges that `interloq train relevance --examples` has kept, instead of made ones.
 """
@@ -26,6 +27,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -41,7 +43,6 @@ from training_checks import (
     checked,
     made_encoder,
     made_exchanges,
-    padded,
     relevance,
     said,
 )
@@ -51,23 +52,26 @@ from interloq.models.token_rows import Rows
 from interloq.scorers.relevance.examples import Exchanges
 from interloq.scorers.relevance.settings import TRAINING
 
-PROFILED, TOP = 30, 16
+PASSES, PROFILED, TOP = 3, 30, 16
 
 
 # ---- measuring -------------------------------------------------------------------------------------------------------
 
 
 class Watch:
-    """Times the second half of the steps, and profiles some after them."""
+    """Times passes over the same batches, counts what the last of them holds, and profiles some steps after it."""
 
     def __init__(self, steps: int, device: str, *, profile: bool) -> None:
-        self.steps, self.device, self.done, self.seconds = steps, device, 0, 0.0
+        self.steps, self.device, self.done, self.clock = steps, device, 0, list[float]()
         self.examples = self.tokens = self.places = 0
-        self.host: dict[str, float] = defaultdict(float)
-        self.profiler = None
-        if profile:
-            kinds = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
-            self.profiler = torch.profiler.profile(activities=kinds[: 2 if device == "cuda" else 1])
+        self.preparing, self.stepping = list[float](), list[float]()
+        kinds = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+        self.profiler = torch.profiler.profile(activities=kinds) if profile else None
+
+    @property
+    def passes(self) -> list[float]:
+        """Seconds of each pass."""
+        return [b - a for a, b in pairwise(self.clock)]
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -78,40 +82,42 @@ class Watch:
             self.before(group)
             began = time.perf_counter()
             found = step(own, group)
-            self.host["step"] += time.perf_counter() - began
+            self.stepping.append(time.perf_counter() - began)
             self.done += 1
+            if self.done == PASSES * self.steps:
+                self.tick()
             return found
 
         def timed_ready(own: Any, part: Any, examples: Any) -> Any:
             began = time.thread_time()
             found = ready(own, part, examples)
-            self.host["prepare"] += time.thread_time() - began
+            self.preparing.append(time.thread_time() - began)
             return found
 
         with patch.object(loop._Fit, "_step", timed_step), patch.object(loop._Fit, "_ready", timed_ready):
             yield
 
     def before(self, group: Any) -> None:
-        if self.done == self.steps // 2:
-            self.sync()
-            self.host.clear()
-            self.seconds = -time.perf_counter()
-        if self.done == self.steps:
-            self.sync()
-            self.seconds += time.perf_counter()
-            self.each = {name: 1e3 * took / (self.steps - self.steps // 2) for name, took in self.host.items()}
-        if self.steps // 2 <= self.done < self.steps:
+        passes, step = divmod(self.done, self.steps)
+        if step == 0 and passes < PASSES:
+            self.tick()
+            self.stepping.clear()
+        if passes == PASSES - 1:
             self.examples += sum(n for n, _ in group)
             for _, prepared in group:
                 self.count(prepared.rows)
-        if self.profiler and self.done == self.steps + 5:
+        if self.profiler and passes == PASSES and step == 5:
             self.sync()
             self.profiler.start()
             self.began = time.perf_counter()
-        if self.profiler and self.done == self.steps + 5 + PROFILED:
+        if self.profiler and passes == PASSES and step == 5 + PROFILED:
             self.sync()
             self.took = time.perf_counter() - self.began
             self.profiler.stop()
+
+    def tick(self) -> None:
+        self.sync()
+        self.clock.append(time.perf_counter())
 
     def count(self, rows: Any) -> None:
         self.places += rows.ids.numel()
@@ -139,24 +145,22 @@ class Watch:
 
 def measured(name: str, make: Callable[[int], Any], args: argparse.Namespace) -> float:
     """Exchanges or pairs per second; prints what a step consists of."""
-    how, compiled = WAYS[name]
-    steps = args.steps // 4 if how is padded and args.device == "cuda" else args.steps  # no graphs to warm up
-    watch = Watch(steps, args.device, profile=args.profile and args.device == "cuda")
-    training = replace(TRAINING, epochs=1, compile=compiled)
-    if args.device == "cuda":
+    (how, compiled), gpu = WAYS[name], args.device == "cuda"
+    watch = Watch(args.steps, args.device, profile=args.profile and gpu and args.steps > PROFILED + 5)
+    training = replace(TRAINING, epochs=PASSES + bool(watch.profiler), patience=PASSES + 1, compile=compiled)
+    if gpu:
         torch.cuda.reset_peak_memory_stats()
-    began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, how(), watch.watching():
-        curve = loop.fit(make(steps + PROFILED + 10), training, folder, job="", device=args.device, say=said)
-    rate, seconds = watch.examples / watch.seconds, watch.seconds / (steps - steps // 2)
-    memory = f", {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB" if args.device == "cuda" else ""
+        curve = loop.fit(make(args.steps), training, folder, job="", device=args.device, say=said)
+    seconds = watch.passes[-1]
+    rate, tokens = watch.examples / seconds, f"{watch.tokens / seconds:,.0f} tokens/s"
+    memory = f", {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB" if gpu else ""
+    print(f"  {name:<20}{rate:>10,.0f}/s   {1e3 * seconds / args.steps:.2f} ms per step, {tokens}")
+    prepare, step = (1e3 * float(np.mean(each)) for each in (watch.preparing, watch.stepping[: args.steps]))
     print(
-        f"  {name:<20}{rate:>10,.0f}/s   {1e3 * seconds:.2f} ms per step, {watch.tokens / watch.seconds:,.0f} tokens/s"
-    )
-    print(
-        f"    {1 - watch.tokens / watch.places:.1%} padding; processor: {watch.each['prepare']:.2f} ms to prepare, "
-        f"{watch.each['step']:.2f} ms in the step; loss {curve[0]['train_loss']:.4f}; "
-        f"{len(watch.learner._recorded)} graphs; all {time.perf_counter() - began:.0f} s{memory}",
+        f"    {1 - watch.tokens / watch.places:.1%} padding; processor: {prepare:.2f} ms to prepare, {step:.2f} ms in "
+        f"the step; passes {', '.join(f'{took:.1f} s' for took in watch.passes)}; "
+        f"{len(watch.learner._recorded)} graphs; loss {curve[-1]['train_loss']:.4f}{memory}",
         flush=True,
     )
     if watch.profiler:
@@ -197,7 +201,9 @@ def peer_rows(args: argparse.Namespace, steps: int) -> list[dict[str, Any]]:
         lengths = rows.mask.sum(dim=1).tolist()
         cut = [(a[:n], b[:n]) for a, b, n in zip(rows.ids.long(), rows.kinds.long(), lengths, strict=True)]
         size = len(cut) // len(examples)
-        found += [{"rows": cut[i : i + size], "length": max(lengths[i : i + size])} for i in range(0, len(cut), size)]
+        groups = [cut[i : i + size] for i in range(0, len(cut), size)]
+        # the Trainer takes the length of `input_ids` for that of an example
+        found += [{"rows": group, "input_ids": max((ids for ids, _ in group), key=len)} for group in groups]
     return found
 
 
@@ -217,24 +223,27 @@ def by_length(grouped: bool) -> dict[str, Any]:
 
 
 def trainer(rows: list[dict[str, Any]], args: argparse.Namespace, *, grouped: bool) -> float:
-    """Exchanges per second of the Trainer in the second half of its steps."""
+    """Exchanges per second of the Trainer in its last epoch."""
     steps, clock = len(rows) // args.batch, [0.0, 0.0]
+    first, last = (PASSES - 1) * steps, PASSES * steps
 
     class Clock(transformers.TrainerCallback):  # type: ignore[misc]
         def on_step_end(self, _: Any, state: Any, *__: Any, **___: Any) -> None:
-            if state.global_step in (steps // 2, steps):
+            if state.global_step in (first, last):
                 if args.device == "cuda":
                     torch.cuda.synchronize()
-                clock[state.global_step == steps] = time.perf_counter()
+                clock[state.global_step == last] = time.perf_counter()
 
     with tempfile.TemporaryDirectory() as folder:
         options = transformers.TrainingArguments(
             folder,
             per_device_train_batch_size=args.batch,
-            max_steps=steps,
+            max_steps=last,
+            dataloader_drop_last=True,
+            dataloader_persistent_workers=args.device == "cuda",
             learning_rate=3e-5,
             weight_decay=0.01,
-            warmup_steps=steps // 20,
+            warmup_steps=last // 20,
             bf16=args.device == "cuda",
             use_cpu=args.device == "cpu",
             dataloader_num_workers=4 if args.device == "cuda" else 0,
@@ -248,21 +257,20 @@ def trainer(rows: list[dict[str, Any]], args: argparse.Namespace, *, grouped: bo
             Peer(args.encoder), options, train_dataset=rows, data_collator=collated, callbacks=[Clock()]
         )
         made.train()
-    return float((steps - steps // 2) * args.batch / (clock[1] - clock[0]))
+    return float(steps * args.batch / (clock[1] - clock[0]))
 
 
 def plain_loop(rows: list[dict[str, Any]], args: argparse.Namespace, *, grouped: bool) -> float:
     """What the Trainer does, for machines without accelerate, which it needs."""
     order = np.random.default_rng(0).permutation(len(rows))
     if grouped:
-        order = order[np.argsort([rows[i]["length"] for i in order], kind="stable")]
+        order = order[np.argsort([len(rows[i]["input_ids"]) for i in order], kind="stable")]
     network = Peer(args.encoder).to(args.device).train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=3e-5, weight_decay=0.01)
-    batches = np.array_split(order, len(rows) // args.batch)
-    batches = [batches[i] for i in np.random.default_rng(1).permutation(len(batches))]
+    batches = np.array_split(order, len(rows) // args.batch) * PASSES
     began, done = 0.0, 0
     for i, batch in enumerate(batches):
-        if i == len(batches) // 2:
+        if i == len(batches) * (PASSES - 1) // PASSES:
             torch.cuda.synchronize() if args.device == "cuda" else None
             began, done = time.perf_counter(), 0
         parts = {k: v.to(args.device) for k, v in collated([rows[j] for j in batch]).items()}
@@ -285,7 +293,7 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--examples", type=Path, help="a folder of tokenised exchanges (default: made ones)")
     parser.add_argument("--encoder", type=Path, help="a folder with an encoder (default: random weights)")
-    parser.add_argument("--steps", type=int, help="steps of each way to train (default: 400 on a GPU, 12 on a CPU)")
+    parser.add_argument("--steps", type=int, help="steps of each of three passes (default: 100 on a GPU, 6 on a CPU)")
     parser.add_argument("--batch", type=int, help="exchanges in a batch (default: 64 on a GPU, 8 on a CPU)")
     parser.add_argument("--compile", action="store_true", help="also measure compiled networks")
     parser.add_argument("--adapt", action="store_true", help="also measure adaptation: masked and next tokens")
@@ -293,12 +301,12 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="on a GPU, first check that all ways learn the same")
     args = parser.parse_args()
     gpu = args.device == "cuda"
-    args.steps, args.batch = args.steps or (400 if gpu else 12), args.batch or (64 if gpu else 8)
+    args.steps, args.batch = args.steps or (100 if gpu else 6), args.batch or (64 if gpu else 8)
     args.shape = MINILM if gpu else SMALL
     transformers.logging.set_verbosity_error()
     with tempfile.TemporaryDirectory() as folder:
         args.encoder = args.encoder or made_encoder(Path(folder) / "encoder", args.shape)
-        n = (args.steps + PROFILED + 10) * args.batch * 5
+        n = max(2_000, args.steps * args.batch * 5)
         args.exchanges = Exchanges.load(args.examples) if args.examples else made_exchanges(n)
         on = torch.cuda.get_device_name() if gpu else platform.processor() or platform.machine()
         versions = f"torch {torch.__version__}, transformers {transformers.__version__}"
@@ -312,9 +320,11 @@ def run(args: argparse.Namespace) -> bool:
     if gpu and args.check:
         good = checked(args)
     print("\ntraining relevance; exchanges per second")
-    found = peers(args)
+    rows = peer_rows(args, args.steps)
+    found = peer(rows, args, grouped=False)
     for name in [name for name, (_, compiled) in WAYS.items() if gpu and (args.compile or not compiled)] or ["padded"]:
         found[name] = attempted(name, partial(relevance, args), args)
+    found |= peer(rows, args, grouped=True)
     ours = found.get("packed", found["padded"])
     print()
     for name, rate in found.items():
@@ -336,19 +346,16 @@ def attempted(name: str, make: Callable[[int], Any], args: argparse.Namespace) -
         return math.nan
 
 
-def peers(args: argparse.Namespace) -> dict[str, float]:
-    """The Trainer on the same rows, with random batches and with batches of like length."""
-    rows, found = peer_rows(args, max(8, args.steps // 4)), {}
-    for label, grouped in (("", False), (", by length", True)):
-        name, rate = "Trainer", math.nan
-        try:
-            rate = trainer(rows, args, grouped=grouped)
-        except Exception as error:
-            print(f"  the Trainer does not run here ({str(error).strip()[:200]}): a plain loop stands in for it")
-            name, rate = "plain loop", plain_loop(rows, args, grouped=grouped)
-        found[f"{name}{label}"] = rate
-        print(f"  {name + label:<20}{rate:>10,.0f}/s", flush=True)
-    return found
+def peer(rows: list[dict[str, Any]], args: argparse.Namespace, *, grouped: bool) -> dict[str, float]:
+    """The Trainer on the same rows, with random batches or with batches of like length."""
+    name, label = "Trainer", ", by length" if grouped else ""
+    try:
+        rate = trainer(rows, args, grouped=grouped)
+    except Exception as error:
+        print(f"  the Trainer does not run here ({str(error).strip()[:200]}): a plain loop stands in for it")
+        name, rate = "plain loop", plain_loop(rows, args, grouped=grouped)
+    print(f"  {name + label:<20}{rate:>10,.0f}/s", flush=True)
+    return {name + label: rate}
 
 
 if __name__ == "__main__":

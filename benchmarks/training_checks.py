@@ -76,12 +76,12 @@ def made_encoder(folder: Path, shape: dict[str, int]) -> Path:
 
 
 class Limited(RelevanceTask):
-    """As many batches as are asked for."""
+    """As many batches as are asked for, the same in every epoch."""
 
     steps = 0
 
     def batches(self, part: Any, epoch: int) -> Any:
-        return super().batches(part, epoch)[: self.steps if part == "train" else 2]
+        return super().batches(part, min(epoch, 1))[: self.steps if part == "train" else 2]
 
 
 class LimitedPairs(AdaptTask):
@@ -90,7 +90,7 @@ class LimitedPairs(AdaptTask):
     steps = 0
 
     def batches(self, part: Any, epoch: int) -> Any:
-        return super().batches(part, epoch)[: self.steps if part == "train" else 2]
+        return super().batches(part, min(epoch, 1))[: self.steps if part == "train" else 2]
 
 
 def relevance(args: argparse.Namespace, steps: int, folder: Path | None = None) -> Limited:
