@@ -1,0 +1,134 @@
+"""How many replies per second `relevance(model='ready')` scores on a processor, beside transformers used plainly.
+
+Contexts have one to four turns, texts 4 to 18 words from the embedded log; all are different. The plain loop reads one
+pair at a time with the same merged weights; the batched one reads 64 pairs, padded to the longest, in the order in
+which they come. All three run in this process, after a small first run; seconds are those of the clock. The largest
+difference of their scores is printed with them. `--model FOLDER` measures another scorer, `--json` is for machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from interloq import InterloqError, Sample, load
+from interloq.data.embedded import embedded_log_path
+from interloq.learn.ready import READY
+from interloq.metrics.relevance import Relevance
+from interloq.models.pretrained import load_tokenizer
+from interloq.scorers.relevance.model import RelevanceScorer
+
+BATCH = 64  # pairs that the batched loop reads at a time
+FIRST = 32  # samples of the first run
+
+
+def made(n: int) -> list[Sample]:
+    """Samples whose texts are all different."""
+    rng = np.random.default_rng(0)
+    words = sorted({word for pair in load(embedded_log_path("en"), kind="pairs") for word in pair.response.split()})
+
+    def text() -> str:
+        return " ".join(words[i] for i in rng.integers(len(words), size=rng.integers(4, 19)))
+
+    return [Sample(str(i), [text() for _ in range(rng.integers(1, 5))], text()) for i in range(n)]
+
+
+class Plain:
+    """Context and reply through the tokenizer and the network, as one would write it by hand."""
+
+    def __init__(self, scorer: RelevanceScorer) -> None:
+        self.network, self.facts = scorer.network, scorer.facts
+        self.tokenizer = load_tokenizer(scorer.subwords.folder)
+
+    def ids(self, sample: Sample) -> tuple[list[int], list[int]]:
+        """Token ids and types of one pair."""
+        config, end = self.facts["config"], self.tokenizer.sep_token_id
+        turns = [self._tokens(turn.text) for turn in sample.context[-config["turns"] :]]
+        context = [token for turn in turns for token in (*turn, end)][:-1][-config["context"] :]
+        reply = self._tokens(sample.response)[: config["reply"]]
+        ids = [self.tokenizer.cls_token_id, *context, end, *reply, end]
+        return ids, [int(i > len(context) + 1) for i in range(len(ids))]
+
+    def _tokens(self, text: str) -> list[int]:
+        found: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return found
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def scores(self, samples: Sequence[Sample], size: int) -> list[float]:
+        """Scores of all samples, `size` of them at a time."""
+        found: list[float] = []
+        for start in range(0, len(samples), size):
+            rows = [self.ids(sample) for sample in samples[start : start + size]]
+            found += self._batch(rows).tolist()
+        return found
+
+    def _batch(self, rows: Sequence[tuple[list[int], list[int]]]) -> torch.Tensor:
+        width = max(len(ids) for ids, _ in rows)
+        padded = [[part + [0] * (width - len(part)) for part in (ids, kinds, [1] * len(ids))] for ids, kinds in rows]
+        ids, kinds, mask = torch.tensor(padded).unbind(1)
+        states = self.network.encoder(input_ids=ids, token_type_ids=kinds, attention_mask=mask).last_hidden_state
+        logits: torch.Tensor = self.network.head(states[:, 0])[:, 0] / self.facts["temperature"]
+        return torch.sigmoid(logits)
+
+
+def measured(score: Callable[[Sequence[Sample]], Sequence[float]], samples: Sequence[Sample]) -> dict[str, Any]:
+    score(samples[:FIRST])
+    start = time.perf_counter()
+    values = score(samples)
+    return {"replies_per_second": len(samples) / (time.perf_counter() - start), "values": values}
+
+
+def run(model: str, replies: int) -> dict[str, Any]:
+    metric = Relevance(model)
+    samples, plain = made(replies), Plain(RelevanceScorer.load(model, device="cpu"))
+
+    def through_the_metric(some: Sequence[Sample]) -> list[float]:
+        return list(metric.value(metric.stats(some)).tolist())
+
+    ways = {
+        f"relevance(model={model!r})": through_the_metric,
+        "transformers, one pair at a time": lambda some: plain.scores(some, 1),
+        f"transformers, {BATCH} pairs at a time": lambda some: plain.scores(some, BATCH),
+    }
+    found = {name: measured(score, samples) for name, score in ways.items()}
+    first, *others = (np.array(row.pop("values")) for row in found.values())
+    return {
+        "machine": f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} of {os.cpu_count()} cores",
+        "replies": replies,
+        "rates": {name: row["replies_per_second"] for name, row in found.items()},
+        "largest_difference": max(float(np.abs(first - other).max()) for other in others),
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--model", default=READY, metavar="NAME", help=f"the scorer ({READY})")
+    parser.add_argument("--replies", type=int, default=2000, metavar="N", help="(2000)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    args = parser.parse_args(argv)
+    try:
+        found = run(args.model, args.replies)
+    except InterloqError as error:
+        print(f"relevance_ready: {error}", file=sys.stderr)
+        return 2
+    if args.json:
+        print(json.dumps(found))
+        return 0
+    print(f"{found['replies']:,} replies on {found['machine']}")
+    for name, rate in found["rates"].items():
+        print(f"{name:<40}{rate:>10,.0f} replies/s")
+    print(f"largest difference of scores: {found['largest_difference']:.1e}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
