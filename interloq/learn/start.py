@@ -54,7 +54,9 @@ class Start:
         facts = read_json(self.folder / FACTS, hint="copy the folder again")
         if facts.get("kind") not in SCORERS:
             raise InputError(
-                f"the folder holds a {facts.get('kind')!r}", hint="name an encoder or a scorer", where=str(self.folder)
+                f"the folder contains a {facts.get('kind')!r}",
+                hint="name an encoder or a scorer",
+                where=str(self.folder),
             )
         return facts
 
@@ -66,7 +68,10 @@ class Start:
     @property
     def fingerprint(self) -> str:
         """Names the weights, wherever they are."""
-        return weights_of(self.scorer) if self.scorer else weights_fingerprint(self.folder)
+        if self.scorer is None:
+            return weights_fingerprint(self.folder)
+        with reading_saved(self.folder):
+            return weights_of(self.scorer)
 
     def network(self, outputs: int, *, seed: int) -> CrossEncoder:
         """The network with a new head, unless it is a scorer whose head has as many outputs."""
@@ -158,14 +163,14 @@ def _found(name: str, folder: Path) -> Start:
 
 
 def _other_base(part: str, seen: str, wanted: Mapping[str, str], folder: Path) -> InputError:
-    name, known, installed = wanted["name"], wanted["version"], _version(wanted["name"])
-    hint = (
-        f"run: pip install '{name}=={known}'" if known else "put back the encoder it was trained on, or train it again"
-    )
-    called = f"{name} {installed}" if installed else name
-    meant = f"{name} {known}" if known else "those it was trained on"
+    name, installed, known = wanted["name"], _version(wanted["name"]), wanted["version"]
+    if is_ready(folder):
+        hint = f"run: pip install 'interloq[{READY}]', which installs {name} {known}"
+    else:
+        hint = f"run: pip install '{name}=={known}'" if known else "put back the encoder it was trained on"
     return InputError(
-        f"the scorer's updates do not fit {called}: its {part} are {seen}, those of {meant} are {wanted[part]}",
+        f"the scorer's updates do not fit {f'{name} {installed}'.strip()}: the hash of its {part} is {seen}, and they "
+        f"were trained on {f'{name} {known}'.strip()} with {wanted[part]}",
         hint=hint,
         where=str(folder),
     )

@@ -103,14 +103,14 @@ def test_a_head_of_other_outputs_is_new(place: Path) -> None:
 def test_another_encoder_is_refused(copy: Path) -> None:
     shutil.rmtree(copy / "encoder")
     tiny_encoder(copy / "encoder", seed=1)
-    with pytest.raises(InputError, match=r"do not fit .*encoder: its weights are .*; put back the encoder it was"):
+    with pytest.raises(InputError, match=r"do not fit .*encoder: the hash of its weights is .*; put back the encoder"):
         scores(copy / "updates")
 
 
 def test_another_configuration_is_refused(copy: Path) -> None:
     config = json.loads((copy / "encoder" / "config.json").read_text())
     (copy / "encoder" / "config.json").write_text(json.dumps(config | {"layer_norm_eps": 0.1}))
-    with pytest.raises(InputError, match="its config are"):
+    with pytest.raises(InputError, match="the hash of its config is"):
         scores(copy / "updates")
 
 
@@ -133,12 +133,14 @@ def test_damaged_facts_are_refused(damage: dict[str, Any], copy: Path) -> None:
     (copy / "updates" / "model.json").write_text(json.dumps(facts | damage))
     with pytest.raises(InterloqError, match=r"updates: |low_rank must be int, got 'x'"):
         scores(copy / "updates")
+    with pytest.raises(InterloqError, match=r"updates: |low_rank must be int, got 'x'|does not exist"):
+        Start.of(copy / "updates").network(1, seed=len(Start.of(copy / "updates").fingerprint))
 
 
 def test_only_scorers_and_encoders_start(copy: Path) -> None:
     facts = json.loads((copy / "whole" / "model.json").read_text())
     (copy / "whole" / "model.json").write_text(json.dumps(facts | {"kind": "ruber"}))
-    with pytest.raises(InputError, match="the folder holds a 'ruber'; name an encoder or a scorer"):
+    with pytest.raises(InputError, match="the folder contains a 'ruber'; name an encoder or a scorer"):
         Start.of(copy / "whole").network(1, seed=0)
 
 
@@ -176,5 +178,5 @@ def test_ready_without_its_package_names_the_extra(ready: Path) -> None:
 def test_ready_with_another_version_names_the_right_one(ready: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_module, "version", lambda _: "9.9")
     change(ready, version="0.1.0", weights="0123456789abcdef")
-    with pytest.raises(InputError, match=r"do not fit .*encoder 9.9: .*; run: pip install '.*encoder==0.1.0'"):
+    with pytest.raises(InputError, match=r"encoder 9.9: .*; run: pip install 'interloq\[ready\]', .*encoder 0.1.0"):
         scores(READY)
