@@ -187,11 +187,11 @@ def preferences(items: Sequence[Mapping[str, Any]], found: Mapping[str, Scorer],
         for (i, kind, _), value in zip(asked, values.tolist(), strict=True):
             rated[i][kind].append(value)
         for kind in KINDS:
-            value, ci = _auc_of(rated, kind, resamples)
+            value, ci = auc_of(rated, kind, resamples)
             yield Row(scorer, "DailyDialog++", f"auc {kind}", value, ci, len(items))
 
 
-def _auc_of(
+def auc_of(
     rated: Sequence[Mapping[str, list[float]]], other: str, resamples: int
 ) -> tuple[float, tuple[float, float] | None]:
     rng, every = np.random.default_rng(0), np.arange(len(rated))
@@ -257,10 +257,10 @@ def _print(figures: Figures) -> None:
             print(f"{'best published':<32}{known.best[1]:.3f}  {known.best[0]}")
             print(f"{'people, a perfect metric':<32}" + (f"{known.ceiling:.2f}" if known.ceiling else "unknown"))
         for scorer in dict.fromkeys(row.scorer for row in own):
-            print(f"{scorer:<32}" + "".join(f"{_cell(row):<28}" for row in own if row.scorer == scorer))
+            print(f"{scorer:<32}" + "".join(f"{cell(row):<28}" for row in own if row.scorer == scorer))
 
 
-def _cell(row: Row) -> str:
+def cell(row: Row) -> str:
     return f"{row.value:.3f}" + (f"  [{row.ci[0]:.3f}, {row.ci[1]:.3f}]" if row.ci else "")
 
 

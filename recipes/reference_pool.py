@@ -1,0 +1,100 @@
+"""Where references come from: a pool of pairs from all English logs, the rated sets that have references, SCARCE's.
+
+The pool excludes every pair that shares an utterance or a gold reply with any test sample, and `extend` guards each
+sample again. Clitics are joined in pool and samples, because the data sets split them in three ways.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rated_sets import RatedSet, rated_sets
+from ready_logs import ENGLISH, training_logs, write_samples
+from retrieval import K, clean, cleaned, drawn
+
+from interloq import InputError, Reference, Sample, load, write
+from interloq.data.archives import read_files, text
+from interloq.data.jsonl import read
+from interloq.pipelines.stages import cached
+from interloq.records import Pair
+from interloq.registry import create
+from interloq.retrieve.extend import extend
+from interloq.retrieve.index import create_index, open_index
+from interloq.retrieve.training_log import TrainingLog
+from interloq.signature import file_fingerprint
+
+GUPTA = "multi-reference DailyDialog"
+
+
+def pool(data: Path, work: Path) -> Path:
+    """The pairs of all English logs, written once to the work folder."""
+    path = work / "pairs.jsonl"
+    if not path.exists():
+        logs = training_logs(data, ENGLISH, work / "logs")
+        log = TrainingLog(logs.files, [str(write_samples(data, work / "samples.jsonl"))], strict=True)
+        write(path, _pairs(log), kind="pairs")
+    return path
+
+
+def _pairs(log: TrainingLog) -> Iterator[Pair]:
+    """With the log's name in each id, because two logs may count from 1."""
+    for file, found in zip(log.files, log.logs(), strict=True):
+        name = Path(file).name.split(".")[0]
+        for pair in found:
+            yield replace(pair, id=f"{name}/{pair.id}", utterance=clean(pair.utterance), response=clean(pair.response))
+
+
+def pool_index(pairs: Path) -> Path:
+    """A BM25 index of the pool, built once."""
+    folder = pairs.parent / "bm25"
+    create_index(folder, "bm25").add(read(pairs, kind="pairs"), source=file_fingerprint(pairs))
+    return folder
+
+
+def sets_with_references(data: Path) -> dict[str, RatedSet]:
+    """The rated sets whose samples have gold replies: one each, Gupta's four."""
+    found = {name: replace(own, samples=[cleaned(s) for s in own.samples]) for name, own in rated_sets(data).items()}
+    return {name: own for name, own in found.items() if all(sample.references for sample in own.samples)}
+
+
+def rated_references(samples: Sequence[Sample], index: Path, rater: str) -> dict[bool, list[Sample]]:
+    """Samples with 15 retrieved references and weights, as `vbleu` finds them, without and with the parrot (key).
+
+    References that both have are rated once, which halves the time.
+    """
+    extended = {parrot: list(extend(samples, open_index(index), k=K, parrot=parrot)) for parrot in (False, True)}
+    pairs = list(zip(*extended.values(), strict=True))
+    joined = [replace(a, references=tuple(dict.fromkeys((*a.references, *b.references)))) for a, b in pairs]
+    made = create(rater, kind="rater")
+    rated = cached(joined, lambda some: list(made.rate(some)), signature=str(made.signature()))
+    found = [dict(zip(a.references, b.references, strict=True)) for a, b in zip(joined, rated, strict=True)]
+    return {
+        parrot: [replace(s, references=tuple(own[r] for r in s.references)) for s, own in zip(some, found, strict=True)]
+        for parrot, some in extended.items()
+    }
+
+
+def with_random(sets: Mapping[str, RatedSet], pairs: Path) -> dict[str, Sequence[Sample]]:
+    """Samples with as many random replies from the pool as are retrieved."""
+    every = load(pairs, kind="pairs")
+    return {name: drawn(own.samples, every) for name, own in sets.items()}
+
+
+def with_scarce(data: Path, samples: Sequence[Sample]) -> list[Sample]:
+    """Gupta's replies with the references of SCARCE (Gangal et al., 2021) besides the four by people."""
+    path = next((p for p in (data / "scarce", data / "scarce.tar.gz") if p.exists()), None)
+    if path is None:
+        raise InputError(f"no scarce in {str(data)!r}", hint="put scarce.tar.gz there")
+    (file,) = read_files(path, ("scarce.multiref.json",))
+    items = json.loads(text(file))
+    found = {(item["context_id"], item["model"]): item["all_references"] for item in items}
+    return [replace(s, references=_joined(s, found[s.id.split("/")[1], s.system])) for s in samples]
+
+
+def _joined(sample: Sample, texts: Sequence[str]) -> tuple[Reference, ...]:
+    own = {reference.text for reference in sample.references}
+    added = dict.fromkeys(text for text in map(clean, texts) if text.strip() and text not in own)
+    return (*sample.references, *(Reference(text, source="retrieved:scarce") for text in added))

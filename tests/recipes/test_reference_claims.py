@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+
+
+@pytest.fixture(scope="module")
+def recipe() -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(RECIPES))
+        yield importlib.import_module("reference_claims")
+
+
+@pytest.fixture(scope="module")
+def human() -> Any:
+    return np.random.default_rng(0).normal(size=120)
+
+
+def judged(recipe: ModuleType, human: Any, first: Any, second: Any) -> Any:
+    claim = recipe.Claim("first > second", "first", "second")
+    return recipe.verdict(claim, "a set", {"first": first, "second": second}, human, 200)
+
+
+def test_a_verdict_follows_the_interval_of_the_difference(recipe: ModuleType, human: Any) -> None:
+    rng = np.random.default_rng(1)
+    near, far = human + rng.normal(size=120) / 3, human + 9 * rng.normal(size=120)
+    found = judged(recipe, human, near, far)
+    assert found.text == "holds"
+    assert found.ci[0] < found.difference < found.ci[1]
+    assert found.difference == pytest.approx(spearmanr(near, human).statistic - spearmanr(far, human).statistic)
+    turned = judged(recipe, human, far, near)
+    assert turned.text == "does not hold"
+    assert turned.ci == pytest.approx((-found.ci[1], -found.ci[0]))
+
+
+def test_equal_and_constant_rows_cannot_be_told_apart(recipe: ModuleType, human: Any) -> None:
+    same = judged(recipe, human, human, 3 * human + 1)  # the same resamples: no spread at all
+    assert (same.text, same.difference, same.ci) == ("cannot be told", 0.0, (0.0, 0.0))
+    constant = judged(recipe, human, human, np.zeros(120))
+    assert constant.text == "cannot be told"
+    assert np.isnan([constant.difference, *constant.ci]).all()
+
+
+def test_only_samples_that_both_rows_scored_are_compared(recipe: ModuleType, human: Any) -> None:
+    rng = np.random.default_rng(2)
+    first, second = human + rng.normal(size=120), human + rng.normal(size=120)
+    missing = np.where(np.arange(120) < 30, np.nan, first)
+    found = judged(recipe, human, missing, second)
+    assert found == judged(recipe, human[30:], first[30:], second[30:])
+
+
+def made_sets(recipe: ModuleType, noise: dict[str, dict[Any, float]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Sets on which each variant has the given noise."""
+    rated_sets = importlib.import_module("rated_sets")
+    rng = np.random.default_rng(3)
+    sets = {name: rated_sets.RatedSet([], np.arange(80), rng.normal(size=80)) for name in noise}
+    scores = {
+        name: {
+            f"m, {variant}": own.human + noise[name].get(variant, 5.0) * rng.normal(size=80)
+            for variant in recipe.VARIANTS
+        }
+        for name, own in sets.items()
+    }
+    return sets, scores
+
+
+def test_a_choice_never_sees_the_tested_set(recipe: ModuleType) -> None:
+    one, two = recipe.Variant(5, False, False), recipe.Variant(8, True, False)
+    sets, scores = made_sets(recipe, {"a": {two: 0.1}, "b": {one: 0.5}, "c": {one: 0.5}})
+    chosen = {choice.set: choice for choice in recipe.choices("m", sets, scores)}
+    assert chosen["a"].variant == one
+    assert chosen["a"].highest > 0.9 > chosen["a"].value
+    other = sets | {"a": replace(sets["a"], human=-sets["a"].human)}
+    assert recipe.choices("m", other, scores)[0].variant == one
+
+
+def test_fields_that_every_choice_shares_are_agreed(recipe: ModuleType) -> None:
+    def choice(*fields: Any) -> Any:
+        return recipe.Choice("m", "a", recipe.Variant(*fields), 0.1, 0.1, 0.1)
+
+    assert recipe.agreed([choice(5, True, False), choice(8, True, False)]) == {"weigh": True, "parrot": False}
+    assert recipe.agreed([choice(5, True, False), choice(None, False, True)]) == {}
+
+
+def test_labels_tell_all_variants_apart(recipe: ModuleType) -> None:
+    assert len({str(variant) for variant in recipe.VARIANTS}) == len(recipe.VARIANTS) == 16
+    assert str(recipe.PAPER) == "all weighted, parrot"
+    assert str(recipe.FIVE) == "best 5"
