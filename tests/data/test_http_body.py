@@ -33,7 +33,9 @@ def test_a_second_layer_stays_packed() -> None:
     assert body_of(gzip.compress(gzip.compress(b"a")), "gzip") == gzip.compress(b"a")
 
 
-@pytest.mark.parametrize(("sent", "encoding"), [(gzip.compress(b"abc", mtime=0)[:-4], "gzip"), (b"abc", "gzip"), (b"", "br")])
+@pytest.mark.parametrize(
+    ("sent", "encoding"), [(gzip.compress(b"abc", mtime=0)[:-4], "gzip"), (b"abc", "gzip"), (b"", "br")]
+)
 def test_what_cannot_be_unpacked_is_refused(sent: bytes, encoding: str) -> None:
     with pytest.raises(BodyError):
         body_of(sent, encoding)
