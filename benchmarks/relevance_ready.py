@@ -1,9 +1,9 @@
 """How many replies per second `relevance(model='ready')` scores on a processor, beside transformers used plainly.
 
-Contexts have one to four turns, texts 4 to 18 words from the embedded log; all are different. The plain loop reads one
-pair at a time with the same merged weights; the batched one reads 64 pairs, padded to the longest, in the order in
-which they come. All three run in this process, after a small first run. Rates are per second of the clock, and per
-second of the processor, which a busy machine changes less. The largest difference of their scores is printed with
+Contexts have one to four turns; turns and replies are texts of the embedded log. The plain loop reads one pair of
+context and reply at a time with the same merged weights; the batched one reads 64 pairs, padded to the longest, in the
+order in which they come. All three run in this process, after a small first run. Rates are per second of the clock, and
+per second of the processor, which a busy machine changes less. The largest difference of their scores is printed with
 them. `--model FOLDER` measures another scorer, `--json` is for machines.
 """
 
@@ -33,14 +33,16 @@ FIRST = 32  # samples of the first run
 
 
 def made(n: int) -> list[Sample]:
-    """Samples whose texts are all different."""
+    """Samples of texts that do not belong together, all of them different."""
     rng = np.random.default_rng(0)
-    words = sorted({word for pair in load(embedded_log_path("en"), kind="pairs") for word in pair.response.split()})
-
-    def text() -> str:
-        return " ".join(words[i] for i in rng.integers(len(words), size=rng.integers(4, 19)))
-
-    return [Sample(str(i), [text() for _ in range(rng.integers(1, 5))], text()) for i in range(n)]
+    texts = sorted(
+        {text for pair in load(embedded_log_path("en"), kind="pairs") for text in (pair.utterance, pair.response)}
+    )
+    found: dict[tuple[str, ...], Sample] = {}
+    while len(found) < n:
+        *context, reply = (texts[i] for i in rng.integers(len(texts), size=rng.integers(2, 6)))
+        found.setdefault((*context, reply), Sample(str(len(found)), context, reply))
+    return list(found.values())
 
 
 class Plain:
@@ -106,6 +108,7 @@ def run(model: str, replies: int) -> dict[str, Any]:
     return {
         "machine": f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} of {os.cpu_count()} cores",
         "replies": replies,
+        "tokens_per_reply": float(np.mean([len(plain.ids(sample)[0]) for sample in samples])),
         "rates": {name: row["rates"] for name, row in found.items()},
         "largest_difference": max(float(np.abs(first - other).max()) for other in others),
     }
@@ -125,7 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.json:
         print(json.dumps(found))
         return 0
-    print(f"{found['replies']:,} replies on {found['machine']}")
+    print(f"{found['replies']:,} replies of {found['tokens_per_reply']:.1f} tokens with context, {found['machine']}")
     print(f"{'replies per second of the':<40}{'clock':>10}{'processor':>12}")
     for name, rates in found["rates"].items():
         print(f"{name:<40}{rates['clock']:>10,.0f}{rates['processor']:>12,.0f}")

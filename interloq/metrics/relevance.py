@@ -1,8 +1,9 @@
 """Relevance: P(the reply fits the context), from a cross-encoder that reads the context and the reply together.
 
 `model` is a folder written by `interloq train relevance`, or `ready`, the scorer that comes with this package (extra
-`interloq[ready]`; write `./ready` for a folder of that name). `turns` is the number of turns of the context that are read,
-None as many as in training. An empty reply scores 0. See `interloq.scorers.relevance.task` for the network's training.
+`interloq[ready]`; write `./ready` for a folder of that name). `turns` is the number of turns of the context that are
+read, None as many as in training. An empty reply scores 0. See `interloq.scorers.relevance.task` for the network's
+training.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ from interloq.models.subwords import Subwords
 from interloq.models.token_rows import Rows
 from interloq.signature import fingerprint
 
-BATCH, TOKENS = 256, 2**13  # rows and tokens per batch
+BATCH = 256  # rows per batch
+TOKENS = {"cpu": 1024, "cuda": 2**13}  # tokens per batch: what fits in a processor's cache, and what keeps a GPU busy
 
 
 class RelevanceScorer:
@@ -37,7 +38,7 @@ class RelevanceScorer:
     def __init__(self, network: CrossEncoder, subwords: Subwords, facts: dict[str, Any], device: str = "auto") -> None:
         self.device = pick_device(device)
         self.network = network.to(self.device).eval()
-        self.subwords, self.facts, self.tokens = subwords, facts, TOKENS
+        self.subwords, self.facts, self.tokens = subwords, facts, TOKENS[self.device.type]
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
