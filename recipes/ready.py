@@ -105,6 +105,8 @@ def install(args: argparse.Namespace) -> None:
     log, stored = exchange_log(_data(args), Path(args.work)), Exchanges.load(Path(args.examples))
     folder, target = Path(args.trained), Path(args.to)
     facts = checked(folder, log.fingerprint)
+    if facts["examples"] != stored.facts:
+        raise InputError(f"{folder} was not trained on these examples", hint="name its own", where=args.examples)
     write_scorer(folder, target, facts)
     figures = measured(_data(args), target, args.against)
     write_atomically(target / CARD, card(facts, counts(log, stored), figures).encode())
