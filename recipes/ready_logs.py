@@ -36,13 +36,13 @@ REDDIT_POSTS, REDDIT_PAIRS, DAILYDIALOG, PLUSPLUS = (
 )
 # log → its licence
 PERMISSIVE: Mapping[str, str] = {
-    "self_dialogue": "BSD-3-Clause",
+    "self_dialogue": "BSD-3",
     "byu_chitchat": "MIT",
-    "personachat": "CC BY 4.0",
-    "synthetic_persona_chat": "CC BY 4.0",
-    "topical_chat": "CDLA-Sharing-1.0",
-    "casino": "CC BY 4.0",
-    "persuasion": "Apache-2.0",
+    "personachat": "CC BY",
+    "synthetic_persona_chat": "CC BY",
+    "topical_chat": "CDLA-Sharing",
+    "casino": "CC BY",
+    "persuasion": "Apache",
     REDDIT_POSTS: "Apache-2.0",
 }
 # without convai_human_bot: most of its dialogues do not say which side is a bot, and bots' replies are not true ones

@@ -129,7 +129,7 @@ def test_weights_are_installed_with_their_card(
     assert recipe.main(stage(data, small, "install", *more)) == 0
     facts = read_facts(tmp_path / "ready", kind="relevance")
     card = (tmp_path / "ready" / "README.md").read_text()
-    for part in ("self_dialogue | BSD-3-Clause |", "reddit_posts | Apache-2.0 |", "- seed: 0\n", facts["weights"]):
+    for part in ("self_dialogue | BSD-3 |", "reddit_posts | Apache-2.0 |", "- seed: 0\n", facts["weights"]):
         assert part in card
     assert "| set | measure | ready | length |" in card
     assert "\n| GRADE ConvAI2 | spearman | " in card
