@@ -61,6 +61,11 @@ METRICS: dict[str, Needs] = {
     "fed": _WITH_LANGUAGE_MODEL,
     "full": _WITH_LANGUAGE_MODEL,
     "greedy_matching": _WITH_VECTORS,
+    "judge": Needs(
+        context=True,
+        fields={"model": "a trained judge; make one: interloq train judge RATED --scorer FOLDER -o FOLDER"},
+        extra="encoder",
+    ),
     "length": Needs(),
     "meteor": Needs(references=True, extra="meteor"),
     "mlm": Needs(

@@ -51,6 +51,7 @@ KINDS: dict[str, dict[str, str]] = {
         "fed": "interloq.metrics.fed:Fed",
         "full": "interloq.metrics.full:Full",
         "greedy_matching": "interloq.metrics.greedy_matching:GreedyMatching",
+        "judge": "interloq.metrics.judge:Judge",
         "length": "interloq.metrics.length:Length",
         "meteor": "interloq.metrics.meteor:Meteor",
         "mlm": "interloq.metrics.mlm:Mlm",

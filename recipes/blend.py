@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from rated_sets import KNOWN
-from scipy.stats import rankdata, spearmanr
+from scipy.stats import spearmanr
+
+from interloq.scorers.judge.ridge import ranks
 
 Floats = NDArray[np.float64]
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
@@ -34,15 +36,6 @@ class Blend:
     weights: Floats
     strength: float
     scores: Floats
-
-
-def ranks(values: Floats) -> Floats:
-    """Average ranks from −1 to 1 along the first axis; a missing value counts as the middle."""
-    known = np.isfinite(values)
-    found = np.zeros_like(values)
-    if known.any():
-        found[known] = (rankdata(values[known]) * 2 - 1) / known.sum() - 1
-    return found
 
 
 def ranked(columns: Sequence[Floats], human: Floats) -> Ranked:

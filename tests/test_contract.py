@@ -42,6 +42,7 @@ from interloq.scorers.relevance.settings import VALID
 from interloq.vectors.word_vectors import WordVectors
 from interloq.version import __version__
 from tests.conftest import by_id
+from tests.made_judge import small_judge
 from tests.made_lm import tiny_bert, tiny_lm
 from tests.made_relevance import small_scorer
 from tests.made_ruber import random_scorer, topic_pairs
@@ -76,6 +77,7 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
     ),
     "full": (POSITIVE, ["full(model='lm',mode='perplexity',follow_ups='ja')"]),
     "greedy_matching": (COSINE, ["greedy_matching(vectors='letters',unknown='mean')"]),
+    "judge": (COSINE, ["judge(model='rated',aspect='natural')"]),
     "length": (POSITIVE, []),
     "meteor": (UNIT, ["meteor(stages=('exact',))", "meteor(level='corpus',alpha=0.5,gamma=1,lowercase=False)"]),
     "mlm": ((-math.inf, math.inf), ["mlm(model='masked',mode='surprise')"]),
@@ -126,6 +128,7 @@ REQUIRED = dict.fromkeys(WITH_VECTORS, "vectors='letters'") | {
     "deep_fm": "model='lm'",
     "fed": "model='lm'",
     "full": "model='lm'",
+    "judge": "model='rated'",
     "mlm": "model='masked'",
     "nsp": "model='bert'",
     "perplexity": "model='lm'",
@@ -149,6 +152,7 @@ FREE = (
     "distinct",
     "fed",
     "full",
+    "judge",
     "length",
     "mlm",
     "nsp",
@@ -161,7 +165,7 @@ FREE = (
 )
 REFERENCED = [text for text in SPECS if text.split("(")[0] not in FREE or "referenced'" in text]
 # in float32: what else is in a batch may change the last digits
-NETWORKS = ("'bert", "'form'", "'judge'", "'lm'", "'masked'")
+NETWORKS = ("'bert", "'form'", "'judge'", "'lm'", "'masked'", "'rated'")
 TOKENIZERS = registry.names("tokenizer")
 CARDS = Path(__file__).parents[1] / "docs" / "metrics"
 
@@ -259,8 +263,8 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Vectors of single characters, named `letters` in the specs above: they lie in the working directory.
 
     So do networks with random weights: `scorer` and `bert_scorer` for RUBER, encoders, `bert` and `masked`, a language
-    model, `lm`, and scorers of relevance and of form, `judge` and `form`; and an index, `replies`, with ratings of what
-    it finds.
+    model, `lm`, scorers of relevance and of form, `judge` and `form`, and one learned from ratings, `rated`; and an
+    index, `replies`, with ratings of what it finds.
     All numbers of the vectors are positive, so no reply points away from a reference and scores less than an empty one.
     """
     known = sorted({letter for text in FOREIGN.values() for letter in text if not letter.isspace()} | {*ascii_letters})
@@ -275,6 +279,7 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         Path("masked", BOUNDS).write_text('{"likelihood": [-8, -2]}')
         small_scorer(Path("made")).rename("judge")
         small_scorer(Path("made"), settings=dataclasses.replace(VALID, batch=32, reply=12)).rename("form")
+        small_judge(Path("people"), Path("judge")).rename("rated")
         quick, settings = Training(epochs=1), BertRuberSettings()
         job = BertRuberJob(pairs=lambda: topic_pairs(60), encoder="bert", settings=settings, training=quick)
         train(job, "bert_scorer", device="cpu")
@@ -384,7 +389,7 @@ def test_odd_samples_have_a_value_or_a_reason(text: str, case: str) -> None:
         (DEFAULTS["ruber_unreferenced"], "no context", "no context"),
         *(
             (DEFAULTS[name], "no context", "no context")
-            for name in ("am_fm", "bert_ruber", "deep_am", "deep_fm", "nsp", "pmi", "relevance", "usl_h")
+            for name in ("am_fm", "bert_ruber", "deep_am", "deep_fm", "judge", "nsp", "pmi", "relevance", "usl_h")
         ),
         (DEFAULTS["bertscore"], 0, 1),
         ("deep_am(model='bert',mode='referenced')", 0, 1),

@@ -28,6 +28,7 @@ LAYERS = [  # from the bottom; a folder that is not named belongs to the one abo
     {"rate"},
     {"scorers", "scorers.ruber"},
     {"scorers.bert_ruber", "scorers.relevance"},
+    {"scorers.judge"},
     {"play"},
     {"metrics", "interlocutor"},
     {"reliability"},

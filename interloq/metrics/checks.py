@@ -9,6 +9,7 @@ scoring a million samples takes a few seconds longer.
 - `language`: text written without spaces, which the tokenizer does not split.
 - `case`: cased references and lower-case replies, or the reverse, if the metric is case-sensitive.
 - `length`: replies with fewer tokens than the metric needs: they score 0 whatever they say.
+- `trained on`: replies whose ratings the metric's network was trained on.
 - `rater`: a rater whose own dev figures say that it is weak.
 """
 
@@ -18,14 +19,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import count
-from interloq.metrics.traits import Traits, traits
+from interloq.metrics.traits import Traits, parts, traits
 from interloq.rate.warning import warnings_of
 from interloq.records import NO_SYSTEM, Note, Sample
-from interloq.registry import full_spec, title
+from interloq.registry import full_spec, name_of, title
 from interloq.retrieve.leaks import is_own, reads_like
 
 _KANA = "\u3040-\u30ff"
@@ -34,6 +36,7 @@ _JAPANESE = re.compile(f"[{_KANA}]")
 EXAMPLES = 32  # texts without spaces to test a tokenizer on
 LONGEST = 4  # characters per token, on average: words of such languages have one or two
 LOWER, MIXED, CASED = 0.9, 0.7, 0.5  # shares of texts without capital letters, in lower-case and in cased data
+LEAK = "its agreement with people is overstated on them"
 SHOWN = 5  # systems named in a note
 
 
@@ -91,9 +94,10 @@ class Checks:
         self.facts = Facts()
         self._specs, self._traits = [title(metric) for metric in metrics], [traits(metric) for metric in metrics]
         self._warnings = [warnings_of(metric) for metric in metrics]
+        self._learners = [[(p, Counter[str]()) for p in parts(m) if hasattr(p, "trained_on")] for m in metrics]
         self._short: dict[tuple[str, int], Counter[str]] = {}
         self._tokenizers: dict[str, Tokenizer] = {}
-        for part in (part for parts in self._traits for part in parts):
+        for part in chain.from_iterable(self._traits):
             if part.tokenizer and part.tokens_needed > 1:
                 self._short[_length_key(part)] = Counter()
                 self._tokenizers[full_spec(part.tokenizer)] = part.tokenizer
@@ -104,6 +108,8 @@ class Checks:
             groups.setdefault(sample.system, []).append(sample)
         for system, group in groups.items():
             self.facts.add(system, group)
+            for part, known in chain.from_iterable(self._learners):
+                known[system] += part.trained_on(group)
             for (name, needed), counts in self._short.items():
                 counts[system] += self._shorter(group, needed, self._tokenizers[name])
 
@@ -132,11 +138,16 @@ class Checks:
         """Notes that concern one metric."""
         found = (note for part in self._traits[i] for note in self._of_part(part, self._specs[i]))
         samples = self.facts.samples
+        known = (
+            self._note("trained on", counts, f"are among those {name_of(part)} learned from: {LEAK}", self._specs[i])
+            for part, counts in self._learners[i]
+            if counts.total()
+        )
         warned = (
             Note("rater", text, samples.total(), samples.total(), _pairs(samples), self._specs[i])
             for text in self._warnings[i]
         )
-        return tuple(dict.fromkeys([*found, *warned]))
+        return tuple(dict.fromkeys([*found, *known, *warned]))
 
     def _of_data(self) -> Iterator[Note]:
         reads = not self._traits or any(part.reads_references for parts in self._traits for part in parts)

@@ -18,11 +18,12 @@ NO_CONTEXT = "no context"
 
 @dataclass(frozen=True)
 class ContextReply(Component):
-    """Scores replies by a network; an empty reply scores 0. A set's score is the mean over samples."""
+    """Scores replies by a network; an empty reply has the lowest score. A set's score is the mean over samples."""
 
     places: ClassVar[tuple[str, ...]] = ("model",)
     libraries = NETWORK
     is_probability: ClassVar[bool] = True
+    lowest: ClassVar[float] = 0.0
     model: Annotated[str, "folder of the trained network"]
 
     def network(self) -> Any:
@@ -41,8 +42,8 @@ class ContextReply(Component):
         return needs_context(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        scores = np.array([np.nan if self.unscorable(sample) else 0.0 for sample in samples])
-        filled = [i for i, sample in enumerate(samples) if scores[i] == 0 and sample.response.strip()]
+        scores = np.array([np.nan if self.unscorable(sample) else self.lowest for sample in samples])
+        filled = [i for i, sample in enumerate(samples) if scores[i] == self.lowest and sample.response.strip()]
         scores[filled] = self.asked([samples[i] for i in filled])
         return score_rows(scores)
 
@@ -53,3 +54,8 @@ class ContextReply(Component):
 def needs_context(sample: Sample) -> str | None:
     """Reason why a sample without an utterance to answer is unscored, or None."""
     return None if sample.context and sample.context[-1].text.strip() else NO_CONTEXT
+
+
+def needs_turns(sample: Sample) -> str | None:
+    """Reason why a sample without any turn that has text is unscored, or None."""
+    return None if any(turn.text.strip() for turn in sample.context) else NO_CONTEXT

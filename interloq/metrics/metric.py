@@ -31,6 +31,7 @@ class Metric(Protocol):
     - `tokens_needed() -> int`: replies with fewer tokens score 0 whatever they say (see checks.py).
     - `is_probability`: True if scores are probabilities that are comparable with those of any rater (see
       pipelines/by.py).
+    - `trained_on(samples) -> int`: number of the samples whose ratings its network was trained on (see checks.py).
     - `details(total) -> Mapping[str, float]`: further numbers in a row or a sum of rows, such as precision and recall;
       `Result.details` has those of the whole set.
     """

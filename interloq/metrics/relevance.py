@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from interloq.errors import SpecError
 from interloq.learn.ready import READY, ready_folder
-from interloq.metrics.context_reply import NO_CONTEXT, ContextReply
+from interloq.metrics.context_reply import ContextReply, needs_turns
 from interloq.metrics.metric import Array
 from interloq.models.loaded import loaded
 from interloq.records import Sample
@@ -48,4 +48,4 @@ class Relevance(ContextReply):
 
     def unscorable(self, sample: Sample) -> str | None:
         """Reason why a sample is unscored: no turn of its context has text."""
-        return None if any(turn.text.strip() for turn in sample.context) else NO_CONTEXT
+        return needs_turns(sample)

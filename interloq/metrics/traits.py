@@ -28,17 +28,17 @@ class Traits:
 
 def traits(metric: Any) -> tuple[Traits, ...]:
     """Traits of a metric, or of each of its parts."""
-    return tuple(_traits(part) for part in _parts(metric))
+    return tuple(_traits(part) for part in parts(metric))
 
 
-def _parts(metric: Any) -> Iterator[Any]:
+def parts(metric: Any) -> Iterator[Any]:
     """Parts of a combined metric; otherwise the metric itself."""
     inner = [getattr(metric, item.name) for item in fields(metric) if item.metadata.get("kind") == "metric"]
     inner += [metric.metric()] if hasattr(metric, "metric") else []
     if not inner:
         yield metric
     for each in inner:
-        yield from _parts(each)
+        yield from parts(each)
 
 
 def _traits(metric: Any) -> Traits:

@@ -57,11 +57,14 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
 
     def forward(self, rows: Rows | Packed) -> torch.Tensor:
         """Logits of each row."""
+        logits: torch.Tensor = self.head(self.states(rows))
+        return logits
+
+    def states(self, rows: Rows | Packed) -> torch.Tensor:
+        """Input of the head [rows, dimensions]."""
         rows = rows.on(self.head.weight.device)
         options: dict[str, Any] = {"use_cache": False} if self.causal else {}  # nothing is generated after the row
-        states = self.encoder(**self.packing.options(rows), **options).last_hidden_state
-        logits: torch.Tensor = self.head(self._read_state(states, rows))
-        return logits
+        return self._read_state(self.encoder(**self.packing.options(rows), **options).last_hidden_state, rows)
 
     def _read_state(self, states: torch.Tensor, rows: Rows | Packed) -> torch.Tensor:
         """State of each row that the head reads."""

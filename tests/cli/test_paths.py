@@ -41,6 +41,7 @@ COMMANDS = {
     "train rater, test samples": "train rater other.jsonl --without in.jsonl -o {out}",
     "train ruber": "train ruber in.jsonl -o {out}",
     "train relevance": "train relevance in.jsonl -o {out}",
+    "train judge": "train judge in.jsonl --scorer m -o {out}",
     "train adapt": "train adapt in.jsonl --model m -o {out}",
     "train baseline": "train baseline in.jsonl --model m -o {out}",
 }

@@ -104,6 +104,13 @@ def talks(folder: Path) -> None:
     )
 
 
+def rated(folder: Path) -> None:
+    from tests.made_judge import write_sets
+
+    talks(folder)
+    write_sets(folder, 1600, 1500)
+
+
 def posts(folder: Path) -> None:
     from tests.made_posts import made_posts, write_posts
 
@@ -144,6 +151,12 @@ VERBS = (
     Verb("train ruber", f"train ruber pairs.jsonl -o out --embedding 16 --hidden 16 --epochs 2 {TINY}", topics),
     Verb("train bert-ruber", f"train bert-ruber pairs.jsonl --encoder bert -o out --epochs 2 {TINY}", topics),
     Verb("train relevance", f"train relevance talks.jsonl -o out --context 24 {SCORER}", talks),
+    Verb(
+        "train judge",
+        "train judge rated0.jsonl rated1.jsonl --scorer scorer -o out --device cpu --quiet",
+        rated,
+        (f"train relevance talks.jsonl -o scorer --context 24 {SCORER}",),
+    ),
     Verb("train valid", f"train valid talks.jsonl -o out {SCORER}", talks),
     Verb("train adapt", f"train adapt pairs.jsonl --model bert -o out --epochs 2 --longest 16 {TINY}", topics),
     Verb(

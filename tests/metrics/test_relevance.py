@@ -14,7 +14,7 @@ from interloq.errors import InputError, MissingDependencyError, SpecError
 from interloq.learn import ready
 from interloq.metrics.relevance import Relevance
 from interloq.models.token_rows import Rows
-from interloq.scorers.relevance.model import RelevanceScorer
+from interloq.scorers.relevance.model import Network, RelevanceScorer
 from tests.made_relevance import TOPICS, said, small_scorer
 
 
@@ -90,9 +90,9 @@ def test_each_pair_is_read_once(model: str, monkeypatch: pytest.MonkeyPatch) -> 
     read: list[int] = []
     batch = RelevanceScorer._batch
 
-    def counted(self: RelevanceScorer, rows: Rows) -> torch.Tensor:
+    def counted(self: RelevanceScorer, rows: Rows, network: Network) -> torch.Tensor:
         read.append(len(rows.ids))
-        return batch(self, rows)
+        return batch(self, rows, network)
 
     monkeypatch.setattr(RelevanceScorer, "_batch", counted)
     samples = [Sample(str(i), ["tea ?"], "tea ." if i % 2 else "rain .") for i in range(10)]

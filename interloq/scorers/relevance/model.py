@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,6 +26,8 @@ from interloq.models.subwords import Subwords
 from interloq.models.token_rows import Rows
 from interloq.signature import fingerprint
 
+Floats = NDArray[np.float64]
+Network = Callable[[Rows], torch.Tensor]
 BATCH = 256  # rows per batch
 TOKENS = {"cpu": 1024, "cuda": 2**13}  # tokens per batch: what fits in a processor's cache, and what keeps a GPU busy
 
@@ -63,27 +65,39 @@ class RelevanceScorer:
         parts = (weights_of(self.facts), self.facts["subwords"], repr(self.facts["temperature"]))
         return f"{self.kind}-{fingerprint(*parts)}"
 
-    def scores(
-        self, contexts: Sequence[Sequence[str]], replies: Sequence[str], *, turns: int | None = None
-    ) -> NDArray[np.float64]:
+    def scores(self, contexts: Sequence[Sequence[str]], replies: Sequence[str], *, turns: int | None = None) -> Floats:
         """P of each reply after its context; each distinct pair is read once. Turns without text are skipped."""
+        logits = self._outputs(contexts, replies, turns, lambda batch: self.network(batch), 1)[:, 0]
+        return np.asarray(np.exp(-np.logaddexp(0.0, -logits / self.facts["temperature"])))
+
+    def states(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Floats:
+        """State that the head reads, for each reply after its context [replies, dimensions]; pairs as in `scores`."""
+        found: Floats = self._outputs(contexts, replies, None, self.network.states, self.dimensions)
+        return found
+
+    @property
+    def dimensions(self) -> int:
+        """Size of a state."""
+        return int(self.network.head.in_features)
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def _outputs(
+        self, contexts: Sequence[Sequence[str]], replies: Sequence[str], turns: int | None, network: Network, width: int
+    ) -> Floats:
+        """Outputs [replies, width] of the network, or of its encoder, for each reply after its context."""
         last = turns or self.facts["config"]["turns"]
         asked = [
             (tuple([turn for turn in context if turn.strip()][-last:]), reply)
             for context, reply in zip(contexts, replies, strict=True)
         ]
         place = {pair: i for i, pair in enumerate(dict.fromkeys(asked))}
-        logits = self._logits(list(place)) / self.facts["temperature"]
-        return np.asarray(np.exp(-np.logaddexp(0.0, -logits)))[[place[pair] for pair in asked]]
-
-    @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def _logits(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> NDArray[np.float64]:
-        read = self._read(pairs)
+        read = self._read(list(place))
         lengths = np.array([sum(map(len, row)) for row in read], dtype=np.int64)
-        logits = np.zeros(len(pairs))
+        found = np.zeros((len(place), width))
         for chosen in bucketed(lengths, size=BATCH, tokens=self.tokens, rng=None):
-            logits[chosen] = self._batch(rows([read[i] for i in chosen], self.subwords)).double().cpu().numpy()
-        return logits
+            batch = rows([read[i] for i in chosen], self.subwords)
+            found[chosen] = self._batch(batch, network).double().cpu().numpy()
+        return found[[place[pair] for pair in asked]]
 
     def _read(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> list[tuple[NDArray[Any], ...]]:
         """Tokens of each context, with separators between turns, and of each reply."""
@@ -96,9 +110,9 @@ class RelevanceScorer:
             read.append((np.concatenate(parts)[:-1][-config["context"] :], texts[place[reply]][: config["reply"]]))
         return read
 
-    def _batch(self, batch: Rows) -> torch.Tensor:
+    def _batch(self, batch: Rows, network: Network) -> torch.Tensor:
         parts = cut_to_fit(
-            lambda part: self.network(batch[part])[:, 0],
+            lambda part: network(batch[part]),
             len(batch.ids),
             error=lambda: InputError(
                 f"not enough memory for one row of {batch.ids.shape[1]} tokens on {self.device}",
@@ -106,8 +120,8 @@ class RelevanceScorer:
             ),
             smaller=self._halve,
         )
-        logits: torch.Tensor = torch.cat(parts)
-        return logits
+        outputs: torch.Tensor = torch.cat(parts)
+        return outputs
 
     def _halve(self) -> None:
         self.tokens = max(1, self.tokens // 2)  # later batches are smaller from the start
@@ -118,7 +132,7 @@ class ValidScorer(RelevanceScorer):
 
     kind = "valid"
 
-    def of(self, replies: Sequence[str]) -> NDArray[np.float64]:
+    def of(self, replies: Sequence[str]) -> Floats:
         """P of each reply; each distinct reply is read once."""
         return self.scores([()] * len(replies), replies)
 

@@ -1,0 +1,47 @@
+"""Judge: the rating that people would give the reply, from a linear head on the states of a relevance network.
+
+score = ((state − μ) / σ) · w, limited to −1 … 1: the expected rank among the rated replies of a set, from the worst
+(−1) to the best (1). `model` is a folder written by `interloq train judge`, `scorer` the present location of the
+relevance network if it has moved. An empty reply scores −1. See `interloq.scorers.judge.ridge` for the training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from interloq.metrics.context_reply import ContextReply, needs_turns
+from interloq.metrics.metric import Array
+from interloq.models.loaded import loaded
+from interloq.records import Sample
+
+
+@dataclass(frozen=True)
+class Judge(ContextReply):
+    """The rating that people would give the reply, learned from rated replies."""
+
+    places = ("model", "scorer")
+    is_probability = False
+    lowest = -1.0
+    model: Annotated[str, "folder of the trained judge"]
+    aspect: Annotated[str, "what people rated; `interloq train judge` prints the aspects of a judge"] = "overall"
+    scorer: Annotated[str | None, "present location of the relevance network; `None`: as in training"] = None
+
+    def network(self) -> Any:
+        made = "interloq.scorers.judge.model:JudgeScorer.load"
+        judge = loaded("metric 'judge'", made, self.model, scorer=self.scorer)
+        judge.row(self.aspect)  # an aspect that it lacks is refused even if no reply has text
+        return judge
+
+    def asked(self, samples: Sequence[Sample]) -> Array:
+        found: Array = self.network().scores(samples, self.aspect)
+        return found
+
+    def unscorable(self, sample: Sample) -> str | None:
+        """Reason why a sample is unscored: no turn of its context has text."""
+        return needs_turns(sample)
+
+    def trained_on(self, samples: Sequence[Sample]) -> int:
+        """Number of samples whose ratings the judge may know: it was trained on their context and reply."""
+        return int(self.network().trained_on(samples))

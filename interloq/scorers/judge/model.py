@@ -1,0 +1,106 @@
+"""Trained judges: the mean rating that people would give a reply, as a rank from −1 to 1, for each rated aspect.
+
+The folder holds the heads (see ridge.py) and names the relevance network whose states they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.files import reading_saved
+from interloq.errors import InputError
+from interloq.learn.store import load_model
+from interloq.records import Sample
+from interloq.retrieve.leaks import normalised
+from interloq.scorers.relevance.model import RelevanceScorer
+from interloq.signature import fingerprint
+
+KIND = "judge"
+LOWEST, HIGHEST = -1.0, 1.0
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeScorer:
+    """Heads [aspects, dimensions] with their offsets, and hashes of the replies that they were learned from."""
+
+    folder: Path
+    facts: dict[str, Any]
+    weights: Floats
+    offsets: Floats
+    pairs: NDArray[np.int64]
+    place: str
+    device: str
+
+    @classmethod
+    def load(cls, folder: str | Path, *, scorer: str | None = None, device: str = "auto") -> JudgeScorer:
+        """Load a judge; `scorer` is the present location of its relevance network; None: as in training."""
+        facts, tensors = load_model(folder, kind=KIND)
+        with reading_saved(folder):
+            weights, offsets, pairs = (tensors[name].numpy() for name in ("weights", "offsets", "pairs"))
+            place, aspects = str(facts["scorer"]["place"]), [str(one["aspect"]) for one in facts["aspects"]]
+            if weights.ndim != 2 or not len(weights) == len(aspects) == len(offsets):
+                raise ValueError(f"weights of shape {weights.shape} for {len(aspects)} aspects")
+        return cls(Path(folder), facts, weights, offsets, pairs, scorer or place, device)
+
+    @cached_property
+    def relevance(self) -> RelevanceScorer:
+        """The relevance network; any other than that of the training is refused."""
+        found, wanted = RelevanceScorer.load(self.place, device=self.device), self.facts["scorer"].get("signature")
+        if found.signature() != wanted or found.dimensions != self.weights.shape[1]:
+            raise InputError(
+                f"{self.place} is {found.signature()}, and the judge was trained on {wanted}",
+                hint="set `scorer` to the right one, or train the judge again",
+                where=str(self.folder),
+            )
+        return found
+
+    def signature(self) -> str:
+        return f"{KIND}-{self.facts['weights']}-{self.relevance.signature()}"
+
+    def row(self, aspect: str) -> int:
+        """Place of an aspect's weights."""
+        aspects = [one["aspect"] for one in self.facts["aspects"]]
+        if aspect not in aspects:
+            raise InputError(
+                f"the judge has no aspect {aspect!r}", hint=f"it has {', '.join(aspects)}", where=str(self.folder)
+            )
+        return aspects.index(aspect)
+
+    def scores(self, samples: Sequence[Sample], aspect: str) -> Floats:
+        """Expected rank of each reply; each distinct reply to a context is read once."""
+        row = self.row(aspect)
+        states = self.relevance.states(*texts_of(samples))
+        return np.asarray(np.clip(states @ self.weights[row] + self.offsets[row], LOWEST, HIGHEST))
+
+    def trained_on(self, samples: Sequence[Sample]) -> int:
+        """Number of samples whose context and reply the judge was trained on."""
+        return sum(pair_hash(sample) in self.known for sample in samples)
+
+    @cached_property
+    def known(self) -> frozenset[int]:
+        """Hashes of the replies that the judge was trained on."""
+        return frozenset(self.pairs.tolist())
+
+
+def texts_of(samples: Sequence[Sample]) -> tuple[list[list[str]], list[str]]:
+    """Contexts and replies."""
+    return [[turn.text for turn in sample.context] for sample in samples], [sample.response for sample in samples]
+
+
+def context_of(sample: Sample) -> tuple[str, ...]:
+    """Context for comparison: see `normalised`."""
+    return tuple(normalised(turn.text) for turn in sample.context if turn.text.strip())
+
+
+def pair_hash(sample: Sample) -> int:
+    """Hash of context and reply, as a signed number."""
+    digest = bytes.fromhex(fingerprint(*context_of(sample), normalised(sample.response)))
+    return int.from_bytes(digest, signed=True)

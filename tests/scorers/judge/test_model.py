@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from interloq import InputError, Sample
+from interloq.learn.store import load_model, save_model
+from interloq.scorers.judge.model import JudgeScorer, pair_hash, texts_of
+from tests.made_judge import rated
+from tests.made_relevance import small_scorer
+
+
+def test_scores_are_heads_on_states(judge: Path) -> None:
+    scorer, samples = JudgeScorer.load(judge, device="cpu"), rated(30, seed=9)
+    states = scorer.relevance.states(*texts_of(samples))
+    wanted = np.clip(states @ scorer.weights[1] + scorer.offsets[1], -1, 1)
+    assert scorer.scores(samples, "overall") == pytest.approx(wanted, abs=1e-6)
+    assert scorer.signature().startswith("judge-")
+    assert scorer.scores([], "overall").shape == (0,)
+
+
+def test_scores_stay_in_their_range(judge: Path) -> None:
+    scorer = JudgeScorer.load(judge, device="cpu")
+    steep = JudgeScorer(**{**vars(scorer), "weights": scorer.weights * 1e6})
+    assert set(np.abs(steep.scores(rated(20, seed=9), "overall"))) == {1.0}
+
+
+def test_it_knows_the_replies_it_was_trained_on(judge: Path) -> None:
+    scorer, known = JudgeScorer.load(judge), rated(60, seed=1)
+    assert scorer.trained_on(known) == 60
+    assert scorer.trained_on([*known[:3], *rated(10, seed=9)]) == 3
+    first = known[0]
+    loud = Sample("other id", [f"{turn.text.upper()} !" for turn in first.context], first.response)
+    assert scorer.trained_on([loud]) == 1
+    assert scorer.trained_on([Sample("x", first.context[1:], first.response)]) == 0
+
+
+def test_where_a_context_ends_matters() -> None:
+    assert pair_hash(Sample("a", ["tea", "rain"], "bread")) != pair_hash(Sample("a", ["tea"], "rain bread"))
+    assert -(2**63) <= pair_hash(Sample("a", ["tea"], "rain")) < 2**63
+
+
+def test_an_aspect_that_it_lacks(judge: Path) -> None:
+    with pytest.raises(InputError, match=r"no aspect 'fluent'; it has natural, overall"):
+        JudgeScorer.load(judge).row("fluent")
+
+
+def test_the_scorer_may_move_but_not_change(judge: Path, scorer: Path, tmp_path: Path) -> None:
+    moved = shutil.copytree(scorer, tmp_path / "moved")
+    samples = rated(5, seed=9)
+    found = JudgeScorer.load(judge, scorer=str(moved), device="cpu").scores(samples, "overall")
+    assert found == pytest.approx(JudgeScorer.load(judge, device="cpu").scores(samples, "overall"), abs=1e-6)
+    other = small_scorer(tmp_path / "other", n=30)
+    with pytest.raises(InputError, match=r"and the judge was trained on relevance-\w+; set `scorer` to the right one"):
+        JudgeScorer.load(judge, scorer=str(other)).signature()
+
+
+def without(name: str) -> Callable[[dict[str, Any]], None]:
+    return lambda facts: facts.pop(name)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        without("aspects"),
+        without("scorer"),
+        lambda facts: facts["aspects"].pop(),
+        lambda facts: facts.update(aspects=7),
+        lambda facts: facts.update(kind="relevance"),
+    ],
+)
+def test_damaged_facts(judge: Path, tmp_path: Path, damage: Callable[[dict[str, Any]], None]) -> None:
+    folder = shutil.copytree(judge, tmp_path / "judge")
+    facts = json.loads((folder / "model.json").read_text())
+    damage(facts)
+    (folder / "model.json").write_text(json.dumps(facts))
+    with pytest.raises(InputError, match=str(folder)):
+        JudgeScorer.load(folder)
+
+
+def test_damaged_weights(judge: Path, tmp_path: Path) -> None:
+    facts, tensors = load_model(judge, kind="judge")
+    for name, changed in (("weights", torch.zeros(3)), ("weights", torch.zeros(2, 5)), ("offsets", torch.zeros(1))):
+        save_model(tmp_path / "judge", tensors | {name: changed}, facts)
+        with pytest.raises(InputError):
+            JudgeScorer.load(tmp_path / "judge").signature()
+    save_model(tmp_path / "judge", {"weights": tensors["weights"]}, facts)
+    with pytest.raises(InputError, match="'offsets' is missing"):
+        JudgeScorer.load(tmp_path / "judge")
