@@ -225,13 +225,14 @@ def run(
     """Score every set, blend, and correlate."""
     sets, items = rated_sets(data), [] if rated else plusplus(data)
     scores = scored_sets(sets, found)
-    weights = add_blends(sets, scores, _blends(list(found), blends))
+    weights = add_blends(sets, scores, blends_of(list(found), blends))
     rows = [row for name, own in sets.items() for row in correlations(name, own, scores[name], resamples)]
     plain = {name: scorer for name, scorer in found.items() if name != LENGTH}
     return Figures(rows + (list(preferences(items, plain, resamples)) if items else []), weights)
 
 
-def _blends(names: Sequence[str], asked: Sequence[str]) -> dict[str, Sequence[str]]:
+def blends_of(names: Sequence[str], asked: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Parts of each blend: of all scorers, with and without length, and of those asked for."""
     without = [name for name in names if name != LENGTH]
     made: dict[str, Sequence[str]] = {ALL: names} if len(names) > 1 else {}
     if 1 < len(without) < len(names):
@@ -279,8 +280,9 @@ def _named(given: Sequence[str]) -> dict[str, str]:
     return specs
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Scorers of replies against people, beside the best published.")
+def arguments(description: str) -> argparse.ArgumentParser:
+    """Options of recipes that compare scorers with people."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data", metavar="FOLDER", help="the data sets (default: $INTERLOQ_DATA)")
     parser.add_argument("-m", "--metric", action="append", metavar="NAME=SPEC", help="a scorer; may be repeated")
     parser.add_argument(
@@ -288,24 +290,43 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"encoder of the cosine ({ENCODER})")
     parser.add_argument("--keep", metavar="FOLDER", help="store scores here, and use those that are there")
-    parser.add_argument("--rated", action="store_true", help="skip DailyDialog++")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    args = parser.parse_args(argv)
+    return parser
+
+
+def show(recipe: str, args: argparse.Namespace, make: Callable[[Path], Figures]) -> int:
+    """Make the figures from the data folder and print them; returns the exit code."""
     data = args.data or os.environ.get(VARIABLE, "")
     try:
         if not data:
             raise InputError("no data folder given", hint=f"add --data FOLDER or set {VARIABLE}")
-        found = scorers(_named(args.metric or [COSINE, LENGTH]), args.encoder, Path(args.keep) if args.keep else None)
-        figures = run(Path(data), found, args.resamples, rated=args.rated, blends=args.blend)
+        figures = make(Path(data))
     except InterloqError as error:
-        print(f"relevance: {error}", file=sys.stderr)
+        print(f"{recipe}: {error}", file=sys.stderr)
         return 2
     if args.json:
         print_json({"published": {name: asdict(known) for name, known in KNOWN.items()}} | asdict(figures))
     else:
         _print(figures)
     return 0
+
+
+def named_scorers(args: argparse.Namespace, default: Sequence[str]) -> dict[str, Scorer]:
+    """The scorers that were named on the command line."""
+    return scorers(_named(args.metric or default), args.encoder, Path(args.keep) if args.keep else None)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = arguments("Scorers of replies against people, beside the best published.")
+    parser.add_argument("--rated", action="store_true", help="skip DailyDialog++")
+    args = parser.parse_args(argv)
+
+    def make(data: Path) -> Figures:
+        found = named_scorers(args, [COSINE, LENGTH])
+        return run(data, found, args.resamples, rated=args.rated, blends=args.blend)
+
+    return show("relevance", args, make)
 
 
 if __name__ == "__main__":

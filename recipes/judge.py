@@ -1,0 +1,198 @@
+"""Judges learned from ratings, tested on sets whose ratings they never saw, beside relevance and the best published.
+
+    python recipes/judge.py --data FOLDER --scorer ready=ready -m cosine --keep FOLDER
+
+For each of the eight sets of `rated_sets.py` a judge (see `interloq.scorers.judge.ridge`) learns from the others: from
+none with ratings of the same dialogues as the tested one, and from no reply to a context that occurs in it. A FED
+dialogue has the mean state of the system's turns in it, and the context of the first. λ is chosen by holding out, in
+turn, each of the learned sets. `NAME` is the relevance network itself, `judge NAME` the judge on its states.
+
+Blends join the judges with the scorers given by `-m` (`blend.py`). They never see the ratings of the tested set either:
+where they learn their weights, a set is scored by a judge that saw neither it nor the tested set.
+
+`--keep FOLDER` stores states and scores, and uses those that are there; encoding all sets takes minutes without a GPU.
+The data folder has `grade`, `usr`, `multiref_dailydialog` and `fed`, unpacked or as .tar.gz. The exit code is 0, or 2
+if data or models are missing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from blend import blend, ranked
+from numpy.typing import NDArray
+from rated_sets import KNOWN, RatedSet, rated_sets
+from relevance import Figures, Scorer, arguments, blends_of, correlations, named_scorers, scored_sets, show
+
+from interloq import InputError
+from interloq.learn.calibrate import probabilities
+from interloq.learn.ready import scorer_folder
+from interloq.learn.store import FACTS
+from interloq.scorers.judge.model import context_of, texts_of
+from interloq.scorers.judge.ridge import STRENGTHS, Head, Ints, RatedStates, heads, ranks, spearman
+from interloq.scorers.relevance.model import RelevanceScorer
+from interloq.signature import file_fingerprint, fingerprint
+
+Floats = NDArray[np.float64]
+READY = "ready"
+
+
+# ---- states ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """States of a set's samples, and the relevance of each."""
+
+    states: Floats
+    scores: Floats
+
+
+def encoded(folder: str, sets: Mapping[str, RatedSet], keep: Path | None) -> dict[str, Encoded]:
+    """Every set by one relevance network, which is loaded if states are missing."""
+    place = scorer_folder(folder)
+    if not (place / FACTS).is_file():
+        raise InputError(f"no trained scorer in {str(place)!r}", hint="name a folder of interloq train relevance")
+    weights, network, found = file_fingerprint(place / FACTS), cache(lambda: RelevanceScorer.load(folder)), {}
+    for name, own in sets.items():
+        texts = texts_of(own.samples)
+        asked = fingerprint(*(text for turns, reply in zip(*texts, strict=True) for text in ("\0", *turns, reply)))
+        path = keep / f"states-{weights}-{asked}.npz" if keep else None
+        if path and path.exists():
+            with np.load(path, allow_pickle=False) as stored:
+                found[name] = Encoded(stored["states"].astype(np.float64), stored["scores"])
+        else:
+            found[name] = _encoded(network(), *texts)
+            if path:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                np.savez(path, states=found[name].states.astype(np.float32), scores=found[name].scores)
+    return found
+
+
+def _encoded(scorer: RelevanceScorer, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Encoded:
+    states, head = scorer.states(contexts, replies), scorer.network.head
+    logits = states @ head.weight.detach().double().cpu().numpy()[0] + head.bias.item()
+    return Encoded(states, probabilities(logits / scorer.facts["temperature"]))
+
+
+# ---- judges ----------------------------------------------------------------------------------------------------------
+
+
+class Judges:
+    """Judges on the states of one network, each of which learns from some of the sets."""
+
+    def __init__(self, sets: Mapping[str, RatedSet], found: Mapping[str, Encoded]) -> None:
+        self.names = list(sets)
+        self.states = {k: np.stack([sets[k].by_item(column) for column in found[k].states.T], axis=1) for k in sets}
+        sizes = [len(own.human) for own in sets.values()]
+        self.rated = RatedStates(
+            np.concatenate(list(self.states.values())),
+            np.concatenate([ranks(own.human) for own in sets.values()]),
+            np.repeat(np.arange(len(sets)), sizes),
+            _contexts(sets.values()),
+        )
+
+    def scores(self, tested: str) -> tuple[dict[str, Floats], float]:
+        """Scores of the tested set by a judge learned from the others, scores of those held out, and λ."""
+        others = [name for name in self.names if name not in _unseen(tested)]
+        found = {name: [head(self.states[name]) for head in self._heads(tested, name)] for name in others}
+        agreement = [
+            np.mean([spearman(self._own(name), rows[i]) for name, rows in found.items()]) for i in range(len(STRENGTHS))
+        ]
+        best = int(np.argmax(agreement))
+        own = self._heads(tested)[best](self.states[tested])
+        return {tested: own, **{name: rows[best] for name, rows in found.items()}}, STRENGTHS[best]
+
+    def _heads(self, *held: str) -> list[Head]:
+        """Judges that saw neither the ratings of these sets nor their contexts."""
+        unseen = {name for each in held for name in _unseen(each)}
+        contexts = self.rated.contexts[np.isin(self.rated.sets, [self.names.index(name) for name in held])]
+        numbers = [i for i, name in enumerate(self.names) if name not in unseen]
+        known = np.isin(self.rated.sets, numbers) & ~np.isin(self.rated.contexts, contexts)
+        return list(heads(self.rated[known]))
+
+    def _own(self, name: str) -> RatedStates:
+        return self.rated[self.rated.sets == self.names.index(name)]
+
+
+def _unseen(name: str) -> tuple[str, ...]:
+    """Sets that are not learned from when this one is held out."""
+    return (name, *KNOWN[name].kin)
+
+
+def _contexts(sets: Collection[RatedSet]) -> Ints:
+    """A number for the context of each item of all sets; equal contexts have equal numbers."""
+    first = [own.samples[i] for own in sets for i in np.unique(own.items, return_index=True)[1]]
+    numbers = {context: i for i, context in enumerate(dict.fromkeys(map(context_of, first)))}
+    return np.array([numbers[context_of(sample)] for sample in first], dtype=np.int64)
+
+
+# ---- the whole -------------------------------------------------------------------------------------------------------
+
+
+def run(
+    data: Path,
+    folders: Mapping[str, str],
+    metrics: Mapping[str, Scorer],
+    *,
+    keep: Path | None = None,
+    resamples: int = 1000,
+    blends: Sequence[str] = (),
+) -> Figures:
+    """Encode every set, test each by judges that learned from the others, blend, and correlate."""
+    sets = rated_sets(data)
+    networks = {name: encoded(folder, sets, keep) for name, folder in folders.items()}
+    judges = {f"judge {name}": Judges(sets, found) for name, found in networks.items()}
+    plain = scored_sets(sets, metrics)
+    parts = blends_of([*judges, *metrics], blends)
+    rows, weights = [], dict[str, dict[str, dict[str, float]]]()
+    for tested, own in sets.items():
+        judged = {name: judge.scores(tested) for name, judge in judges.items()}
+        by_set = {
+            name: {**{judge: found[name] for judge, (found, _) in judged.items()}, **plain[name]}
+            for name in next(iter(judged.values()))[0]
+        }
+        scores = {name: own.by_item(found[tested].scores) for name, found in networks.items()} | by_set[tested]
+        for title, chosen in parts.items():
+            columns = {name: ranked([row[part] for part in chosen], sets[name].human) for name, row in by_set.items()}
+            made = blend(columns, tested)
+            scores[title] = made.scores
+            weights.setdefault(title, {})[tested] = dict(zip(chosen, made.weights.round(4).tolist(), strict=True))
+        for name, (_, strength) in judged.items():
+            weights.setdefault(f"λ of {name}", {})[tested] = {"λ": strength}
+        rows += correlations(tested, own, scores, resamples)
+    return Figures(rows, weights)
+
+
+def _folders(given: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for text in given:
+        name, _, folder = text.partition("=")
+        if not (name.isidentifier() and folder):
+            raise InputError(f"--scorer {text!r} has no name", hint="write --scorer NAME=FOLDER")
+        found[name] = folder
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = arguments("Judges learned from ratings of other sets, beside relevance and the best published.")
+    parser.add_argument(
+        "--scorer", action="append", metavar="NAME=FOLDER", help="a relevance scorer; may be repeated (ready=ready)"
+    )
+    args = parser.parse_args(argv)
+    keep = Path(args.keep) if args.keep else None
+
+    def make(data: Path) -> Figures:
+        folders, metrics = _folders(args.scorer or [f"{READY}={READY}"]), named_scorers(args, [])
+        return run(data, folders, metrics, keep=keep, resamples=args.resamples, blends=args.blend)
+
+    return show("judge", args, make)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interloq.scorers.relevance.model import RelevanceScorer
+from tests.made_relevance import small_scorer
+from tests.recipes.test_relevance import write_rated_sets
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+
+
+@pytest.fixture(scope="module")
+def recipe() -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(RECIPES))
+        yield importlib.import_module("judge")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_rated_sets(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_scorer(tmp_path_factory.mktemp("model"), epochs=2)
+
+
+def with_other_ratings(sets: dict[str, Any], *names: str) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    changed = {name: replace(sets[name], human=rng.normal(size=len(sets[name].human))) for name in names}
+    return {**sets, **changed}
+
+
+def test_every_set_has_relevance_its_judge_and_the_blends(
+    recipe: ModuleType, data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--data", str(data), "--scorer", f"one={model}", "-m", "length", "--resamples", "20"]
+    options += ["--keep", str(tmp_path / "kept")]
+    assert recipe.main([*options, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    scorers = ("one", "judge one", "length", "blend of all")
+    wanted = {(name, s, c) for name in recipe.KNOWN for s in scorers for c in ("spearman", "pearson")}
+    assert {(row["set"], row["scorer"], row["measure"]) for row in found["rows"]} == wanted
+    assert found["weights"]["blend of all"].keys() == found["weights"]["λ of judge one"].keys() == recipe.KNOWN.keys()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RelevanceScorer, "load", lambda _: pytest.fail("stored states were computed again"))
+        assert recipe.main(options) == 0
+    shown = capsys.readouterr().out
+    for row in found["rows"]:
+        part = shown.split(f"\n{row['set']} (")[1].split("\n\n")[0]
+        line = next(line for line in part.splitlines() if line.startswith(f"{row['scorer']:<32}"))
+        assert f"{row['value']:.3f}  [" in line
+
+
+def test_relevance_is_what_the_network_scores(recipe: ModuleType, data: Path, model: Path) -> None:
+    sets = recipe.rated_sets(data)
+    found = recipe.encoded(str(model), sets, None)["FED turn"]
+    samples = sets["FED turn"].samples
+    scores = RelevanceScorer.load(model).scores(
+        [[t.text for t in s.context] for s in samples], [s.response for s in samples]
+    )
+    assert found.scores == pytest.approx(scores, abs=1e-6)
+
+
+@pytest.mark.parametrize("tested", ["USR PersonaChat", "FED turn"])
+def test_ratings_of_the_tested_set_are_never_seen(recipe: ModuleType, data: Path, model: Path, tested: str) -> None:
+    sets = recipe.rated_sets(data)
+    states = recipe.encoded(str(model), sets, None)
+    kin = recipe.KNOWN[tested].kin
+    first, strength = recipe.Judges(sets, states).scores(tested)
+    assert first.keys() == sets.keys() - set(kin)
+    second, same = recipe.Judges(with_other_ratings(sets, tested, *kin), states).scores(tested)
+    assert strength == same
+    for name in first:
+        assert np.array_equal(first[name], second[name])
+
+
+def test_a_set_held_out_for_the_blend_is_scored_without_its_ratings(
+    recipe: ModuleType, data: Path, model: Path
+) -> None:
+    sets = recipe.rated_sets(data)
+    states = recipe.encoded(str(model), sets, None)
+    tested, held = "GRADE ConvAI2", "FED turn"
+    changed = with_other_ratings(sets, tested, held, "FED dialogue")
+    own, same = (recipe.Judges(some, states)._heads(tested, held) for some in (sets, changed))
+    other = recipe.Judges(with_other_ratings(sets, "USR PersonaChat"), states)._heads(tested, held)
+    assert all(np.array_equal(a.weights, b.weights) for a, b in zip(own, same, strict=True))
+    assert not np.array_equal(own[0].weights, other[0].weights)
+    scores, strength = recipe.Judges(sets, states).scores(tested)
+    head = own[recipe.STRENGTHS.index(strength)]
+    assert scores[held] == pytest.approx(head(recipe.Judges(sets, states).states[held]))
+
+
+def test_replies_to_a_tested_context_are_not_learned_from(recipe: ModuleType, data: Path, model: Path) -> None:
+    sets = recipe.rated_sets(data)
+    tested, other = "GRADE ConvAI2", "GRADE DailyDialog"
+    samples = [replace(sample, context=sets[tested].samples[0].context) for sample in sets[other].samples]
+    shared = sets | {other: replace(sets[other], samples=samples)}
+    states = recipe.encoded(str(model), shared, None)
+    heads = recipe.Judges(shared, states)._heads(tested)
+    without = {name: own for name, own in shared.items() if name != other}
+    wanted = recipe.Judges(without, states)._heads(tested)
+    assert heads[0].weights == pytest.approx(wanted[0].weights)
+
+
+def test_what_is_missing_is_reported_in_one_line(
+    recipe: ModuleType, data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("INTERLOQ_DATA", raising=False)
+    for arguments, says in (
+        ([], "set INTERLOQ_DATA"),
+        (["--data", str(data.parent / "none")], "no grade in"),
+        (["--data", str(data), "--scorer", "folder"], "write --scorer NAME=FOLDER"),
+        (["--data", str(data), "--scorer", f"a={data}"], "no trained scorer in"),
+    ):
+        assert recipe.main(arguments) == 2
+        shown = capsys.readouterr().err
+        assert says in shown
+        assert shown.count("\n") == 1
