@@ -7,7 +7,7 @@ interrupted job resumes after the last complete batch.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,10 +39,11 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """Rated replies, the number of each one's set, and how many samples were omitted."""
+    """Rated replies with the numbers of their sets and contexts, and how many samples were omitted."""
 
     samples: Sequence[Sample]
     sets: Ints
+    contexts: Ints
     omitted: int
 
     @classmethod
@@ -54,22 +55,25 @@ class Rated:
             for sample in read(path, strict=files.strict, on_reject=files.on_reject)
         ]
         kept = [(s, i) for s, i in every if s.response.strip() and context_of(s) and _means(s)]
-        return cls([s for s, _ in kept], np.array([i for _, i in kept], dtype=np.int64), len(every) - len(kept))
+        numbers = {context: i for i, context in enumerate(sorted({context_of(s) for s, _ in kept}))}
+        contexts = np.array([numbers[context_of(s)] for s, _ in kept], dtype=np.int64)
+        sets = np.array([i for _, i in kept], dtype=np.int64)
+        return cls([s for s, _ in kept], sets, contexts, len(every) - len(kept))
 
-    def aspects(self, states: Floats, least: int, say: Say) -> Iterator[tuple[str, RatedStates]]:
-        """Data of each aspect that enough replies of a set are rated for."""
-        numbers = {context: i for i, context in enumerate(sorted({context_of(sample) for sample in self.samples}))}
-        contexts = np.array([numbers[context_of(sample)] for sample in self.samples], dtype=np.int64)
-        means = [_means(sample) for sample in self.samples]
+    def aspects(self, least: int, say: Say) -> dict[str, tuple[Ints, Floats]]:
+        """Replies that each aspect is learned from, with the ranks of their ratings."""
+        means, found = [_means(sample) for sample in self.samples], {}
         for aspect in sorted({name for row in means for name in row}):
             values = np.array([row.get(aspect, np.nan) for row in means])
             groups = [np.flatnonzero((self.sets == i) & np.isfinite(values)) for i in np.unique(self.sets)]
-            kept = [g for g in groups if len(g) >= least and np.ptp(values[g]) and np.ptp(contexts[g])]
-            if not kept:
+            kept = [g for g in groups if len(g) >= least and np.ptp(values[g]) and np.ptp(self.contexts[g])]
+            if kept:
+                found[aspect] = np.concatenate(kept), np.concatenate([ranks(values[group]) for group in kept])
+            else:
                 say(f"{aspect} is skipped: no set has {least} replies with different ratings to different contexts")
-                continue
-            which, targets = np.concatenate(kept), np.concatenate([ranks(values[group]) for group in kept])
-            yield aspect, RatedStates(states[which], targets, self.sets[which], contexts[which])
+        if not found:
+            raise InputError("no aspect has enough ratings", hint="use more rated replies, or lower --least")
+        return found
 
 
 def train(
@@ -93,11 +97,14 @@ def train(
     rated = Rated.of(files)
     replies = count(len(rated.samples), "rated reply", "rated replies")
     say(f"{replies}, {count(rated.omitted, 'sample')} omitted that lack a reply, a context or ratings")
+    aspects = rated.aspects(settings.least, say)
     with contextlib.closing(Appended(path)) as file:
         states = _encoded(rated.samples, file, relevance, progress)
-    found = [(aspect, own, learned(own)) for aspect, own in rated.aspects(states, settings.least, say)]
-    if not found:
-        raise InputError("no aspect has enough ratings", hint="use more rated replies, or lower --least")
+    found = [
+        (aspect, own, learned(own))
+        for aspect, (which, targets) in aspects.items()
+        for own in [RatedStates(states[which], targets, rated.sets[which], rated.contexts[which])]
+    ]
     parts = {"scorer": relevance.signature(), "source": files.fingerprint, "device": str(relevance.device)}
     facts = {
         "kind": KIND,

@@ -35,7 +35,7 @@ class JudgeScorer:
     facts: dict[str, Any]
     weights: Floats
     offsets: Floats
-    pairs: NDArray[np.int64]
+    pairs: frozenset[int]
     place: str
     device: str
 
@@ -44,9 +44,10 @@ class JudgeScorer:
         """Load a judge; `scorer` is the present location of its relevance network; None: as in training."""
         facts, tensors = load_model(folder, kind=KIND)
         with reading_saved(folder):
-            weights, offsets, pairs = (tensors[name].numpy() for name in ("weights", "offsets", "pairs"))
+            weights, offsets = (tensors[name].numpy() for name in ("weights", "offsets"))
+            pairs = frozenset(tensors["pairs"].tolist())
             place, aspects = str(facts["scorer"]["place"]), [str(one["aspect"]) for one in facts["aspects"]]
-            if weights.ndim != 2 or not len(weights) == len(aspects) == len(offsets):
+            if weights.ndim != 2 or len(weights) != len(aspects) or offsets.shape != (len(aspects),):
                 raise ValueError(f"weights of shape {weights.shape} for {len(aspects)} aspects")
         return cls(Path(folder), facts, weights, offsets, pairs, scorer or place, device)
 
@@ -82,12 +83,7 @@ class JudgeScorer:
 
     def trained_on(self, samples: Sequence[Sample]) -> int:
         """Number of samples whose context and reply the judge was trained on."""
-        return sum(pair_hash(sample) in self.known for sample in samples)
-
-    @cached_property
-    def known(self) -> frozenset[int]:
-        """Hashes of the replies that the judge was trained on."""
-        return frozenset(self.pairs.tolist())
+        return sum(pair_hash(sample) in self.pairs for sample in samples)
 
 
 def texts_of(samples: Sequence[Sample]) -> tuple[list[list[str]], list[str]]:

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from interloq import InputError, Rating, Sample, write
+from interloq.learn import ready
 from interloq.learn.store import load_model
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.judge import job
 from interloq.scorers.judge.job import Rated, train
+from interloq.scorers.judge.model import JudgeScorer
 from interloq.scorers.judge.settings import JudgeSettings
 from interloq.scorers.relevance.model import RelevanceScorer
 from tests.made_judge import rated, write_sets
@@ -109,8 +111,9 @@ def test_a_rating_is_the_mean_of_all_raters(tmp_path: Path) -> None:
     path = tmp_path / "rated.jsonl"
     values = [[1.0, 5.0], [2.0], [4.0, 4.0, 5.0]]
     write(path, [Sample(str(i), [f"{i} ?"], "x", ratings=v) for i, v in enumerate(values)], kind="samples")
-    found = dict(Rated.of(TrainingLog([str(path)])).aspects(np.zeros((3, 2)), 2, lambda _: None))
-    assert found["overall"].targets == pytest.approx([0.0, -2 / 3, 2 / 3])
+    which, targets = Rated.of(TrainingLog([str(path)])).aspects(2, lambda _: None)["overall"]
+    assert which.tolist() == [0, 1, 2]
+    assert targets == pytest.approx([0.0, -2 / 3, 2 / 3])
 
 
 @pytest.mark.parametrize(
@@ -129,3 +132,13 @@ def test_ratings_that_nothing_can_be_learned_from(
     write(tmp_path / "rated.jsonl", samples, kind="samples")
     with pytest.raises(InputError, match=what):
         trained([str(tmp_path / "rated.jsonl")], tmp_path / "out", scorer)
+    assert not (tmp_path / "out" / "work" / job.STATES).exists(), "nothing was encoded, so other settings may follow"
+
+
+def test_the_scorer_of_the_package_is_stored_by_its_name(
+    scorer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ready, "READY_FOLDER", scorer)
+    facts = trained(write_sets(tmp_path, 40), tmp_path / "out", Path("ready"))
+    assert facts["scorer"]["place"] == "ready"
+    assert JudgeScorer.load(tmp_path / "out").scores(rated(4, seed=9), "overall").shape == (4,)

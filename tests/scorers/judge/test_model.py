@@ -87,7 +87,12 @@ def test_damaged_facts(judge: Path, tmp_path: Path, damage: Callable[[dict[str, 
 
 def test_damaged_weights(judge: Path, tmp_path: Path) -> None:
     facts, tensors = load_model(judge, kind="judge")
-    for name, changed in (("weights", torch.zeros(3)), ("weights", torch.zeros(2, 5)), ("offsets", torch.zeros(1))):
+    for name, changed in (
+        ("weights", torch.zeros(3)),
+        ("weights", torch.zeros(2, 5)),
+        ("offsets", torch.zeros(1)),
+        ("pairs", torch.zeros(2, 2)),
+    ):
         save_model(tmp_path / "judge", tensors | {name: changed}, facts)
         with pytest.raises(InputError):
             JudgeScorer.load(tmp_path / "judge").signature()
