@@ -34,9 +34,10 @@ class Variant:
         return f"{kept}{' weighted' if self.weigh else ''}{', parrot' if self.parrot else ''}"
 
 
-VARIANTS = tuple(Variant(*fields) for fields in product((None, 3, 5, 8), (True, False), (False, True)))
+# the papers' first: of variants that are equally good, the first is chosen
+VARIANTS = tuple(Variant(*fields) for fields in product((None, 3, 5, 8), (True, False), (True, False)))
 PAPER, RATED, UNRATED, FIVE = (
-    Variant(None, True, True),
+    VARIANTS[0],
     Variant(None, True, False),
     Variant(None, False, False),
     Variant(5, False, False),
@@ -96,7 +97,7 @@ class Choice:
 
 
 def choices(metric: str, sets: Mapping[str, RatedSet], scores: Mapping[str, Mapping[str, Floats]]) -> list[Choice]:
-    """What leave-one-set-out chooses for each tested set; of equal variants, the first."""
+    """What leave-one-set-out chooses for each tested set."""
     by_set = {
         name: {v: spearman(scores[name][f"{metric}, {v}"], own.human) for v in VARIANTS} for name, own in sets.items()
     }

@@ -107,8 +107,9 @@ class Parts:
     def metrics(self) -> dict[str, str]:
         """Specs of the metrics with references."""
         bleu = "delta_bleu(order={},tokenizer='13a(lowercase=True)')"
-        rows = {BLEU: bleu.format(2), BERTSCORE: f"bertscore(model={self.encoder!r})"}
-        return rows | {BLEU_4: bleu.format(4), PRECISION: f"bertscore(model={self.encoder!r},part='p')"}
+        bertscore = f"bertscore(model={self.encoder!r},weights='outside',part={{!r}})"
+        rows = {BLEU: bleu.format(2), BERTSCORE: bertscore.format("f")}
+        return rows | {BLEU_4: bleu.format(4), PRECISION: bertscore.format("p")}
 
 
 def all_scores(data: Path, sets: Mapping[str, RatedSet], parts: Parts) -> dict[str, dict[str, Floats]]:

@@ -90,26 +90,41 @@ def test_figures_of_the_tables_are_printed(printed: Printed) -> None:
         assert v["text"] in line
 
 
-@pytest.mark.parametrize("row", ["all weighted", "all", "best 5", "all weighted, parrot", "gold", "15 random"])
+FIELDS = {
+    "all weighted": "parrot=False",
+    "all": "parrot=False,weigh=False",
+    "best 5": "parrot=False,weigh=False,best=5",
+    "best 3 weighted, parrot": "best=3",
+}
+
+
+@pytest.mark.parametrize("label", [*FIELDS, "gold", "15 random"])
 def test_a_row_is_the_correlation_of_its_metric(
-    printed: Printed, recipe: ModuleType, data: Path, scorer: str, options: list[str], row: str
+    printed: Printed, recipe: ModuleType, data: Path, scorer: str, options: list[str], label: str
 ) -> None:
     own, work = recipe.sets_with_references(data)["USR PersonaChat"], Path(options[3])
-    fields = {
-        "all weighted": "parrot=False",
-        "all": "parrot=False,weigh=False",
-        "best 5": "parrot=False,weigh=False,best=5",
-        "all weighted, parrot": "",
-    }
-    metric = "delta_bleu(order=2,tokenizer='13a(lowercase=True)')"
-    if row in fields:
-        found = f"index={str(work / 'bm25')!r},rater=by({scorer})"
-        metric = f"vbleu({found},tokenizer='13a(lowercase=True)'{',' * bool(fields[row])}{fields[row]})"
-    given = recipe.with_random({"a": own}, work / "pairs.jsonl")["a"] if row == "15 random" else own.samples
-    scores = evaluate(metric, given).by_sample
+    found = f"index={str(work / 'bm25')!r},rater=by({scorer}),{FIELDS.get(label, '')}"
+    plain = {"BLEU-2": "tokenizer='13a(lowercase=True)',order=2", "BERTScore": f"model={options[7]!r}"}
+    given = recipe.with_random({"a": own}, work / "pairs.jsonl")["a"] if label == "15 random" else own.samples
+    rows = {r["scorer"]: r["value"] for r in spearman_rows(printed[1], "USR PersonaChat")}
+    for metric, pipeline, name in (("delta_bleu", "vbleu", "BLEU-2"), ("bertscore", "vbertscore", "BERTScore")):
+        spec = f"{pipeline}({found},{plain[name]})" if label in FIELDS else f"{metric}({plain[name]})"
+        scores = evaluate(spec, given).by_sample
+        wanted = spearmanr([scores[sample.key] for sample in own.samples], own.human).statistic
+        assert rows[f"{name}, {label}"] == pytest.approx(wanted)
+
+
+def test_a_joined_row_is_that_of_ruber(printed: Printed, recipe: ModuleType, data: Path, scorer: str) -> None:
+    own = recipe.sets_with_references(data)["USR PersonaChat"]
+    gold = "delta_bleu(order=2,tokenizer='13a(lowercase=True)')"
+    scores = evaluate(f"ruber(referenced={gold},unreferenced={scorer})", own.samples).by_sample
     wanted = spearmanr([scores[sample.key] for sample in own.samples], own.human).statistic
-    rows = [r for r in printed[1]["rows"] if (r["set"], r["measure"]) == ("USR PersonaChat", "spearman")]
-    assert next(r["value"] for r in rows if r["scorer"] == f"BLEU-2, {row}") == pytest.approx(wanted)
+    rows = {r["scorer"]: r["value"] for r in spearman_rows(printed[1], "USR PersonaChat")}
+    assert rows["relevance & BLEU-2, gold"] == pytest.approx(wanted)
+
+
+def spearman_rows(tables: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    return [row for row in tables["rows"] if (row["set"], row["measure"]) == (name, "spearman")]
 
 
 def test_the_raters_auc_is_that_of_a_literal_count(printed: Printed, scorer: str) -> None:
