@@ -18,6 +18,7 @@ from rated_sets import Floats, RatedSet
 from interloq.meta.correlate import complete, resampled, values
 from interloq.metrics.evaluate import percentile_interval
 
+MEAN = "mean"  # of all sets
 SPEARMAN = {"spearman": "spearman"}
 
 
@@ -64,18 +65,36 @@ class Verdict:
     text: str
 
 
-def verdict(claim: Claim, name: str, scores: Mapping[str, Floats], human: Floats, resamples: int) -> Verdict:
-    """The verdict on one set, over the samples that both rows scored."""
+def verdicts(
+    claim: Claim, sets: Mapping[str, RatedSet], scores: Mapping[str, Mapping[str, Floats]], resamples: int
+) -> list[Verdict]:
+    """The verdict on each set, and on the mean of their differences."""
+    found = [
+        _difference(claim, scores[name], own.human, resamples, seed) for seed, (name, own) in enumerate(sets.items())
+    ]
+    values, spreads = zip(*found, strict=True)
+    mean = float(np.mean(values)), np.mean(spreads, axis=0)
+    return [_verdict(claim, name, *each) for name, each in zip([*sets, MEAN], [*found, mean], strict=True)]
+
+
+def _difference(
+    claim: Claim, scores: Mapping[str, Floats], human: Floats, resamples: int, seed: int
+) -> tuple[float, Floats]:
+    """Difference of the correlations, over the samples that both rows scored, and in each resample."""
     places = complete(scores[claim.higher], scores[claim.lower], human)
     columns = [scores[row][places] for row in (claim.higher, claim.lower)]
+    higher, lower = (spearman(column, human[places]) for column in columns)
     spread = [
-        resampled(column, human[places], n_bootstrap=resamples, seed=0, chosen=SPEARMAN)["spearman"]
+        resampled(column, human[places], n_bootstrap=resamples, seed=seed, chosen=SPEARMAN)["spearman"]
         for column in columns
     ]
-    higher, lower = (spearman(column, human[places]) for column in columns)
-    low, high = percentile_interval(spread[0] - spread[1])
+    return higher - lower, spread[0] - spread[1]
+
+
+def _verdict(claim: Claim, name: str, difference: float, spread: Floats) -> Verdict:
+    low, high = percentile_interval(spread)
     text = "holds" if low > 0 else "does not hold" if high < 0 else "cannot be told"
-    return Verdict(claim, name, higher - lower, (low, high), text)
+    return Verdict(claim, name, difference, (low, high), text)
 
 
 def spearman(scores: Floats, human: Floats) -> float:

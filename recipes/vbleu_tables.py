@@ -31,6 +31,7 @@ import numpy as np
 from rated_sets import RatedSet
 from reference_claims import (
     FIVE,
+    MEAN,
     PAPER,
     RATED,
     UNRATED,
@@ -41,7 +42,7 @@ from reference_claims import (
     Verdict,
     agreed,
     choices,
-    verdict,
+    verdicts,
 )
 from reference_pool import GUPTA, pool, pool_index, rated_references, sets_with_references, with_random, with_scarce
 from relevance import ENCODER, KINDS, Floats, Row, auc_of, cell, correlations, plusplus, scorers
@@ -57,6 +58,7 @@ from interloq.signature import file_fingerprint, fingerprint
 
 BLEU, BERTSCORE = "BLEU-2", "BERTScore"
 BLEU_4, PRECISION = "BLEU-4", "BERTScore precision"  # as SCARCE is measured
+TOKENIZER = "tokenizer='13a(lowercase=True)'"
 GOLD, RANDOM, SCARCE = "gold", "15 random", "SCARCE"
 
 
@@ -105,25 +107,34 @@ class Parts:
         return self.scorer.partition("(")[0]
 
     def metrics(self) -> dict[str, str]:
-        """Specs of the metrics with references."""
-        bleu = "delta_bleu(order={},tokenizer='13a(lowercase=True)')"
-        bertscore = f"bertscore(model={self.encoder!r},weights='outside',part={{!r}})"
-        rows = {BLEU: bleu.format(2), BERTSCORE: bertscore.format("f")}
-        return rows | {BLEU_4: bleu.format(4), PRECISION: bertscore.format("p")}
+        """Specs of the metrics that read references and weights."""
+        return {BLEU: f"delta_bleu(order=2,{TOKENIZER})", BERTSCORE: self._bertscore("f")}
+
+    def peers(self) -> dict[str, str]:
+        """Specs of the metrics that SCARCE was measured with. Most replies share no four words with a reference."""
+        return {BLEU_4: f"bleu(order=4,smoothing='add-k',k=1,{TOKENIZER})", PRECISION: self._bertscore("p")}
+
+    def _bertscore(self, part: str) -> str:
+        return f"bertscore(model={self.encoder!r},weights='outside',part={part!r})"
 
 
 def all_scores(data: Path, sets: Mapping[str, RatedSet], parts: Parts) -> dict[str, dict[str, Floats]]:
-    """Scores of every row of each set; only Gupta's replies have SCARCE's references and metrics."""
+    """Scores of every row of each set; only Gupta's replies have SCARCE's references."""
     random, found = with_random(sets, parts.pairs), dict[str, dict[str, Floats]]()
     for name, own in sets.items():
         print(name, file=sys.stderr)
         given = {GOLD: own.samples, RANDOM: random[name]} | variants(own.samples, parts)
+        scores = scored({"": own.samples}, {parts.name: parts.scorer}, parts) | scored(given, parts.metrics(), parts)
         if name == GUPTA:
-            given[SCARCE] = with_scarce(data, own.samples)
-        metrics = parts.metrics() if name == GUPTA else {m: parts.metrics()[m] for m in (BLEU, BERTSCORE)}
-        scores = scored({"": own.samples}, {parts.name: parts.scorer}, parts) | scored(given, metrics, parts)
+            scores |= peer_scores(with_scarce(data, own.samples), given, parts)
         found[name] = scores | joined(parts.name, scores)
     return found
+
+
+def peer_scores(scarce: Sequence[Sample], given: Mapping[str, Sequence[Sample]], parts: Parts) -> dict[str, Floats]:
+    """Scores with SCARCE's references, and those of its metrics with ours; BLEU-4 ignores weights, so without them."""
+    plain = {label: given[label] for label in (GOLD, RANDOM, *(str(v) for v in VARIANTS if not v.weigh))}
+    return scored({SCARCE: scarce}, parts.metrics(), parts) | scored(plain | {SCARCE: scarce}, parts.peers(), parts)
 
 
 def variants(samples: Sequence[Sample], parts: Parts) -> dict[str, Sequence[Sample]]:
@@ -198,14 +209,10 @@ def run(data: Path, parts: Parts, resamples: int, *, rated: bool = False) -> Tab
     sets = sets_with_references(data)
     scores = all_scores(data, sets, parts)
     rows = [row for name, own in sets.items() for row in correlations(name, own, scores[name], resamples)]
-    verdicts = [
-        verdict(claim, name, scores[name], own.human, resamples)
-        for claim in claims(parts.name)
-        for name, own in sets.items()
-    ]
+    judged = [v for claim in claims(parts.name) for v in verdicts(claim, sets, scores, resamples)]
     found = [choice for metric in (BLEU, BERTSCORE) for choice in choices(metric, sets, scores)]
     preferred = [] if rated else list(rater_preferences(plusplus(data), parts.rater, resamples))
-    return Tables(rows, verdicts, found, preferred)
+    return Tables(rows, judged, found, preferred)
 
 
 def _print(tables: Tables, scorer: str) -> None:
@@ -218,7 +225,7 @@ def _print(tables: Tables, scorer: str) -> None:
     for v in tables.verdicts:
         shown = f"{v.text} {v.difference:+.3f} [{v.ci[0]:+.3f}, {v.ci[1]:+.3f}]"
         judged.setdefault(f"{v.claim.text}: {v.claim.higher} > {v.claim.lower}", {})[v.set] = shown
-    _print_table("Claims", names, judged)
+    _print_table("Claims", [*names, MEAN], judged)
     for metric in (BLEU, BERTSCORE):
         found = [choice for choice in tables.choices if choice.metric == metric]
         cells = {c.set: {"chosen": str(c.variant), **_figures(c)} for c in found}

@@ -27,8 +27,16 @@ def human() -> Any:
 
 
 def judged(recipe: ModuleType, human: Any, first: Any, second: Any) -> Any:
-    claim = recipe.Claim("first > second", "first", "second")
-    return recipe.verdict(claim, "a set", {"first": first, "second": second}, human, 200)
+    found, mean = verdicts(recipe, {"a": human}, {"a": {"first": first, "second": second}})
+    assert (found.set, mean.set) == ("a", "mean")
+    np.testing.assert_array_equal([mean.difference, *mean.ci], [found.difference, *found.ci])
+    return found
+
+
+def verdicts(recipe: ModuleType, human: dict[str, Any], scores: dict[str, Any]) -> Any:
+    made = importlib.import_module("rated_sets").RatedSet
+    sets = {name: made([], np.arange(len(values)), values) for name, values in human.items()}
+    return recipe.verdicts(recipe.Claim("first > second", "first", "second"), sets, scores, 200)
 
 
 def test_a_verdict_follows_the_interval_of_the_difference(recipe: ModuleType, human: Any) -> None:
@@ -41,6 +49,20 @@ def test_a_verdict_follows_the_interval_of_the_difference(recipe: ModuleType, hu
     turned = judged(recipe, human, far, near)
     assert turned.text == "does not hold"
     assert turned.ci == pytest.approx((-found.ci[1], -found.ci[0]))
+
+
+def test_the_mean_of_several_sets_is_surer_than_each(recipe: ModuleType) -> None:
+    rng = np.random.default_rng(4)
+    human = {name: rng.normal(size=60) for name in "abcdefgh"}
+    scores = {
+        name: {"first": own + rng.normal(size=60), "second": own + 1.5 * rng.normal(size=60)}
+        for name, own in human.items()
+    }
+    *each, mean = verdicts(recipe, human, scores)
+    assert mean.difference == pytest.approx(np.mean([v.difference for v in each]))
+    assert mean.ci[1] - mean.ci[0] < min(v.ci[1] - v.ci[0] for v in each)
+    assert mean.text == "holds"
+    assert "cannot be told" in {v.text for v in each}
 
 
 def test_equal_and_constant_rows_cannot_be_told_apart(recipe: ModuleType, human: Any) -> None:

@@ -66,7 +66,7 @@ def test_every_row_claim_and_choice_is_there(printed: Printed, recipe: ModuleTyp
     sets = list(recipe.sets_with_references(data))
     claims = {(claim.higher, claim.lower) for claim in recipe.claims("relevance")}
     assert {(v["claim"]["higher"], v["claim"]["lower"]) for v in tables["verdicts"]} == claims
-    assert len(tables["verdicts"]) == len(claims) * len(sets)
+    assert len(tables["verdicts"]) == len(claims) * (len(sets) + 1)
     assert [choice["set"] for choice in tables["choices"]] == 2 * sets
     for name in sets:
         rows = {row["scorer"] for row in tables["rows"] if row["set"] == name}
