@@ -30,7 +30,8 @@ def test_the_limit_is_on_what_is_unpacked() -> None:
 
 
 def test_a_second_layer_stays_packed() -> None:
-    assert body_of(gzip.compress(gzip.compress(b"a")), "gzip") == gzip.compress(b"a")
+    packed = gzip.compress(b"a")
+    assert body_of(gzip.compress(packed), "gzip") == packed
 
 
 @pytest.mark.parametrize(
