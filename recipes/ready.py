@@ -50,8 +50,8 @@ from interloq.scorers.relevance.log import ExchangeLog
 from interloq.scorers.relevance.settings import ENCODER, TRAINING, Reading, Relevance, Sources
 
 READING = Reading()
-SETTINGS = Relevance(negatives="random,random,retrieved,adversarial", loss="listwise", batch=256)
-LOOP = replace(TRAINING, epochs=3, learning_rate=5e-4)
+SETTINGS = Relevance(loss="listwise", batch=128)
+LOOP = replace(TRAINING, epochs=2, learning_rate=5e-4)
 RANK = LowRank(low_rank=48)
 LARGEST = 5_000_000  # bytes
 CARD = "README.md"

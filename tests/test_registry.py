@@ -64,7 +64,7 @@ def test_spellings_of_the_same_component_are_equal() -> None:
         ("__import__(name='os')", "unknown component '__import__'"),
         ("", "cannot read spec"),
         ("sentencepiece", "sentencepiece needs model: write sentencepiece(model=…)"),
-        ("relevance", "relevance needs model (a trained scorer; make one: interloq train relevance PAIRS -o FOLDER)"),
+        ("relevance", "relevance needs model (a trained scorer, or 'ready' with interloq[ready]; make one"),
         ("vbleu(k=3)", "make one: interloq train rater PAIRS -o FOLDER): write vbleu(index=…,rater=…)"),
         ("bleu(order=2,order=3)", "'order' is given twice"),
         ("bleu(order=" + "-" * 15_000 + "1)", "nested too deeply"),

@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 from interloq.cli.main import main
 from interloq.learn.adapt.settings import ADAPT, SCRATCH, Adaptation, SmallEncoder
 from interloq.models.encoder import Encoder
+from interloq.scorers.relevance.model import RelevanceScorer
 from tests.conftest import missing
 from tests.made_language_models import tiny_model
 from tests.made_ruber import topic_pairs
@@ -61,9 +62,10 @@ def test_the_commands_of_the_page_run(folder: Path, capsys: pytest.CaptureFixtur
     write_pairs(folder / "pairs.jsonl", 40)
     page = (Path(__file__).parents[2] / "docs" / "adapt.md").read_text()
     commands = re.findall(r"^interloq (.*)$", page, re.MULTILINE)
-    assert len(commands) == 2
+    assert len(commands) == 3
     for command in commands:
         assert main(shlex.split(command)) == 0, capsys.readouterr().err
+    assert RelevanceScorer.load("relevance", device="cpu").facts["low_rank"]["low_rank"] == 32
     for name in ("adapted", "small"):
         assert Encoder(name, device="cpu").sentences(["tea"]).any()
 

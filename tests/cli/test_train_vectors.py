@@ -81,7 +81,7 @@ def test_vectors_of_another_program_become_a_folder(folder: Path, capsys: pytest
     np.testing.assert_allclose(vectors.sentences(["cat ape"]), [[0.5, 0.5]])
     capsys.readouterr()
     assert main(["train", "vectors", "--from", "glove.txt", "-o", "glove"]) == 2
-    assert capsys.readouterr().err == "interloq: glove exists; choose another folder\n"
+    assert capsys.readouterr().err == "interloq: glove already exists; choose another folder\n"
 
 
 @pytest.mark.parametrize(
