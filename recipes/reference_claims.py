@@ -37,11 +37,12 @@ class Variant:
 
 # the papers' first: of variants that are equally good, the first is chosen
 VARIANTS = tuple(Variant(*fields) for fields in product((None, 3, 5, 8), (True, False), (True, False)))
-PAPER, RATED, UNRATED, FIVE = (
+PAPER, RATED, UNRATED, FIVE, EIGHT = (
     VARIANTS[0],
     Variant(None, True, False),
     Variant(None, False, False),
     Variant(5, False, False),
+    Variant(8, False, True),
 )
 
 

@@ -9,8 +9,9 @@ reference_pool.py, and the rater is made from `relevance`; published figures are
 
 The tables: correlations of BLEU-2 and BERTScore with gold replies alone, with 15 random and with 15 retrieved replies,
 weighted or not, all or the best n, with and without the utterance itself (the parrot); a verdict on each claim; the
-variant that would be chosen for each set on the other sets; SCARCE's references on Gupta's replies; and whether the
-rater prefers good replies in DailyDialog++ (`--rated` skips its 16,000 replies).
+variant that would be chosen for each set on the other sets; SCARCE's references on Gupta's replies; how often gold
+replies alone decide the score; and whether the rater prefers good replies in DailyDialog++ (`--rated` skips its 16,000
+replies).
 
 `--rater` and `--scorer` take any rater and any reference-free metric, such as `gru(model='rater')` and
 `ruber_unreferenced(model='ruber')`. Pool, index and scores are kept in the work folder, and the same command resumes.
@@ -30,6 +31,7 @@ from typing import Any
 import numpy as np
 from rated_sets import RatedSet
 from reference_claims import (
+    EIGHT,
     FIVE,
     MEAN,
     PAPER,
@@ -63,7 +65,7 @@ GOLD, RANDOM, SCARCE = "gold", "15 random", "SCARCE"
 
 
 def claims(scorer: str) -> Iterator[Claim]:
-    """Findings of the papers, and two more: retrieved > random, best five > all."""
+    """Findings of the papers, and ours: retrieved > random, best five > all, the default of `vbertscore`."""
     for name in (BLEU, BERTSCORE):
         yield Claim("extended > gold", f"{name}, {UNRATED}", f"{name}, {GOLD}")
         yield Claim("retrieved > random", f"{name}, {UNRATED}", f"{name}, {RANDOM}")
@@ -72,6 +74,8 @@ def claims(scorer: str) -> Iterator[Claim]:
         yield Claim("weighted > gold", f"{name}, {RATED}", f"{name}, {GOLD}")
         yield Claim("joined > without scorer", f"{scorer} & {name}, {RATED}", f"{name}, {RATED}")
         yield Claim("joined > scorer", f"{scorer} & {name}, {RATED}", scorer)
+    yield Claim("default > the papers' vBERTScore", f"{BERTSCORE}, {EIGHT}", f"{BERTSCORE}, {PAPER}")
+    yield Claim("default vBERTScore > gold", f"{BERTSCORE}, {EIGHT}", f"{BERTSCORE}, {GOLD}")
     yield Claim("vBERTScore > υBLEU", f"{BERTSCORE}, {RATED}", f"{BLEU}, {RATED}")
 
 
@@ -156,12 +160,19 @@ def scored(given: Mapping[str, Sequence[Sample]], metrics: Mapping[str, str], pa
 
 def joined(scorer: str, scores: Mapping[str, Floats]) -> dict[str, Floats]:
     """The scorer and metrics with references joined as `ruber` does: means of scores scaled to 0…1."""
-    rows = [f"{metric}, {label}" for metric in (BLEU, BERTSCORE) for label in (GOLD, RATED, FIVE)]
+    rows = [f"{metric}, {label}" for metric in (BLEU, BERTSCORE) for label in (GOLD, RATED, FIVE, EIGHT)]
     return {f"{scorer} & {row}": (_scaled(scores[scorer]) + _scaled(scores[row])) / 2 for row in rows}
 
 
 def _scaled(scores: Floats) -> Floats:
     return normalise(scores, float(np.nanmin(scores)), float(np.nanmax(scores)))
+
+
+def gold_shares(scores: Mapping[str, Floats]) -> dict[str, float]:
+    """Share of replies whose BERTScore with more references is that with gold replies alone."""
+    gold = scores[f"{BERTSCORE}, {GOLD}"]
+    labels = [RANDOM, *map(str, (UNRATED, EIGHT, RATED))]
+    return {label: float(np.isclose(scores[f"{BERTSCORE}, {label}"], gold, atol=1e-6).mean()) for label in labels}
 
 
 # ---- the rater -------------------------------------------------------------------------------------------------------
@@ -201,6 +212,7 @@ class Tables:
     rows: list[Row]
     verdicts: list[Verdict]
     choices: list[Choice]
+    gold_shares: dict[str, dict[str, float]]
     rater: list[Row]
 
 
@@ -212,7 +224,8 @@ def run(data: Path, parts: Parts, resamples: int, *, rated: bool = False) -> Tab
     judged = [v for claim in claims(parts.name) for v in verdicts(claim, sets, scores, resamples)]
     found = [choice for metric in (BLEU, BERTSCORE) for choice in choices(metric, sets, scores)]
     preferred = [] if rated else list(rater_preferences(plusplus(data), parts.rater, resamples))
-    return Tables(rows, judged, found, preferred)
+    shares = {name: gold_shares(own) for name, own in scores.items()}
+    return Tables(rows, judged, found, shares, preferred)
 
 
 def _print(tables: Tables, scorer: str) -> None:
@@ -231,6 +244,8 @@ def _print(tables: Tables, scorer: str) -> None:
         cells = {c.set: {"chosen": str(c.variant), **_figures(c)} for c in found}
         _print_table(f"{metric}: chosen on the other sets", ["chosen", *_figures(found[0])], cells)
         print(f"same in every choice: {agreed(found) or 'nothing'}")
+    shares = {name: {k: f"{v:.2f}" for k, v in own.items()} for name, own in tables.gold_shares.items()}
+    _print_table("Share of replies with the BERTScore of gold replies alone", list(shares[names[0]]), shares)
     if preferred := {row.measure.replace("_", " "): {"value": cell(row)} for row in tables.rater}:
         _print_table("The rater on DailyDialog++", ["value"], preferred)
 

@@ -104,7 +104,7 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
     "vbertscore": (
         COSINE,
         [
-            "vbertscore(index='replies',rater=human(ratings='ratings.jsonl'),model='bert',weights='inside',idf=True,k=3)",
+            "vbertscore(index='replies',rater=human(ratings='ratings.jsonl'),model='bert',weigh=True,weights='inside',idf=True,k=3)",
             "vbertscore(index='replies',rater=by(valid(model='form')),model='bert',best=2,weigh=False)",
         ],
     ),

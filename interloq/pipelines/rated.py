@@ -21,6 +21,9 @@ from interloq.retrieve.extend import extend, extend_signature, searched_in
 from interloq.retrieve.index import Index, open_index
 from interloq.signature import LIBRARIES, VERSION, Signature
 
+Best = Annotated[int | None, "references to keep besides gold replies, those with the largest weights; `None`: all"]
+Weigh = Annotated[bool, "whether weights count; if not, they only decide which references are kept"]
+
 
 @dataclass(frozen=True)
 class RatedReferences(Component):
@@ -34,10 +37,8 @@ class RatedReferences(Component):
     k: Annotated[int, "replies to retrieve"] = 15
     parrot: Annotated[bool, "whether the utterance itself is also a reference"] = True
     turns: Annotated[int, "last turns of the context to search for; the raters `gru` and `bert` read the last one"] = 1
-    best: Annotated[
-        int | None, "references to keep besides gold replies, those with the largest weights; `None`: all"
-    ] = None
-    weigh: Annotated[bool, "whether weights count; if not, they only decide which references are kept"] = True
+    best: Best = None
+    weigh: Weigh = True
     _rated: Rated | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -1,7 +1,9 @@
 """vBERTScore (Tsuta et al., 2023): BERTScore with references from logs, weighted by a network trained on logs.
 
 extend (`interloq extend`) → rate (`interloq rate`) → `bertscore` with weights, in one call; the score equals that of
-the three commands. The weight is outside the similarity (default) or, as printed in the paper, inside the maximum.
+the three commands. By default weights only choose the eight best references, because that agreed with people better
+(docs/rate.md); the paper's metric is `best=None,weigh=True`. Then the weight is outside the similarity (default) or, as
+printed in the paper, inside the maximum.
 """
 
 from __future__ import annotations
@@ -9,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from interloq.errors import SpecError
 from interloq.metrics.baseline import Part
 from interloq.metrics.bertscore import BertScore
-from interloq.pipelines.rated import RatedReferences
+from interloq.pipelines.rated import Best, RatedReferences, Weigh
 from interloq.signature import NETWORK
 
 
@@ -21,6 +24,8 @@ class Vbertscore(RatedReferences):
 
     places = ("index", "model", "rescale")
     libraries = NETWORK
+    best: Best = 8
+    weigh: Weigh = False
     model: Annotated[str, "encoder, as in `bertscore`"] = field(kw_only=True)
     layer: Annotated[int | None, "layer whose vectors are compared, from 1; `None`: the last"] = None
     idf: Annotated[bool, "whether rare tokens weigh more; counted over all references, including retrieved ones"] = (
@@ -32,6 +37,11 @@ class Vbertscore(RatedReferences):
         Literal["outside", "inside"],
         "apply weights outside the similarity, or inside the maximum as printed in the paper",
     ] = "outside"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weights == "inside" and not self.weigh:
+            raise SpecError("vbertscore: weights='inside' changes nothing if weights do not count; add weigh=True")
 
     def metric(self) -> BertScore:
         return BertScore(

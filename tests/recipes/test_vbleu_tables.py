@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
@@ -74,6 +75,7 @@ def test_every_row_claim_and_choice_is_there(printed: Printed, recipe: ModuleTyp
         wanted |= {f"{metric}, {v}" for metric in (recipe.BLEU, recipe.BERTSCORE) for v in recipe.VARIANTS}
         assert wanted <= rows
         assert (f"{recipe.BLEU_4}, SCARCE" in rows) == (name == recipe.GUPTA)
+    assert list(tables["gold_shares"]) == sets
     for title in ("Spearman with people", "Claims", "BLEU-2: chosen on the other sets", "The rater on DailyDialog++"):
         assert f"\n{title}\n" in text
 
@@ -121,6 +123,16 @@ def test_a_joined_row_is_that_of_ruber(printed: Printed, recipe: ModuleType, dat
     wanted = spearmanr([scores[sample.key] for sample in own.samples], own.human).statistic
     rows = {r["scorer"]: r["value"] for r in spearman_rows(printed[1], "USR PersonaChat")}
     assert rows["relevance & BLEU-2, gold"] == pytest.approx(wanted)
+
+
+def test_shares_count_replies_that_only_gold_replies_decide(recipe: ModuleType) -> None:
+    gold = np.array([0.5, 0.6, 0.7, 0.8])
+    scores = {
+        f"{recipe.BERTSCORE}, {label}": gold + np.array([0, 0.1, 0.1, 0.1]) for label in ("15 random", "all weighted")
+    }
+    scores |= {"BERTScore, gold": gold, "BERTScore, all": gold + 0.1, "BERTScore, best 8, parrot": gold}
+    shares = {"15 random": 0.25, "all": 0.0, "best 8, parrot": 1.0, "all weighted": 0.25}
+    assert recipe.gold_shares(scores) == shares
 
 
 def spearman_rows(tables: dict[str, Any], name: str) -> list[dict[str, Any]]:
