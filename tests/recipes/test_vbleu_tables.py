@@ -93,10 +93,10 @@ def test_figures_of_the_tables_are_printed(printed: Printed) -> None:
 
 
 FIELDS = {
-    "all weighted": "parrot=False",
-    "all": "parrot=False,weigh=False",
+    "all weighted": "parrot=False,weigh=True,best=None",
+    "all": "parrot=False,weigh=False,best=None",
     "best 5": "parrot=False,weigh=False,best=5",
-    "best 3 weighted, parrot": "best=3",
+    "best 3 weighted, parrot": "weigh=True,best=3",
 }
 
 
