@@ -147,9 +147,14 @@ def cut_off(command: list[str], index: Path, wanted: int, how: signal.Signals) -
 
 
 @pytest.mark.parametrize(
-    ("retriever", "exact", "segment"), [("bm25", "5000", "20"), (DENSE, "5000", "20"), (DENSE, "200", "100")]
+    ("retriever", "exact", "segment", "how"),
+    [
+        ("bm25", "5000", "20", signal.SIGKILL),
+        ("bm25", "5000", "20", signal.SIGINT),
+        (DENSE, "5000", "20", signal.SIGKILL),
+        (DENSE, "200", "100", signal.SIGKILL),
+    ],
 )
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_build_that_was_cut_off_goes_on(
     pool: Path, capsys: Captured, retriever: str, exact: str, segment: str, how: signal.Signals
 ) -> None:

@@ -105,13 +105,6 @@ def test_train_then_rate(log: Path, capsys: Captured) -> None:
     assert header("rated.jsonl")["rated"][0]["signature"]["parts"]["model"] == RaterModel.load("rater").fingerprint
 
 
-def test_two_undisturbed_trainings_write_the_same_bytes(log: Path) -> None:
-    for folder in ("first", "second"):
-        whole(*TRAIN, *VOCABULARY, "--epochs", "2", "-o", folder)
-    for name in KEPT:
-        assert Path("first", name).read_bytes() == Path("second", name).read_bytes(), name
-
-
 def test_facts_as_json(log: Path, capsys: Captured) -> None:
     facts = printed(capsys, *TRAIN, *VOCABULARY, "--epochs", "1", "--negatives", "matched", "--quiet", "-o", "rater")
     assert facts["rater"] == "rater"

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -119,34 +115,3 @@ def test_the_defaults_in_help_are_those_of_the_settings(capsys: pytest.CaptureFi
     text = " ".join(capsys.readouterr().out.split())
     for value in (TRAINING.epochs, TRAINING.learning_rate, Unreferenced().hidden, Unreferenced().margin):
         assert f"(default {value:g})" in text
-
-
-def started(*arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "interloq.cli", "train", "ruber", *arguments, *SMALL]
-    one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=one_thread)
-
-
-def test_a_killed_command_goes_on_with_the_same_losses(folder: Path) -> None:
-    topic_pieces(folder / "words.model")
-    write_pairs(folder / "pairs.jsonl")
-    options = ["pairs.jsonl", "--epochs", "6", "--patience", "6", "--tokenizer", "words.model", "-o"]
-    with started(*options, "whole") as whole:
-        said = whole.communicate()[1]
-    assert whole.returncode == 0, said
-    with started(*options, "cut") as cut:
-        assert cut.stderr is not None
-        assert any(line.startswith("epoch 2 ") for line in cut.stderr)
-        cut.send_signal(signal.SIGKILL)
-    assert not (folder / "cut" / "model.json").exists()
-    with started(*options, "cut") as again:
-        said = again.communicate()[1]
-    assert "resuming after" in said
-    models, curves = (
-        [json.loads((folder / name / file).read_text()) for name in ("whole", "cut")]
-        for file in ("model.json", "learning_curve.json")
-    )
-    first, second = ([(epoch["train_loss"], epoch["dev_loss"]) for epoch in curve["epochs"]] for curve in curves)
-    assert len(first) == 6
-    assert first == second
-    assert models[0]["weights"] == models[1]["weights"]
