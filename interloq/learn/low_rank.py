@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.utils import parametrize
-from transformers.pytorch_utils import Conv1D
 
 from interloq.errors import InputError
 from interloq.learn.settings import LowRank
 from interloq.learn.store import check_shapes
-from interloq.models.cross_encoder import CrossEncoder
+
+if TYPE_CHECKING:  # every training imports this module, and those of networks of our own need no transformers
+    from interloq.models.cross_encoder import CrossEncoder
 
 STORED = torch.float16  # finer than bfloat16, and updates are far from its bounds
 PART = ".parametrizations.weight.0."  # what torch puts between the name of a layer and that of its update's matrix
@@ -107,6 +109,8 @@ def _trained(network: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Parameter
 
 def _layers(network: CrossEncoder) -> Iterator[tuple[str, torch.nn.Module]]:
     """The linear layers of the encoder; GPT-2's are Conv1D."""
+    from transformers.pytorch_utils import Conv1D
+
     for name, module in network.encoder.named_modules():
         if isinstance(module, torch.nn.Linear | Conv1D):
             yield name, module

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 from interloq.learn.job import train
@@ -32,3 +34,10 @@ def test_jobs_of_scorers_named_the_number_of_exchanges(tmp_path: Path) -> None:
     lines: list[str] = []
     train(job, folder, say=lines.append)
     assert lines == ["relevance is already trained"]
+
+
+def test_networks_of_our_own_are_trained_without_transformers() -> None:
+    """The extra `rater` does not install it."""
+    modules = ("interloq.rate.learning", "interloq.scorers.ruber.job", "interloq.rate.gru", "interloq.rate.model")
+    command = f"import sys; sys.modules['transformers'] = None\nimport {', '.join(modules)}"
+    subprocess.run([sys.executable, "-c", command], check=True)
