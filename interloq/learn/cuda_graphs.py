@@ -89,7 +89,7 @@ class Learner:
             torch.cuda.empty_cache()  # room for the graph's own memory
         graph = torch.cuda.CUDAGraph()
         try:
-            # other threads pin memory meanwhile, which is no part of the graph
+            # other threads pin memory meanwhile, which is not part of the graph
             graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
             try:
                 loss = self._backward(inputs, examples)

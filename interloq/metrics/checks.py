@@ -173,6 +173,9 @@ class Checks:
         if part.tokenizer and (advice := self._tokenizer_advice(part.tokenizer)):
             statement = f"are written without spaces, and {part.name}'s tokenizer does not split them: {advice}"
             yield self._note("language", facts.unspaced, statement, metric)
+        if part.language and facts.unspaced.total():
+            statement = f"are written without spaces, and {part.name}'s network knows {part.language} only"
+            yield self._note("language", facts.unspaced, f"{statement}: train one on logs in their language", metric)
         yield from self._case(part, metric)
         yield from self._length(part, metric)
 

@@ -32,6 +32,11 @@ class Relevance(ContextReply):
         if self.turns is not None and self.turns < 1:
             raise SpecError(f"relevance: turns must be at least 1, got {self.turns}")
 
+    @property
+    def language(self) -> str:
+        """The only language that the network knows, as far as that is known."""
+        return "English" if self.model == READY else ""
+
     def network(self) -> Any:
         ready = self.model == READY
         return loaded(

@@ -24,6 +24,7 @@ class Traits:
     reads_weights: bool
     case_sensitive: bool
     tokens_needed: int  # a reply with fewer scores 0 whatever it says
+    language: str = ""  # the only one its network knows
 
 
 def traits(metric: Any) -> tuple[Traits, ...]:
@@ -51,4 +52,5 @@ def _traits(metric: Any) -> Traits:
         reads_weights=bool(getattr(metric, "reads_weights", False)),
         case_sensitive=lowercase is False or (lowercase is None and tokenizer is not None),
         tokens_needed=metric.tokens_needed() if hasattr(metric, "tokens_needed") else 0,
+        language=getattr(metric, "language", ""),
     )

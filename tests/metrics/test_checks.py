@@ -114,3 +114,11 @@ def test_results_carry_the_notes_of_their_metric_and_systems() -> None:
     assert [note.name for note in chrf[""].notes] == ["own references"]
     assert [note.name for note in bleu["bot"].notes] == ["own references", "length"]
     assert bleu["other"].notes == ()
+
+
+def test_english_weights_on_chinese_replies_are_noted() -> None:
+    checks = Checks([create("relevance(model='ready')"), create("relevance(model='own')")])
+    checks.add([Sample("1", ["你昨晚睡得好吗？"], "不太好，邻居开派对到三点。")])
+    (note,) = checks.of_metric(0)
+    assert "relevance's network knows English only" in note.text
+    assert checks.of_metric(1) == ()
