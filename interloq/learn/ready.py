@@ -27,6 +27,11 @@ def scorer_folder(name: str | Path) -> Path:
     return ready_folder() if str(name) == READY else Path(name)
 
 
+def language_of(name: str | Path) -> str:
+    """The only language that a scorer knows: that of `ready`; empty for others, whose logs are the user's."""
+    return "English" if str(name) == READY else ""
+
+
 def is_ready(folder: Path) -> bool:
     """Whether a folder is that of the scorer that comes with this package."""
     return folder.resolve() == READY_FOLDER.resolve()

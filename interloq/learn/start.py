@@ -1,8 +1,9 @@
 """Where the training of a cross-encoder starts: a pretrained encoder, or a scorer that was trained before.
 
-A scorer is a folder with `model.json`. One that was trained with low-rank updates holds these alone and names the
-encoder they belong to, its base: the very same encoder must be found. `ready` is the scorer that comes with this
-package; write `./ready` for a folder of that name.
+A scorer is a folder with `model.json`. One that was trained with low-rank updates stores only these and names the
+encoder they belong to, its base. The base is read from the scorer's subfolder `base` if there is one, otherwise from
+where it was in training; its weights and configuration must be those of the training. `ready` is the scorer that comes
+with this package; write `./ready` for a folder of that name.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from interloq.models.subwords import Subwords
 from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
 
+BASE = "base"  # subfolder of a scorer for an encoder that has moved
 SCORERS = ("relevance", "valid", "bert_rater")
 Facts = Mapping[str, Any]
 
@@ -145,32 +147,34 @@ def _base(folder: Path, facts: Facts) -> Start | None:
         seen["config"] = file_fingerprint(base.files / CONFIG)
     for part, value in seen.items():
         if value != wanted[part]:
-            raise _other_base(part, value, wanted, folder)
+            raise _other_base(base.name, part, value, wanted, folder)
     return base
 
 
 def _found(name: str, folder: Path) -> Start:
+    own = folder / BASE
     try:
-        return Start.of(name)
+        return Start.of(own if own.is_dir() else name)
     except InputError as error:
         if is_ready(folder):
             raise MissingDependencyError("the scorer 'ready'", name, READY) from error
         raise InputError(
-            f"the encoder {name!r}, which the scorer's updates belong to, is not there: {error.what}",
-            hint="install it, or put it back where it was",
+            f"the encoder {name!r}, which the scorer was trained from, is missing: {error.what}",
+            hint=f"install it, or copy it to {own}",
             where=str(folder),
         ) from error
 
 
-def _other_base(part: str, seen: str, wanted: Mapping[str, str], folder: Path) -> InputError:
-    name, installed, known = wanted["name"], _version(wanted["name"]), wanted["version"]
+def _other_base(found: str, part: str, seen: str, wanted: Mapping[str, str], folder: Path) -> InputError:
+    name, known = wanted["name"], wanted["version"]
     if is_ready(folder):
         hint = f"run: pip install 'interloq[{READY}]', which installs {name} {known}"
     else:
-        hint = f"run: pip install '{name}=={known}'" if known else "put back the encoder it was trained on"
+        copied = f"copy the encoder it was trained from to {folder / BASE}"
+        hint = f"run: pip install '{name}=={known}'" if known else copied
     return InputError(
-        f"the scorer's updates do not fit {f'{name} {installed}'.strip()}: the hash of its {part} is {seen}, and they "
-        f"were trained on {f'{name} {known}'.strip()} with {wanted[part]}",
+        f"the scorer's updates do not fit {f'{found} {_version(found)}'.strip()}: the hash of its {part} is {seen}, "
+        f"and they were trained on {f'{name} {known}'.strip()} with {wanted[part]}",
         hint=hint,
         where=str(folder),
     )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from interloq.learn.ready import language_of
 from interloq.metrics.context_reply import ContextReply, needs_turns
 from interloq.metrics.metric import Array
 from interloq.models.loaded import loaded
@@ -27,6 +28,11 @@ class Judge(ContextReply):
     model: Annotated[str, "folder of the trained judge"]
     aspect: Annotated[str, "what people rated; `interloq train judge` prints the aspects of a judge"] = "overall"
     scorer: Annotated[str | None, "present location of the relevance network; `None`: as in training"] = None
+
+    @property
+    def language(self) -> str:
+        """The only language that the relevance network knows, as far as that is known."""
+        return language_of(self.network().place)
 
     def network(self) -> Any:
         made = "interloq.scorers.judge.model:JudgeScorer.load"

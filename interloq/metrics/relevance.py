@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from interloq.errors import SpecError
-from interloq.learn.ready import READY, ready_folder
+from interloq.learn.ready import READY, language_of, ready_folder
 from interloq.metrics.context_reply import ContextReply, needs_turns
 from interloq.metrics.metric import Array
 from interloq.models.loaded import loaded
@@ -35,7 +35,7 @@ class Relevance(ContextReply):
     @property
     def language(self) -> str:
         """The only language that the network knows, as far as that is known."""
-        return "English" if self.model == READY else ""
+        return language_of(self.model)
 
     def network(self) -> Any:
         ready = self.model == READY

@@ -1,4 +1,4 @@
-"""What a metric does with its input, for checks on the data; found without loading a model."""
+"""What a metric does with its input, for checks on the data; found without loading a network."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def test_a_head_of_other_outputs_is_new(place: Path) -> None:
 def test_another_encoder_is_refused(copy: Path) -> None:
     shutil.rmtree(copy / "encoder")
     tiny_encoder(copy / "encoder", seed=1)
-    with pytest.raises(InputError, match=r"do not fit .*encoder: the hash of its weights is .*; put back the encoder"):
+    with pytest.raises(InputError, match=r"do not fit .*: the hash of its weights is .*; copy the encoder .*base"):
         scores(copy / "updates")
 
 
@@ -123,7 +123,19 @@ def test_another_tokenizer_is_refused(copy: Path) -> None:
 
 def test_a_missing_encoder_is_named(copy: Path) -> None:
     shutil.rmtree(copy / "encoder")
-    with pytest.raises(InputError, match=r"the encoder '.*encoder', .* is not there: .*; install it, or put it back"):
+    with pytest.raises(InputError, match=r"the encoder '.*', .* is missing: .*; install it, or copy it to .*base"):
+        scores(copy / "updates")
+
+
+def test_an_encoder_that_has_moved_is_found_in_the_folder_base(copy: Path) -> None:
+    before, signature = scores(copy / "updates"), RelevanceScorer.load(copy / "updates").signature()
+    shutil.move(copy / "encoder", copy / "updates" / "base")
+    assert np.array_equal(scores(copy / "updates"), before)
+    assert RelevanceScorer.load(copy / "updates").signature() == signature
+    tiny_encoder(copy / "encoder", seed=1)
+    shutil.rmtree(copy / "updates" / "base")
+    shutil.move(copy / "encoder", copy / "updates" / "base")
+    with pytest.raises(InputError, match=r"do not fit .*updates/base: the hash of its weights is"):
         scores(copy / "updates")
 
 

@@ -49,6 +49,14 @@ def test_an_aspect_that_it_lacks_is_refused_even_without_replies(model: str) -> 
         Judge(model, aspect="fluent").built_with()
 
 
+def test_the_language_is_that_of_the_network(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = [Sample("1", ["你昨晚睡得好吗？"], "不太好，邻居开派对到三点。")]
+    assert evaluate(Judge(model), samples).notes == ()
+    monkeypatch.setattr("interloq.learn.ready.READY", Judge(model).network().place)
+    (note,) = evaluate(Judge(model), samples).notes
+    assert "judge's network knows English only" in note.text
+
+
 def test_replies_it_was_trained_on_are_noted(model: str) -> None:
     known, new = rated(60, seed=1), rated(10, seed=9)
     assert evaluate(Judge(model), new).notes == ()

@@ -4,6 +4,7 @@ import importlib
 import json
 import math
 import random
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -134,6 +135,20 @@ def test_stored_scores_are_used_and_need_no_model(
     assert recipe.main(options) == 0
     assert json.loads(capsys.readouterr().out) == first
     assert {row["set"] for row in first["rows"]} == set(recipe.KNOWN), "DailyDialog++ is skipped"
+
+
+def test_a_model_trained_again_in_place_is_scored_again(
+    recipe: ModuleType, data: Path, model: Path, tmp_path: Path
+) -> None:
+    samples, spec = recipe.rated_sets(data)["FED turn"].samples, f"relevance(model={str(tmp_path / 'model')!r})"
+    seen = []
+    for temperature in (1.0, 3.0):
+        shutil.copytree(model, tmp_path / "model", dirs_exist_ok=True)
+        facts = json.loads((tmp_path / "model" / "model.json").read_text())
+        (tmp_path / "model" / "model.json").write_text(json.dumps(facts | {"temperature": temperature}))
+        seen += [recipe.scorers({"one": spec}, keep=tmp_path / "scores")["one"](samples).tolist() for _ in range(2)]
+    assert seen[0] == seen[1] != seen[2] == seen[3]
+    assert len(list((tmp_path / "scores").iterdir())) == 2
 
 
 def test_figures_are_those_of_a_literal_count(
