@@ -197,7 +197,7 @@ def precision(args: argparse.Namespace) -> dict[str, float]:
     }
 
 
-def said(name: str, row: dict[str, Any]) -> str:
+def format_result(name: str, row: dict[str, Any]) -> str:
     lines = [f"{name}: {row['ratio']:.2f} × as fast, {row['memory']:.0%} of the memory"]
     for side in ("bert_score", "ours"):
         part = row[side]
@@ -248,7 +248,7 @@ def main() -> None:
     each = "one reference" if args.precision else f"{args.references} references"
     print(f"{args.replies:,} replies × {each}, {args.model}, {args.device}, ours {args.type}")
     for name, row in figures.items():
-        print(said(name, row) if isinstance(row, dict) else f"{name:<44}{row:.3g}")
+        print(format_result(name, row) if isinstance(row, dict) else f"{name:<44}{row:.3g}")
 
 
 if __name__ == "__main__":

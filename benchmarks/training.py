@@ -43,8 +43,8 @@ from training_checks import (
     checked,
     made_encoder,
     made_exchanges,
+    print_report,
     relevance,
-    said,
 )
 
 from interloq.learn import fit as loop
@@ -151,7 +151,7 @@ def measured(name: str, make: Callable[[int], Any], args: argparse.Namespace) ->
     if gpu:
         torch.cuda.reset_peak_memory_stats()
     with tempfile.TemporaryDirectory() as folder, how(), watch.watching():
-        curve = loop.fit(make(args.steps), training, folder, job="", device=args.device, say=said)
+        curve = loop.fit(make(args.steps), training, folder, job="", device=args.device, report=print_report)
     seconds = watch.passes[-1]
     rate, tokens = watch.examples / seconds, f"{watch.tokens / seconds:,.0f} tokens/s"
     memory = f", {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB" if gpu else ""

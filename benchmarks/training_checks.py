@@ -187,8 +187,8 @@ def check_packed(args: argparse.Namespace) -> bool:
     for name, network in networks.items():
         network.to("cuda").eval()
         exact, wide = gradients(network, rows, amp=False), gradients(network, rows, amp=True)
-        with network.packing.tried(torch.device("cuda")) as works:
-            packed = network.packing.laid_out(rows)
+        with network.packing.enabled(torch.device("cuda")) as works:
+            packed = network.packing.arranged(rows)
             narrow = gradients(network, packed, amp=True)
             masked = gradients(network, packed, amp=False)
         pairs = {"float32": masked, "bf16": narrow, "padded bf16": wide}
@@ -198,13 +198,13 @@ def check_packed(args: argparse.Namespace) -> bool:
             and max(off["float32"]) < 1e-4
             and all(a < 2 * b + 1e-3 for a, b in zip(off["bf16"], off["padded bf16"], strict=True))
         )
-        said = "; ".join(f"{kind}: logits {a:.1e}, gradients {b:.1e}" for kind, (a, b) in off.items())
-        print(f"  {name:<8}{'equal' if fine else 'DIFFERENT'} {network.packing.reason}; from padded float32: {said}")
+        differences = "; ".join(f"{kind}: logits {a:.1e}, gradients {b:.1e}" for kind, (a, b) in off.items())
+        print(f"  {name:<8}{'equal' if fine else 'DIFFERENT'} {network.packing.reason}; from float32: {differences}")
         good &= fine
     return good
 
 
-def said(line: str) -> None:
+def print_report(line: str) -> None:
     """What the loop reports, other than the end of an epoch."""
     if not line.startswith("epoch"):
         print(f"    {line}")
@@ -225,12 +225,12 @@ def losses(args: argparse.Namespace, how: Callable[[], Any], folder: str, *, sto
     if stop:
         with how(), patch.object(loop._Fit, "_step", killed):
             try:
-                loop.fit(relevance(args, 12), training, folder, job="", device=args.device, say=said)
+                loop.fit(relevance(args, 12), training, folder, job="", device=args.device, report=print_report)
             except RuntimeError as error:
                 if str(error) != "killed":
                     raise
     with how():
-        curve = loop.fit(relevance(args, 12), training, folder, job="", device=args.device, say=said)
+        curve = loop.fit(relevance(args, 12), training, folder, job="", device=args.device, report=print_report)
     return [epoch[name] for epoch in curve for name in ("train_loss", "dev_loss")]
 
 

@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bipartite_bots import CONTEXT, QUICK, Job, Sizes, known_order, made, partners, say, targets
+from bipartite_bots import CONTEXT, QUICK, Job, Sizes, known_order, made, partners, report, targets
 from bipartite_making import prepare, train, trained
 from bipartite_tables import show
 
@@ -127,7 +127,7 @@ def _play(
         limit=job.openings,
     )
     tally = play(planned, dialogues_file(job, scheme))
-    say(f"{scheme}: {tally.dialogues:,} dialogues, {tally.resumed:,} of them from earlier runs")
+    report(f"{scheme}: {tally.dialogues:,} dialogues, {tally.resumed:,} of them from earlier runs")
     return {"dialogues": tally.dialogues, "resumed": tally.resumed}
 
 
@@ -167,7 +167,7 @@ def scored(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> dict[str, li
     found = {name: load(path, kind="scores") for name, path in paths.items() if _fresh(path, facts[name])}
     todo = {name: spec for name, spec in metrics(job).items() if name not in found}
     if todo:
-        say(f"{scheme}: scoring by {', '.join(todo)}")
+        report(f"{scheme}: scoring by {', '.join(todo)}")
         judged = list(samples(dialogues))
         for name, results in zip(todo, evaluate_all(list(todo.values()), judged, n_bootstrap=0), strict=True):
             result = results[""]

@@ -173,5 +173,5 @@ def start(kind: str) -> str:
     return f"start-{kind}"
 
 
-def say(line: str) -> None:
+def report(line: str) -> None:
     print(f"bipartite: {line}", file=sys.stderr)

@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from bipartite_bots import JUDGE, OTHER, TUNED, Job, known_order, other_models, partners, say, start, targets
+from bipartite_bots import JUDGE, OTHER, TUNED, Job, known_order, other_models, partners, report, start, targets
 
 from interloq import Dialogue, InputError, Turn, load, read, write
 from interloq.data.archives import read_files, text_lines
@@ -38,7 +38,7 @@ def prepare(job: Job, *, indexes: bool = True) -> None:
     _same_as_before(job.work / "settings.json", json.loads(json.dumps(settings)))
     write_json(job.work / "known_order.json", {"pairs": known_order(job), "targets": sorted(targets(job))})
     if not (job.work / "pool.jsonl").exists():
-        say("writing pairs and openings")
+        report("writing pairs and openings")
         for part in ("train", "other"):
             write(job.work / f"{part}.jsonl", dailydialog(job.data, part), kind="pairs")
         _write_openings(job)
@@ -159,7 +159,7 @@ def _tokenizer(job: Job) -> Any:
         return found
     if (job.work / "tokenizer" / "tokenizer.json").exists():
         return transformers.AutoTokenizer.from_pretrained(job.work / "tokenizer", local_files_only=True)
-    say("training a tokenizer")
+    report("training a tokenizer")
     own = tokenizers.Tokenizer(tokenizers.models.BPE())
     own.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     own.decoder = tokenizers.decoders.ByteLevel()
@@ -225,7 +225,7 @@ def _learn(job: Job, name: str, budget: int) -> None:
         replace(training, seed=seed),
         source=f"{file_fingerprint(pool)}-{budget}",
     )
-    train(adapt, job.work / name, device=job.device, say=lambda line: say(f"{name}: {line}"))
+    train(adapt, job.work / name, device=job.device, report=lambda line: report(f"{name}: {line}"))
 
 
 def trained(job: Job) -> dict[str, dict[str, Any]]:

@@ -42,7 +42,7 @@ from interloq.learn.settings import LowRank
 from interloq.learn.start import Start
 from interloq.learn.store import FACTS, WEIGHTS, load_model
 from interloq.models.subwords import Subwords
-from interloq.report.console import tell
+from interloq.report.console import print_stderr
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.examples import Exchanges, write_exchanges
 from interloq.scorers.relevance.job import from_log
@@ -75,8 +75,8 @@ def examples(args: argparse.Namespace) -> None:
     subwords = Subwords(Start.of(args.encoder).files, longest=READING.longest)
     stored = write_exchanges(log.exchanges(), Path(args.examples), subwords, READING, source=log.fingerprint)
     for name, kept in counts(log, stored).items():
-        tell(f"{name}: {kept:,} exchanges")
-    tell(f"{stored.facts['exchanges']:,} exchanges in {args.examples}; {log.log.left_out:,} excluded")
+        print_stderr(f"{name}: {kept:,} exchanges")
+    print_stderr(f"{stored.facts['exchanges']:,} exchanges in {args.examples}; {log.log.left_out:,} excluded")
 
 
 def counts(log: ExchangeLog, stored: Exchanges) -> dict[str, int]:
@@ -94,8 +94,8 @@ def trained(args: argparse.Namespace) -> None:
     loop = replace(LOOP, epochs=args.epochs, learning_rate=args.learning_rate, seed=args.seed)
     settings = replace(SETTINGS, seed=args.seed)
     job = from_log(TrainingLog([]), given, READING, settings, loop, replace(RANK, low_rank=args.low_rank))
-    facts = train(job, args.output, device=args.device, say=tell)
-    tell(f"true replies beat {facts['wins']}")
+    facts = train(job, args.output, device=args.device, report=print_stderr)
+    print_stderr(f"true replies beat {facts['wins']}")
 
 
 # ---- installation ----------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def install(args: argparse.Namespace) -> None:
     write_scorer(folder, target, facts)
     figures = measured(_data(args), target, args.against)
     write_atomically(target / CARD, card(facts, counts(log, stored), figures).encode())
-    tell(f"installed in {target}")
+    print_stderr(f"installed in {target}")
 
 
 def checked(folder: Path, source: str) -> dict[str, Any]:

@@ -210,7 +210,9 @@ def word_vectors(pairs: Path) -> Path:
     """GloVe vectors trained on a pool's own texts, as in the papers."""
     source = file_fingerprint(pairs)
     texts = (text for pair in read(pairs, kind="pairs") for text in (pair.utterance, pair.response))
-    train(texts, pairs.parent / source / "glove", GLOVE, source=source, say=lambda line: print(line, file=sys.stderr))
+    train(
+        texts, pairs.parent / source / "glove", GLOVE, source=source, report=lambda line: print(line, file=sys.stderr)
+    )
     return pairs.parent / source / "glove"
 
 
@@ -299,7 +301,7 @@ def _print(pooled: Mapping[str, Mapping[str, Any]], tables: Mapping[str, tuple[l
         print("findings of the paper, and the difference here (p of a permutation test):")
         for claim in CLAIMS:
             found = [
-                _said(v)
+                _format_verdict(v)
                 for name in COEFFICIENTS
                 for v in verdicts
                 if (v.higher, v.lower, v.coefficient) == (*claim, name)
@@ -307,7 +309,7 @@ def _print(pooled: Mapping[str, Mapping[str, Any]], tables: Mapping[str, tuple[l
             print(f"  {' > '.join(claim):<64}{'   '.join(found)}")
 
 
-def _said(verdict: Verdict) -> str:
+def _format_verdict(verdict: Verdict) -> str:
     p = "" if verdict.p is None else f" (p {verdict.p:.2f})"
     return f"{verdict.coefficient} {verdict.difference:+.3f}{p}{'' if verdict.difference > 0 else ' NO'}"
 

@@ -11,7 +11,7 @@ from interloq.cli.output import BadLines, add_common, mark_incomplete
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import phases
 from interloq.errors import InputError, count
-from interloq.report.console import print_json, print_table, say, say_signatures, tell
+from interloq.report.console import print_json, print_line, print_signatures, print_stderr, print_table
 from interloq.signature import Signature
 
 EXAMPLES = """\
@@ -74,7 +74,7 @@ def _build(args: argparse.Namespace) -> int:
 
     chosen = settings(args)
     if not chosen.cleaning.target_scripts() and not args.quiet:
-        tell("interloq: without --lang, posts in all languages and scripts are kept")
+        print_stderr("interloq: without --lang, posts in all languages and scripts are kept")
     with phases(quiet=args.quiet) as progress:
         facts = build(
             args.posts,
@@ -90,14 +90,14 @@ def _build(args: argparse.Namespace) -> int:
     _print(facts, args)
     mark_incomplete(facts["posts"]["bad_lines"])
     if facts["posts"]["bad_lines"]:
-        tell(f"interloq: bad lines are in {args.output}/posts.rejected.jsonl")
+        print_stderr(f"interloq: bad lines are in {args.output}/posts.rejected.jsonl")
     return 0
 
 
 def _settings(_: argparse.Namespace) -> int:
     from interloq.data.corpus.settings_file import default_toml
 
-    say(default_toml().rstrip())
+    print_line(default_toml().rstrip())
     return 0
 
 
@@ -129,10 +129,10 @@ def _print(facts: dict[str, Any], args: argparse.Namespace) -> None:
     shown = [[name.replace("_", " "), *(_cell(part[name]) for part in facts["parts"].values())] for name in names]
     print_table("", ["", *facts["parts"]], shown)
     for name, time_ in facts["split"].items():
-        say(f"{name.replace('_', ' begins ').replace('from', 'at')} {time_}")
+        print_line(f"{name.replace('_', ' begins ').replace('from', 'at')} {time_}")
     if getattr(args, "examples", False) is True:
         _print_examples(posts["dropped"])
-    say_signatures(Signature(facts["signature"]))
+    print_signatures(Signature(facts["signature"]))
 
 
 def _thread_rows(facts: dict[str, Any]) -> list[list[str]]:
@@ -159,7 +159,7 @@ def _cell(value: float | None) -> str:
 def _print_examples(dropped: dict[str, Any]) -> None:
     for name, found in dropped.items():
         for example in found["examples"]:
-            say(f"{name}: {example['user']}: {' '.join(example['text'].split())}")
+            print_line(f"{name}: {example['user']}: {' '.join(example['text'].split())}")
 
 
 def _import(args: argparse.Namespace) -> int:
@@ -181,5 +181,5 @@ def _pairs(args: argparse.Namespace) -> int:
     pairs = pairs_file(args.dialogues, args.output, strict=args.strict, on_reject=bad, columns=args.columns)
     bad.close()
     if args.output != "-":
-        print_json({"pairs": pairs, "bad_lines": bad.count}) if args.json else say(count(pairs, "pair"))
+        print_json({"pairs": pairs, "bad_lines": bad.count}) if args.json else print_line(count(pairs, "pair"))
     return 0

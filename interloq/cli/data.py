@@ -12,7 +12,7 @@ from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import stage_progress
 from interloq.data.convert_file import KINDS, convert_file
 from interloq.errors import count
-from interloq.report.console import print_json, print_table, say, say_notes
+from interloq.report.console import print_json, print_line, print_notes, print_table
 
 EXAMPLES = """\
   interloq data list
@@ -82,10 +82,10 @@ def _list(args: argparse.Namespace) -> int:
         print_json({"datasets": facts})
         return 0
     for d in DATASETS.values():
-        say(f"{d.name}: {d.holds} ({d.paper})")
+        print_line(f"{d.name}: {d.holds} ({d.paper})")
         if d.subsets:
-            say(f"    --subset {' | '.join(d.subsets)}")
-    say("\nAlso known as: " + ", ".join(f"{alias} = {d.name}" for d in DATASETS.values() for alias in d.aliases))
+            print_line(f"    --subset {' | '.join(d.subsets)}")
+    print_line("\nAlso known as: " + ", ".join(f"{alias} = {d.name}" for d in DATASETS.values() for alias in d.aliases))
     return 0
 
 
@@ -105,7 +105,7 @@ def _check(args: argparse.Namespace) -> int:
     bad.close()
     _show({**counts, "bad_lines": bad.count, "notes": [asdict(note) for note in notes]}, args, f"in {args.file}")
     if not args.json:
-        say_notes(notes)
+        print_notes(notes)
     return 0
 
 
@@ -135,18 +135,20 @@ def _show(facts: dict[str, Any], args: argparse.Namespace, source: str) -> None:
     if args.json:
         print_json(facts)
         return
-    say(f"{count(facts['records'], facts['kind'].removesuffix('s'))} {source}")
+    print_line(f"{count(facts['records'], facts['kind'].removesuffix('s'))} {source}")
     for name in ("systems", "metrics"):
         if facts.get(name):
-            say(f"{name}: " + ", ".join(f"{key} {n}" for key, n in facts[name].items()))
+            print_line(f"{name}: " + ", ".join(f"{key} {n}" for key, n in facts[name].items()))
     if facts.get("references"):
-        say("references: " + ", ".join(f"{count(n, 'sample')} with {size}" for size, n in facts["references"].items()))
+        print_line(
+            "references: " + ", ".join(f"{count(n, 'sample')} with {size}" for size, n in facts["references"].items())
+        )
     if facts["ratings"]:
-        say(f"raters: {facts['raters']} named; ratings without a rater: {facts['ratings_without_rater']}")
+        print_line(f"raters: {facts['raters']} named; ratings without a rater: {facts['ratings_without_rater']}")
     rows = [
         [aspect, str(counts["ratings"]), str(counts["not_applicable"])] for aspect, counts in facts["aspects"].items()
     ]
     if rows:
         print_table("", ["aspect", "ratings", "not applicable"], rows)
     if facts.get("bad_lines"):
-        say(f"bad lines: {facts['bad_lines']}")
+        print_line(f"bad lines: {facts['bad_lines']}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from interloq.cli.output import add_common
 from interloq.cli.paths import OutputPath
 from interloq.cli.progress import stage_progress
-from interloq.report.console import say
+from interloq.report.console import print_line
 
 if TYPE_CHECKING:
     from interloq.demo.steps import Step
@@ -49,22 +49,22 @@ def run(args: argparse.Namespace) -> int:
     folder, language, absent = Path(args.output), args.language, steps.missing()
     files.prepare(folder, language)
     if absent:
-        say(f"υBLEU is skipped: not installed: {', '.join(absent)}; run: pip install 'interloq[rater,retrieve]'")
+        print_line(f"υBLEU is skipped: not installed: {', '.join(absent)}; run: pip install 'interloq[rater,retrieve]'")
         _run([steps.scoring(folder, language), *steps.reading(folder, language)], quiet=args.quiet)
     else:
         _run([*steps.rating(folder, language), steps.scoring(folder, language, vbleu=True)], quiet=args.quiet)
-        say(files.agreement(folder))
+        print_line(files.agreement(folder))
         _run(steps.reading(folder, language, vbleu=True), quiet=args.quiet)
-    say(ILLUSTRATIVE)
+    print_line(ILLUSTRATIVE)
     if not absent:
-        say(files.learned(folder))
-    say(f"Open {(folder / 'report.html').resolve().as_uri()}")
+        print_line(files.learned(folder))
+    print_line(f"Open {(folder / 'report.html').resolve().as_uri()}")
     return 0
 
 
 def _run(steps: Iterable[Step], *, quiet: bool) -> None:
     for step in steps:
-        say(f"\n# {step.why}\n$ {shlex.join(['interloq', *step.command])}")
+        print_line(f"\n# {step.why}\n$ {shlex.join(['interloq', *step.command])}")
         sys.stdout.flush()
         _show(step, step.run(stage_progress(quiet=quiet)))
 

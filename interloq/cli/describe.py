@@ -7,7 +7,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from interloq.report.console import print_json, say
+from interloq.report.console import print_json, print_line
 
 if TYPE_CHECKING:
     from interloq.describe import Description
@@ -35,20 +35,20 @@ def run(args: argparse.Namespace) -> int:
         print_json([asdict(found) for found in every])
         return 0
     for kind, group in groupby(every, key=lambda found: found.kind):
-        say(f"{kind}s:")
+        print_line(f"{kind}s:")
         _print_columns([["  " + found.name, found.summary] for found in group])
-    say("See `interloq describe NAME` for details.")
+    print_line("See `interloq describe NAME` for details.")
     return 0
 
 
 def _print(found: Description) -> None:
-    say(f"{found.name} ({found.kind}): {found.summary}\n")
+    print_line(f"{found.name} ({found.kind}): {found.summary}\n")
     if found.text:
-        say(f"{found.text.strip()}\n")
+        print_line(f"{found.text.strip()}\n")
     facts = {"better": found.better, "needs": found.needs, "spec": found.example}
     _print_columns([[f"{name}:", value] for name, value in facts.items() if value])
     if found.settings:
-        say("")
+        print_line("")
         rows = [[s.name, s.type.replace("`", ""), s.default, s.help] for s in found.settings]
         _print_columns([["field", "type", "default", "meaning"], *rows])
 
@@ -56,4 +56,4 @@ def _print(found: Description) -> None:
 def _print_columns(rows: list[list[str]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        say("  ".join(map(str.ljust, row, widths)).rstrip())
+        print_line("  ".join(map(str.ljust, row, widths)).rstrip())

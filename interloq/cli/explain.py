@@ -10,7 +10,7 @@ from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath
 from interloq.errors import count
 from interloq.metrics.explain_file import METRIC, Explained, explain_file
-from interloq.report.console import number, print_json, print_table, say
+from interloq.report.console import number, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from interloq.metrics.explain import Explanation, Order
@@ -59,13 +59,13 @@ def print_explained(explained: Explained) -> None:
     """Print why a sample got its score."""
     sample, explanation = explained.sample, explained.explanation
     score = f"unscored: {explained.reason}" if explained.reason else number(explained.score, 4)
-    say(f"{sample.id}{f' ({sample.system})' if sample.system else ''}: {explained.metric} = {score}\n")
+    print_line(f"{sample.id}{f' ({sample.system})' if sample.system else ''}: {explained.metric} = {score}\n")
     earlier = len(sample.context) - TURNS
     if earlier > 0:
-        say(f"         ({count(earlier, 'earlier turn')})")
+        print_line(f"         ({count(earlier, 'earlier turn')})")
     for turn in sample.context[-TURNS:]:
-        say(f"context  {f'{turn.speaker}: ' if turn.speaker else ''}{turn.text}")
-    say(f"reply    {sample.response}\n")
+        print_line(f"context  {f'{turn.speaker}: ' if turn.speaker else ''}{turn.text}")
+    print_line(f"reply    {sample.response}\n")
     _print_references(explained.references())
     if explanation:
         for order in explanation.orders:
@@ -73,7 +73,7 @@ def print_explained(explained: Explained) -> None:
         _print_sum(explanation)
         _print_distrusted(explanation)
     if not explained.taken_apart:
-        say(SCORE_ONLY)
+        print_line(SCORE_ONLY)
 
 
 def _print_references(references: list[dict[str, Any]]) -> None:
@@ -100,12 +100,12 @@ def _print_order(order: Order, explained: Explanation) -> None:
         columns = [f"{order.n}-gram", "in reply", "counted", "reference"]
         print_table("", columns + (["weight", "credit"] if explained.weighted else []), rows)
     if order.missed:
-        say(f"no credit: {'; '.join(order.missed)}")
+        print_line(f"no credit: {'; '.join(order.missed)}")
     plain = order.credit / order.denominator if order.denominator else 0.0
     smooth = f", smoothed {number(order.precision, 4)}" if abs(plain - order.precision) > 1e-12 else ""
     above = f"credit {number(order.credit)}" if explained.weighted else f"{order.credit:g} counted"
     below = f"({order.ngrams} n-grams × largest weight {number(explained.largest_weight)})"
-    say(
+    print_line(
         f"p{order.n} = {above} / {below if explained.weighted else order.ngrams}"
         f" = {number(plain, 4)}{smooth}{'' if order.used else ', not used: longer than the reply'}\n"
     )
@@ -116,13 +116,13 @@ def _print_sum(explained: Explanation) -> None:
     which = f"the closest reference ({places}) {explained.reference_length:g}" if places else (
         f"the references' mean {explained.reference_length:g}"
     )  # fmt: skip
-    say(f"length: reply {explained.length}, {which} → brevity penalty {number(explained.brevity_penalty, 4)}")
+    print_line(f"length: reply {explained.length}, {which} → brevity penalty {number(explained.brevity_penalty, 4)}")
     used = [order.precision for order in explained.orders if order.used]
     product = " × ".join(number(precision, 4) for precision in used)
     root = f"({product})^(1/{len(used)})" if len(used) > 1 else product
-    say(f"score = {number(explained.brevity_penalty, 4)} × {root or '0'} = {number(explained.score, 4)}")
+    print_line(f"score = {number(explained.brevity_penalty, 4)} × {root or '0'} = {number(explained.score, 4)}")
     if not any(order.matches for order in explained.orders):
-        say("the reply shares no n-gram with a reference of positive weight: the score is 0")
+        print_line("the reply shares no n-gram with a reference of positive weight: the score is 0")
 
 
 def _print_distrusted(explained: Explanation) -> None:
@@ -132,5 +132,5 @@ def _print_distrusted(explained: Explanation) -> None:
         [f"{r.place}  {r.text}", number(r.weight), "; ".join(gram for grams in r.shared for gram in grams)]
         for r in explained.distrusted
     ]
-    say("\nshared with references whose weight is not above 0, which gives no credit:")
+    print_line("\nshared with references whose weight is not above 0, which gives no credit:")
     print_table("", ["reference", "weight", "n-grams"], rows)

@@ -10,7 +10,7 @@ from interloq.cli.output import BadLines, add_common, add_drop_own_replies
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import count
-from interloq.report.console import print_json, print_table, say
+from interloq.report.console import print_json, print_line, print_table
 
 EXAMPLES = """\
   interloq extend samples.jsonl --index index -o extended.jsonl
@@ -96,7 +96,7 @@ def print_extended(output: str, facts: dict[str, Any], k: int) -> None:
     """Print how many replies were found, and which were dropped."""
     counts = facts["counts"]
     replies = count(counts["retrieved"], "retrieved reply", "retrieved replies")
-    say(f"{output}: {count(counts['samples'], 'sample')} with {replies}")
+    print_line(f"{output}: {count(counts['samples'], 'sample')} with {replies}")
     for name, what in (
         ("fewer", f"with fewer than {k}: the index has no more that can be used"),
         ("without_context", "without an utterance to search for: nothing was added"),
@@ -104,7 +104,7 @@ def print_extended(output: str, facts: dict[str, Any], k: int) -> None:
         ("own", "with the reply being judged among the references (--drop-own-replies drops it)"),
     ):
         if counts[name]:
-            say(f"{count(counts[name], 'sample')} {what}")
+            print_line(f"{count(counts[name], 'sample')} {what}")
     rows = [[REASONS[r], str(n["pairs"]), str(n["samples"])] for r, n in counts["dropped"].items()]
     if rows:
         print_table("", ["dropped", "pairs", "samples"], rows)

@@ -12,7 +12,7 @@ from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import count
-from interloq.report.console import number, print_json, print_table, say
+from interloq.report.console import number, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from interloq.retrieve.index import Index
@@ -147,8 +147,8 @@ def _show(args: argparse.Namespace, index: Index, added: Sequence[Added], bad: B
 def print_added(index: Index, added: Sequence[Added]) -> None:
     """Print what was added to an index, and how many pairs it has now."""
     for facts in added:
-        say(_format_added(facts))
-    say(f"{index.store.where}: {count(len(index.store), 'pair')}")
+        print_line(_format_added(facts))
+    print_line(f"{index.store.where}: {count(len(index.store), 'pair')}")
 
 
 def _format_added(facts: Added) -> str:
@@ -186,9 +186,11 @@ def _info(args: argparse.Namespace) -> int:
         print_json(facts)
         return 0
     recall, wanted, size = facts["recall"], facts["wanted_recall"], facts["bytes"]
-    say(f"{index.store.where}: {count(facts['pairs'], 'pair')}" + (f", {size / 1e6:,.1f} MB" if size else ""))
-    say(f"retriever: {facts['retriever']} ({facts['built_with']})")
-    say("search: exact" if recall is None else f"search: approximate, recall@15 {recall:.3f} measured, target {wanted}")
+    print_line(f"{index.store.where}: {count(facts['pairs'], 'pair')}" + (f", {size / 1e6:,.1f} MB" if size else ""))
+    print_line(f"retriever: {facts['retriever']} ({facts['built_with']})")
+    print_line(
+        "search: exact" if recall is None else f"search: approximate, recall@15 {recall:.3f} measured, target {wanted}"
+    )
     print_table("", ["source", "pairs"], [[name, f"{n:,}"] for name, n in facts["sources"].items()])
     return 0
 
@@ -209,7 +211,7 @@ def _search(args: argparse.Namespace) -> int:
         return 0
     for place, hit in enumerate(hits, start=1):
         utterance, response = (" ".join(text.split()) for text in (hit.pair.utterance, hit.pair.response))
-        say(f"{place:>3}. {number(hit.score)}  {utterance}\n     → {response}  [{hit.pair.id}]")
+        print_line(f"{place:>3}. {number(hit.score)}  {utterance}\n     → {response}  [{hit.pair.id}]")
     if not hits:
-        say("nothing found: the text has nothing in common with the index")
+        print_line("nothing found: the text has nothing in common with the index")
     return 0

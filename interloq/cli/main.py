@@ -25,7 +25,7 @@ from interloq.cli.output import exit_code, mark_incomplete
 from interloq.cli.paths import check_paths
 from interloq.data.write_errors import hint, is_of_files, one_line
 from interloq.errors import InterloqError, RejectedWarning, nearest
-from interloq.report.console import say, tell
+from interloq.report.console import print_line, print_stderr
 from interloq.version import __version__
 
 VERBS = {
@@ -86,7 +86,7 @@ def _main(argv: Sequence[str] | None) -> int:
     except InterloqError as error:
         return _fail(str(error))
     except KeyboardInterrupt:
-        tell("\ninterrupted; files already written are complete")
+        print_stderr("\ninterrupted; files already written are complete")
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output has exited, as with `| head`
         _discard_output()
@@ -102,10 +102,10 @@ def _main(argv: Sequence[str] | None) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
-        say(_overview())
+        print_line(_overview())
         return 0
     if arguments[0] == "--version":
-        say(f"interloq {__version__}")
+        print_line(f"interloq {__version__}")
         return 0
     verb, *rest = arguments
     if verb not in VERBS:
@@ -155,10 +155,10 @@ def _overview() -> str:
 
 
 def _fail(message: str) -> int:
-    tell(f"interloq: {message}")
+    print_stderr(f"interloq: {message}")
     return 2
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     mark_incomplete(isinstance(message, RejectedWarning))
-    tell(f"interloq: warning: {message}")
+    print_stderr(f"interloq: warning: {message}")

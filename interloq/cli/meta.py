@@ -12,7 +12,7 @@ from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import InputError, count
 from interloq.meta.table import COEFFICIENTS, Comparison, Estimate, HumanRow, MetaTable, Spread
-from interloq.report.console import interval, number, p_value, print_json, print_table, say, say_signatures
+from interloq.report.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
 
 EXAMPLES = """\
   interloq meta scores.jsonl --samples samples.jsonl
@@ -169,15 +169,15 @@ def _print_facts(table: MetaTable) -> None:
     counted = table.counted
     partial = f" ({counted.partial_annotators} of them rated only some samples)" if counted.partial_annotators else ""
     samples, judgments = count(counted.samples, "sample"), count(counted.judgments, "judgment")
-    say(
+    print_line(
         f"{samples}, {counted.rated} rated, {counted.unrated} unrated; {judgments}, "
         f"{counted.not_applicable} not applicable; {count(counted.annotators, 'annotator')}{partial}"
     )
     if table.human:
-        say(_alphas(table.human))
+        print_line(_alphas(table.human))
     for note in [*_reasons(table), *table.notes]:
-        say(f"note: {note}")
-    say_signatures(table.signature)
+        print_line(f"note: {note}")
+    print_signatures(table.signature)
 
 
 def _alphas(human: HumanRow) -> str:
@@ -229,5 +229,5 @@ def _list_aspects(args: argparse.Namespace) -> int:
         rows = [[name, *map(str, counts)] for name, counts in found.items()]
         print_table("", ["aspect", "samples", "judgments", "not applicable"], rows)
     else:
-        say("no ratings")
+        print_line("no ratings")
     return 0

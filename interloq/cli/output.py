@@ -11,7 +11,7 @@ from contextvars import ContextVar
 
 from interloq.data.jsonl import SHOWN, Rejected, rejected_path
 from interloq.errors import count
-from interloq.report.console import tell
+from interloq.report.console import print_stderr
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -50,12 +50,12 @@ class BadLines:
         self.files[rejected.path] += 1
         mark_incomplete()
         if self.files[rejected.path] <= SHOWN:
-            tell(f"interloq: set aside: {rejected}")
+            print_stderr(f"interloq: set aside: {rejected}")
 
     def close(self) -> None:
         """Report how many lines of each file were bad, and where they were written."""
         for path, bad in self.files.items():
-            tell(f"interloq: {count(bad, 'bad line')} of {path} set aside in {rejected_path(path)}")
+            print_stderr(f"interloq: {count(bad, 'bad line')} of {path} set aside in {rejected_path(path)}")
 
 
 _incomplete: ContextVar[bool] = ContextVar("_incomplete", default=False)

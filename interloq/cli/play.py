@@ -14,7 +14,7 @@ from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.play_view import print_bots
 from interloq.errors import InputError, count
 from interloq.play.schedule import EXCHANGES, SCHEMES
-from interloq.report.console import print_json, say, tell
+from interloq.report.console import print_json, print_line, print_stderr
 
 if TYPE_CHECKING:
     from interloq.arena.running import Running
@@ -165,7 +165,7 @@ def _run(args: argparse.Namespace) -> int:
                     hear=running.hear if running else None,
                 )
     except KeyboardInterrupt:
-        tell(f"\n{count(tally.dialogues, 'dialogue')} kept; rerun the same command to resume")
+        print_stderr(f"\n{count(tally.dialogues, 'dialogue')} kept; rerun the same command to resume")
         raise
     finally:
         close_all(plan.bots.values())
@@ -204,7 +204,7 @@ def _planned(args: argparse.Namespace) -> Any:
 
     if args.partners and args.partner:
         raise InputError("both --partners and --partner are given", hint="give only one of them")
-    trust = tell if args.trust else None
+    trust = print_stderr if args.trust else None
     targets = named_bots(args.target, args.bots, "target", trust=trust)
     known = load_partners(args.partners) if args.partners else None
     source = args.openings or (known and known.source) or DEFAULT
@@ -240,7 +240,7 @@ def _partners(args: argparse.Namespace) -> int:
     from interloq.play.partners import partner_set, save_partners
     from interloq.play.talk import close_all
 
-    bots = named_bots(args.partner, args.bots, "partner", trust=tell if args.trust else None)
+    bots = named_bots(args.partner, args.bots, "partner", trust=print_stderr if args.trust else None)
     if not bots:
         raise InputError("no partner given", hint="name one, for example --partner eliza=eliza")
     source = args.openings or DEFAULT
@@ -256,7 +256,7 @@ def _partners(args: argparse.Namespace) -> int:
         print_json({**facts, "exchanges": found.exchanges})
     elif args.output != "-":
         sizes = [(len(bots), "partner"), (len(openings), "opening"), (found.exchanges, "exchange")]
-        say(f"{args.output}: {', '.join(count(n, what) for n, what in sizes)}: {found.hash}")
+        print_line(f"{args.output}: {', '.join(count(n, what) for n, what in sizes)}: {found.hash}")
     return 0
 
 
@@ -279,9 +279,11 @@ def _samples(args: argparse.Namespace) -> int:
         names = ("dialogues", "samples", "with_failures", "silent", "unmatched")
         print_json({name: getattr(tally, name) for name in names})
     elif args.output != "-":
-        say(f"samples: {tally.samples:,}; dialogues: {tally.dialogues:,}, {tally.with_failures:,} with a failure")
+        print_line(
+            f"samples: {tally.samples:,}; dialogues: {tally.dialogues:,}, {tally.with_failures:,} with a failure"
+        )
         if tally.silent:
-            say(f"dialogues without any utterance to judge: {tally.silent:,}")
+            print_line(f"dialogues without any utterance to judge: {tally.silent:,}")
     return 0
 
 
@@ -292,5 +294,5 @@ def _show(args: argparse.Namespace, plan: Any, tally: Any) -> None:
         return
     print_bots(facts["bots"])
     resumed = f", {tally.resumed:,} of them from earlier runs" if tally.resumed else ""
-    say(f"{args.output}: {count(tally.dialogues, 'dialogue')}{resumed}; {tally.short:,} ended early")
-    say(f"partner set: {plan.run['partners']}")
+    print_line(f"{args.output}: {count(tally.dialogues, 'dialogue')}{resumed}; {tally.short:,} ended early")
+    print_line(f"partner set: {plan.run['partners']}")

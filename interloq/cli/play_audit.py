@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from interloq.cli.output import BadLines, add_common
 from interloq.cli.rank import add_direction, add_score_files
 from interloq.errors import count
-from interloq.report.console import number, print_json, print_table, say
+from interloq.report.console import number, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from interloq.arena.audit import Change, Cheating, Influence
@@ -76,9 +76,11 @@ def _print_cheating(tried: Cheating) -> None:
     wins, loses = tried.table
     rows = [["favoured wins", *map(str, wins)], ["favoured loses", *map(str, loses)]]
     print_table("", ["fair set \\ unfair set", "favoured wins", "favoured loses"], rows)
-    say(f"the choice of systems overturned {sum(t.overturned for t in tried.trials)} of {len(tried.trials)} rankings")
+    print_line(
+        f"the choice of systems overturned {sum(t.overturned for t in tried.trials)} of {len(tried.trials)} rankings"
+    )
     if tried.untold:
-        say(f"note: not in the table, because unscored in one of the sets: {', '.join(tried.untold)}")
+        print_line(f"note: not in the table, because unscored in one of the sets: {', '.join(tried.untold)}")
 
 
 def _print_influence(found: Influence) -> None:
@@ -96,7 +98,7 @@ def _print_influence(found: Influence) -> None:
     shown = [_row(change) for change in found.changes[:SHOWN]]
     print_table("changes that move ranks most", ["change", "places moved", "Kendall", "moves"], shown)
     unmoved = sum(change.moved == 0 for change in found.changes)
-    say(f"{unmoved} of {count(len(found.changes), 'change')} do not move any rank")
+    print_line(f"{unmoved} of {count(len(found.changes), 'change')} do not move any rank")
 
 
 def _row(change: Change) -> list[str]:

@@ -10,7 +10,7 @@ from interloq.cli.paths import OutputPath
 from interloq.cli.play_view import print_bots
 from interloq.cli.rank import add_direction
 from interloq.errors import count
-from interloq.report.console import interval, number, print_json, print_table, say, tell
+from interloq.report.console import interval, number, print_json, print_line, print_stderr, print_table
 
 if TYPE_CHECKING:
     from interloq.arena.play_settled import Played
@@ -68,7 +68,7 @@ class Settling:
         if not self.args.quiet:
             left = sum(not (gap.apart or gap.alike) for gap in look.gaps)
             done = f"{count(look.rounds, 'round')}, {count(look.dialogues, 'dialogue')}"
-            tell(f"{done}: {_order(look)}; {left} of {len(look.gaps)} adjacent pairs not yet separated")
+            print_stderr(f"{done}: {_order(look)}; {left} of {len(look.gaps)} adjacent pairs not yet separated")
 
 
 def show(args: argparse.Namespace, found: Played, plan: Plan, tally: Tally) -> None:
@@ -84,8 +84,8 @@ def show(args: argparse.Namespace, found: Played, plan: Plan, tally: Tally) -> N
     print_bots(tally.facts()["bots"])
     _print(found.settled)
     if unranked:
-        say(f"note: not ranked, because no dialogue has a score: {', '.join(unranked)}")
-    say(f"{args.output}: rank them with `interloq rank`")
+        print_line(f"note: not ranked, because no dialogue has a score: {', '.join(unranked)}")
+    print_line(f"{args.output}: rank them with `interloq rank`")
 
 
 def _write(path: str, found: Played, plan: Plan) -> None:
@@ -113,6 +113,6 @@ def _print(settled: Settled) -> None:
     print_table("adjacent systems in the ranking", columns, rows)
     ended = "settled" if settled.settled else "not settled: the schedule ended"
     played = f"{count(settled.dialogues, 'dialogue')} in {settled.rounds} of {count(settled.budget, 'round')}"
-    say(f"{ended} after {played}")
+    print_line(f"{ended} after {played}")
     if settled.unscored:
-        say(f"note: {count(settled.unscored, 'dialogue')} without a score")
+        print_line(f"note: {count(settled.unscored, 'dialogue')} without a score")

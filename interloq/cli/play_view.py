@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from interloq.report.console import plain, print_table, tell
+from interloq.report.console import plain, print_stderr, print_table
 
 if TYPE_CHECKING:
     from interloq.play.talk import Tally
@@ -41,10 +41,10 @@ def watching(
         with _live() as live:
             yield lambda heard: live.update(view.table(heard))
         for line in view.standings(last=True):
-            tell(line)
+            print_stderr(line)
     else:
         yield view.line
-        view.say(last=True)
+        view.report(last=True)
 
 
 class _View:
@@ -59,7 +59,7 @@ class _View:
     ) -> None:
         self.tally, self.dialogues, self.utterances = tally, dialogues, utterances
         self.at_most, self.ranking, self.standing = at_most, ranking, ""
-        self.heard, self.start, self.said = 0, time.monotonic(), time.monotonic()
+        self.heard, self.start, self.printed = 0, time.monotonic(), time.monotonic()
         self.ranked = -math.inf  # rank as soon as there is something to rank
 
     def hear(self, heard: int) -> None:
@@ -67,12 +67,12 @@ class _View:
 
     def line(self, heard: int) -> None:
         self.hear(heard)
-        if time.monotonic() - self.said >= EVERY:
-            self.say()
+        if time.monotonic() - self.printed >= EVERY:
+            self.report()
 
-    def say(self, *, last: bool = False) -> None:
-        self.said = time.monotonic()
-        tell("; ".join([self.counts(), *self.standings(last=last), *self.failures()]))
+    def report(self, *, last: bool = False) -> None:
+        self.printed = time.monotonic()
+        print_stderr("; ".join([self.counts(), *self.standings(last=last), *self.failures()]))
 
     def counts(self) -> str:
         parts = [f"{self.tally.dialogues:,} of {'at most ' if self.at_most else ''}{self.dialogues:,} dialogues"]

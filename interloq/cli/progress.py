@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from interloq.data.progress import Progress, format_duration, silent
-from interloq.report.console import plain, tell
+from interloq.report.console import plain, print_stderr
 
 EVERY = 30.0  # seconds between lines
 
@@ -67,18 +67,18 @@ class _Lines:
     def advance(self, steps: int) -> None:
         self.done += steps
         of = f" of {self.total:,}" if self.total else ""
-        self._tell(f"{self.done:,}{of}", self.done / self.total if self.total else 0.0)
+        self._print(f"{self.done:,}{of}", self.done / self.total if self.total else 0.0)
 
     def reach(self, share: float) -> None:
-        self._tell(f"{share:.0%}", share)
+        self._print(f"{share:.0%}", share)
 
-    def _tell(self, reached: str, share: float) -> None:
+    def _print(self, reached: str, share: float) -> None:
         now = time.monotonic()
         if now - self.last < EVERY:
             return
         self.last = now
         left = f", about {format_duration((now - self.started) * (1 - share) / share)} left" if 0 < share <= 1 else ""
-        tell(f"interloq: {self.label}: {reached}{left}")
+        print_stderr(f"interloq: {self.label}: {reached}{left}")
 
 
 def _bars(counter: Any) -> Any:

@@ -11,7 +11,7 @@ from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import count
-from interloq.report.console import interval, number, p_value, print_json, print_table, say, say_signatures
+from interloq.report.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
 
 if TYPE_CHECKING:
     from interloq.meta.ranking import Difference, Ranking, Standing
@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(asdict(found))
     else:
         for metric, why in found.unranked.items():
-            say(f"not ranked by {metric}: {why}")
+            print_line(f"not ranked by {metric}: {why}")
         for ranking in found.rankings:
             print_ranking(ranking)
     return 0
@@ -152,8 +152,8 @@ def print_ranking(ranking: Ranking) -> None:
         columns = ["coefficient", "value", "95 % interval", "p"]
         print_table(f"agreement with people over {count(max(sizes), 'system')}", columns, rows)
     for note in [*_reasons(ranking.standings), *ranking.notes]:
-        say(f"note: {note}")
-    say_signatures(ranking.signature)
+        print_line(f"note: {note}")
+    print_signatures(ranking.signature)
 
 
 def _row(standing: Standing) -> list[str]:

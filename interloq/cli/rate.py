@@ -11,7 +11,7 @@ from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import count
 from interloq.rate.rater import BATCH
-from interloq.report.console import MISSING, number, print_json, print_table, say, say_signatures
+from interloq.report.console import MISSING, number, print_json, print_line, print_signatures, print_table
 from interloq.signature import Signature
 
 EXAMPLES = """\
@@ -81,7 +81,7 @@ def print_rated(output: str, facts: dict[str, Any]) -> None:
     rated = count(total, "rated reference")
     if judged < total:
         rated = f"{count(total, 'reference')}: {judged:,} judged, {total - judged:,} with a default weight"
-    say(f"{output}: {count(counts['samples'], 'sample')} with {rated}{resumed}")
+    print_line(f"{output}: {count(counts['samples'], 'sample')} with {rated}{resumed}")
     rows = [
         [source, f"{row['references']:,}", f"{row['judged']:,}", number(row["mean"]), _share(row["positive"])]
         for source, row in counts["sources"].items()
@@ -89,16 +89,16 @@ def print_rated(output: str, facts: dict[str, Any]) -> None:
     print_table("", ["source", "references", "judged", "mean weight", "above 0"], rows)
     for name, what in NOTES.items():
         if counts.get(name):
-            say(f"{what}: {counts[name]:,}")
+            print_line(f"{what}: {counts[name]:,}")
     if "kept" in facts:
-        say(f"kept: {count(facts['kept'], 'reference')}")
+        print_line(f"kept: {count(facts['kept'], 'reference')}")
     if replaced["signature"]:
-        say(f"replaced: the weights of {Signature.from_json(replaced['signature'])}")
+        print_line(f"replaced: the weights of {Signature.from_json(replaced['signature'])}")
     elif replaced["weights"]:
-        say(f"replaced: {count(replaced['weights'], 'weight')} other than 1 in the input")
+        print_line(f"replaced: {count(replaced['weights'], 'weight')} other than 1 in the input")
     for warning in facts["warnings"]:
-        say(f"note: {warning}")
-    say_signatures(facts["signature"])
+        print_line(f"note: {warning}")
+    print_signatures(facts["signature"])
 
 
 def _share(value: float | None) -> str:

@@ -11,7 +11,7 @@ from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.cli.rank import add_direction
 from interloq.errors import count
-from interloq.report.console import print_json, say
+from interloq.report.console import print_json, print_line
 from interloq.report.page import TITLE
 
 if TYPE_CHECKING:
@@ -120,4 +120,4 @@ def run(args: argparse.Namespace) -> int:
 def print_report(output: str, report: Report) -> None:
     """Print the contents of the report in one line."""
     facts = ", ".join(f"{fact.count} {fact.label}" for fact in report.page.facts)
-    say(f"{output}: {facts}; {count(len(report.page.notices), 'warning')}")
+    print_line(f"{output}: {facts}; {count(len(report.page.notices), 'warning')}")

@@ -16,11 +16,11 @@ from interloq.report.console import (
     interval,
     number,
     print_json,
+    print_line,
+    print_notes,
+    print_signatures,
+    print_stderr,
     print_table,
-    say,
-    say_notes,
-    say_signatures,
-    tell,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     )
     bad.close()
     for note in scored.repeated:
-        tell(f"interloq: {note}")
+        print_stderr(f"interloq: {note}")
     mark_incomplete(any(not by_system[""].n for by_system in scored.results))
     if args.json:
         print_json(scored.facts())
@@ -106,8 +106,8 @@ def run(args: argparse.Namespace) -> int:
 def print_scored(scored: Scored) -> None:
     """Print scores with intervals, notes and signatures."""
     _print(scored.results)
-    say_notes(scored.notes)
-    say_signatures(*(by_system[""].signature for by_system in scored.results))
+    print_notes(scored.notes)
+    print_signatures(*(by_system[""].signature for by_system in scored.results))
 
 
 def _print(results: Sequence[Mapping[str, Result]]) -> None:
@@ -127,7 +127,7 @@ def _print(results: Sequence[Mapping[str, Result]]) -> None:
             key = f"{shown[by_system[''].metric]}: {reason}"
             reasons[key] = reasons.get(key, 0) + 1
     for reason, n in sorted(reasons.items()):
-        say(f"unscored: {reason} ({count(n, 'sample')})")
+        print_line(f"unscored: {reason} ({count(n, 'sample')})")
 
 
 def _row(result: Result, system: str) -> list[str]:
@@ -146,9 +146,9 @@ def _list(args: argparse.Namespace) -> int:
         print_json({"metrics": listed, "tokenizers": names("tokenizer")})
         return 0
     width = max(map(len, metrics))
-    say(f"{'metric':<{width}}  needs")
+    print_line(f"{'metric':<{width}}  needs")
     for name, needs in metrics.items():
-        say(f"{name:<{width}}  {needs.line() if needs else 'see its package'}")
-    say("If something a metric needs is missing, the error message says how to get it.")
-    say(f"\ntokenizers: {', '.join(names('tokenizer'))}")
+        print_line(f"{name:<{width}}  {needs.line() if needs else 'see its package'}")
+    print_line("If something a metric needs is missing, the error message says how to get it.")
+    print_line(f"\ntokenizers: {', '.join(names('tokenizer'))}")
     return 0

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from interloq.cli.paths import InputPath
-from interloq.report.console import MISSING, print_json, say
+from interloq.report.console import MISSING, print_json, print_line
 
 if TYPE_CHECKING:
     from interloq.meta.signatures import Difference
@@ -54,18 +54,18 @@ def _explain(signatures: dict[str, Signature], *, json: bool) -> None:
         print_json({metric: {"short": s.short, **asdict(s)} for metric, s in signatures.items()})
         return
     for metric, signature in signatures.items():
-        say(f"{metric}: {signature.short}")
+        print_line(f"{metric}: {signature.short}")
         for part in explained(signature):
-            say(f"  {part.name}{f' ({part.meaning})' if part.meaning else ''}: {part.value}")
-        say()
+            print_line(f"  {part.name}{f' ({part.meaning})' if part.meaning else ''}: {part.value}")
+        print_line()
 
 
 def _compare(first: str, second: str, found: Sequence[Difference]) -> None:
     """Print differences one below the other, because values are too long for columns."""
     if not found:
-        say(f"{first} and {second} have the same signatures")
+        print_line(f"{first} and {second} have the same signatures")
     width = max(len(first), len(second))
     for difference in found:
-        say(f"{difference.metric}: {difference.part}")
+        print_line(f"{difference.metric}: {difference.part}")
         for path, value in ((first, difference.first), (second, difference.second)):
-            say(f"  {path:<{width}}  {MISSING if value is None else value}")
+            print_line(f"  {path:<{width}}  {MISSING if value is None else value}")

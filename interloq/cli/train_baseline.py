@@ -11,7 +11,7 @@ from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.errors import InputError, MissingDependencyError, count
-from interloq.report.console import number, print_json, print_table, say
+from interloq.report.console import number, print_json, print_line, print_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         print_json({"file": str(path), **facts})
         return 0
     rows = [[layer, *(number(levels[part], 4) for part in PARTS)] for layer, levels in facts["layers"].items()]
-    say(f"{path}: {count(facts['pairs'], 'pair')} of unrelated texts, {facts['model']}")
+    print_line(f"{path}: {count(facts['pairs'], 'pair')} of unrelated texts, {facts['model']}")
     print_table("", ["layer", "P", "R", "F"], rows)
     return 0
 

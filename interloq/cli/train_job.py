@@ -13,7 +13,7 @@ from interloq.cli.progress import stage_progress
 from interloq.errors import MissingDependencyError, count
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.trainable import Trainable
-from interloq.report.console import print_json, say, tell
+from interloq.report.console import print_json, print_line, print_stderr
 
 if TYPE_CHECKING:
     from interloq.retrieve.training_log import TrainingLog
@@ -52,12 +52,12 @@ def run(args: argparse.Namespace, job: Trainable) -> int:
     try:
         facts = _train(args, job, settings, log)
     except KeyboardInterrupt:
-        tell(f"\nrerun the same command to resume in {args.output}")
+        print_stderr(f"\nrerun the same command to resume in {args.output}")
         raise
     finally:
         bad.close()
         if log.left_out:
-            tell(f"interloq: {count(log.left_out, 'pair')} excluded that overlap test samples")
+            print_stderr(f"interloq: {count(log.left_out, 'pair')} excluded that overlap test samples")
     if os.environ.get("RANK", "0") == "0":  # only one of several processes prints
         if args.json:
             print_json({job.noun: args.output, **facts, "epochs": read_curve(args.output)})
@@ -77,11 +77,11 @@ def _train(args: argparse.Namespace, job: Trainable, settings: list[Any], log: T
         args.output,
         device=args.device,
         progress=stage_progress(quiet=args.quiet),
-        say=lambda line: None if args.quiet else tell(line),
+        report=lambda line: None if args.quiet else print_stderr(line),
     )
 
 
 def print_trained(output: str, facts: dict[str, Any], job: Trainable) -> None:
     """Print the signature of what was trained and the result of training."""
-    say(f"{output}: {facts['signature']}")
-    say(job.result(facts, read_curve(output)))
+    print_line(f"{output}: {facts['signature']}")
+    print_line(job.result(facts, read_curve(output)))

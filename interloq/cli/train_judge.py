@@ -9,7 +9,7 @@ from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import MissingDependencyError
-from interloq.report.console import interval, number, print_json, print_table, say, tell
+from interloq.report.console import interval, number, print_json, print_line, print_stderr, print_table
 from interloq.scorers.judge.settings import Frozen, JudgeSettings
 
 COLUMNS = {"sets": "sets", "replies": "replies", "strength": "λ"}
@@ -45,17 +45,17 @@ def run(args: argparse.Namespace) -> int:
             scorer=args.scorer,
             device=args.device,
             progress=stage_progress(quiet=args.quiet),
-            say=lambda line: None if args.quiet else tell(line),
+            report=lambda line: None if args.quiet else print_stderr(line),
         )
     except KeyboardInterrupt:
-        tell(f"\nrerun the same command to resume in {args.output}")
+        print_stderr(f"\nrerun the same command to resume in {args.output}")
         raise
     finally:
         bad.close()
     if args.json:
         print_json({"model": args.output, **facts})
         return 0
-    say(f"{args.output}: {facts['signature']}")
+    print_line(f"{args.output}: {facts['signature']}")
     rows = [
         [one["aspect"], *(f"{one[name]:g}" for name in COLUMNS), number(one["spearman"]), interval(one["ci"])]
         for one in facts["aspects"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from interloq.cli.output import BadLines, add_common
 from interloq.cli.paths import InputPath, OutputPath
-from interloq.report.console import print_json, say
+from interloq.report.console import print_json, print_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"model": str(path), "signature": signature})
     else:
-        say(f"{path}: {signature}")
+        print_line(f"{path}: {signature}")
     return 0
 
 

@@ -14,7 +14,7 @@ from interloq.cli.progress import progress
 from interloq.data.texts import KINDS
 from interloq.errors import InputError
 from interloq.registry import spec
-from interloq.report.console import number, print_json, say, tell
+from interloq.report.console import number, print_json, print_line, print_stderr
 
 if TYPE_CHECKING:
     from interloq.vectors.word_vectors import WordVectors
@@ -78,9 +78,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"vectors": args.output, **vectors.facts, "neighbours": neighbours})
         return 0
-    say(f"{args.output}: {vectors.signature()}")
+    print_line(f"{args.output}: {vectors.signature()}")
     for word, near in neighbours.items():
-        say(f"{word}: " + ", ".join(f"{other} {number(cosine, 2)}" for other, cosine in near))
+        print_line(f"{word}: " + ", ".join(f"{other} {number(cosine, 2)}" for other, cosine in near))
     return 0
 
 
@@ -114,10 +114,10 @@ def _train(args: argparse.Namespace) -> WordVectors:
             threads=args.threads,
             memory=args.memory,
             progress=lambda label, total: _bar(label, total, args.quiet),
-            say=lambda line: None if args.quiet else tell(line),
+            report=lambda line: None if args.quiet else print_stderr(line),
         )
     except KeyboardInterrupt:
-        tell(f"\nrerun the same command to resume in {args.output}")
+        print_stderr(f"\nrerun the same command to resume in {args.output}")
         raise
 
 

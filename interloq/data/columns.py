@@ -71,7 +71,7 @@ def _of_frame(frame: Any) -> Iterator[Sample]:
     values = ({name: plain(cell) for name, cell in row if name} for row in rows)
     objects = ((number, b"", value) for number, value in enumerate(values, start=1))
     yield from (sample for _, _, sample in layout.records(objects, _refuse))
-    _tell(layout)
+    _warn(layout)
 
 
 def _of_dicts(rows: Iterable[Any]) -> Iterator[Sample]:
@@ -86,14 +86,14 @@ def _of_dicts(rows: Iterable[Any]) -> Iterator[Sample]:
             yield layout.record(plain(row), str(number))
         except InputError as error:
             _refuse(number, b"", error)
-    _tell(layout)
+    _warn(layout)
 
 
 def _refuse(number: int, _: bytes, error: InputError) -> None:
     raise InputError(error.what, hint=error.hint, where=f"row {number}") from error
 
 
-def _tell(layout: Layout) -> None:
+def _warn(layout: Layout) -> None:
     if notes := layout.notes():
         warnings.warn(notes, ReadWarning, stacklevel=4)
 

@@ -8,7 +8,7 @@ from interloq.data.progress import Progress, silent
 from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
 from interloq.rate.settings import TRAINABLE, Batching, Shape, Sources, Tokenizer
-from interloq.report.console import tell
+from interloq.report.console import print_stderr
 from interloq.retrieve.training_log import TrainingLog
 
 # Sizes and epochs were chosen by the dev loss on the log. Japanese and Chinese use little more than single characters:
@@ -39,5 +39,5 @@ def train_rater(log: str, output: str, *, without: str, language: str, progress:
         SHAPE,
     )
     job = TRAINABLE.make(TrainingLog([log], [without]), settings)
-    say = (lambda _: None) if progress is silent else tell
-    return train(job, output, device="cpu", progress=progress, say=say)
+    report = (lambda _: None) if progress is silent else print_stderr
+    return train(job, output, device="cpu", progress=progress, report=report)

@@ -53,9 +53,9 @@ class Learner:
     """
 
     def __init__(
-        self, loss: Callable[[Any], torch.Tensor], device: torch.device, say: Callable[[str], None], *, graphs: bool
+        self, loss: Callable[[Any], torch.Tensor], device: torch.device, report: Callable[[str], None], *, graphs: bool
     ) -> None:
-        self._loss, self._device, self._say, self.graphs = loss, device, say, graphs
+        self._loss, self._device, self._report, self.graphs = loss, device, report, graphs
         self._seen: Counter[Any] = Counter()
         self._recorded: dict[Any, Recorded] = {}
         self._pool = torch.cuda.graph_pool_handle() if graphs else None
@@ -96,7 +96,7 @@ class Learner:
             finally:
                 graph.capture_end()
         except RuntimeError as error:  # a kernel that cannot be recorded, or no memory for a batch and its graph
-            self._say(f"continuing without CUDA graphs: {str(error).strip().splitlines()[0]}")
+            self._report(f"continuing without CUDA graphs: {str(error).strip().splitlines()[0]}")
             self.graphs = False
             self._recorded.clear()  # frees their memory
             return False

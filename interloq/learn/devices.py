@@ -14,14 +14,16 @@ SMALL = 1_000_000  # parameters of a network that one thread trains as fast as t
 
 
 @contextmanager
-def packed_rows(network: Any, training: Training, device: torch.device, say: Callable[[str], None]) -> Iterator[bool]:
+def packed_rows(
+    network: Any, training: Training, device: torch.device, report: Callable[[str], None]
+) -> Iterator[bool]:
     """On a GPU, rows without padding for the networks that read these; their kernels calculate in bf16 alone."""
     if device.type != "cuda" or not mixed_precision(training, device) or not hasattr(network, "packing"):
         yield False
         return
-    with network.packing.tried(device) as works:
+    with network.packing.enabled(device) as works:
         if not works:
-            say(f"rows are padded: {network.packing.reason}")
+            report(f"rows are padded: {network.packing.reason}")
         yield works
 
 

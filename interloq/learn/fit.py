@@ -59,7 +59,7 @@ def fit(
     job: str,
     device: str = "auto",
     progress: Progress = silent,
-    say: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
     """Train the task's network, which ends with the weights of its best epoch; return the learning curve.
 
@@ -68,10 +68,10 @@ def fit(
     """
     with Processes.joined(device) as processes, threads_for(task.network, processes.device):
         if not processes.first:
-            progress, say = silent, lambda _: None
+            progress, report = silent, lambda _: None
         task.network.to(processes.device)
-        with packed_rows(task.network, training, processes.device, say) as packed, own_stream(processes.device):
-            return _Fit(task, training, Path(folder), job, processes, progress, say, graphs=packed).run()
+        with packed_rows(task.network, training, processes.device, report) as packed, own_stream(processes.device):
+            return _Fit(task, training, Path(folder), job, processes, progress, report, graphs=packed).run()
 
 
 class _Fit:
@@ -83,17 +83,17 @@ class _Fit:
         job: str,
         processes: Processes,
         progress: Progress,
-        say: Callable[[str], None],
+        report: Callable[[str], None],
         *,
         graphs: bool,
     ) -> None:
         self.task, self.training, self.folder, self.job, self.processes = task, training, folder, job, processes
-        self.progress, self.say = progress, say
+        self.progress, self.report = progress, report
         self.network = task.network
         if training.compile:
             compile_layers(self.network)
         self.optimizer = _optimizer(self.network, training, processes.device)
-        self.learner = Learner(self._loss, processes.device, self.say, graphs=graphs)
+        self.learner = Learner(self._loss, processes.device, self.report, graphs=graphs)
         torch.manual_seed(training.seed)
         self.state = State()
         self.loss = torch.zeros(
@@ -162,7 +162,7 @@ class _Fit:
         state.epoch, state.batches, state.seconds = epoch, 0, 0.0
         self.loss.zero_()
         self._save()
-        self.say(self._line(examples))
+        self.report(self._line(examples))
 
     def _line(self, examples: int) -> str:
         last = self.state.curve[-1]
@@ -249,7 +249,7 @@ class _Fit:
             return
         self.state = checkpoint.load(self.network, self.optimizer, self.processes.device)
         self.loss.fill_(self.state.loss)
-        self.say(f"resuming after {count(self.state.batches, 'batch', 'batches')} of epoch {self.state.epoch + 1}")
+        self.report(f"resuming after {count(self.state.batches, 'batch', 'batches')} of epoch {self.state.epoch + 1}")
 
 
 def _optimizer(network: torch.nn.Module, training: Training, device: torch.device) -> torch.optim.Optimizer:

@@ -31,7 +31,7 @@ from interloq.registry import Component, full_spec
 from interloq.signature import fingerprint
 from interloq.signature import signature as signed
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 Curve = list[dict[str, Any]]
 AnyTask = TypeVar("AnyTask", bound=Task)
 
@@ -45,7 +45,7 @@ class Run:
     processes: Processes
     device: str
     progress: Progress
-    say: Say
+    report: Report
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +139,7 @@ class Job(ABC, Generic[AnyTask]):
             job=run.name,
             device=run.device,
             progress=run.progress,
-            say=run.say,
+            report=run.report,
         )
 
     def base_facts(self, curve: Curve, **dependencies: str) -> dict[str, Any]:
@@ -155,18 +155,18 @@ def train(
     *,
     device: str = "auto",
     progress: Progress = silent,
-    say: Say = lambda _: None,
+    report: Report = lambda _: None,
 ) -> dict[str, Any]:
     """Train and save to `folder`; an interrupted job resumes. Returns the facts."""
     folder = Path(folder).resolve()
     with Processes.joined(device) as processes:
-        say = say if processes.first else lambda _: None
-        run = Run(job.name, folder / WORK, processes, device, progress, say)
+        report = report if processes.first else lambda _: None
+        run = Run(job.name, folder / WORK, processes, device, progress, report)
         if processes.first and not _claimed(job, folder, run):
             job.prepare(run)
         processes.wait()
         if (folder / job.facts_file).exists():
-            say(f"{folder.name} is already trained")
+            report(f"{folder.name} is already trained")
             return job.read(folder)
         task, curve = job.fit_task(run)
         processes.wait()
@@ -196,4 +196,4 @@ def _save(job: Job[Any], folder: Path, task: Task, run: Run, curve: Curve) -> No
     job.save(folder, task, run, facts, curve)
     clear_work(folder)
     if verdict := job.verdict(facts):
-        run.say(verdict)
+        run.report(verdict)

@@ -162,9 +162,8 @@ class Checks:
             where = f"{_share(facts.distrusted, facts.samples)} samples{_systems(facts.distrusted, facts.samples)}"
             yield Note(
                 "weights",
-                f"{part.name} ignores weights: {count(facts.distrusted_references, 'reference')} of weight 0 or below, "
-                f"in {where}, count in full; "
-                "use delta_bleu, or remove them",
+                f"{count(facts.distrusted_references, 'reference')} of weight 0 or below, in {where}, count in full, "
+                f"because {part.name} ignores weights: use delta_bleu, or remove them",
                 facts.distrusted.total(),
                 facts.samples.total(),
                 _pairs(facts.distrusted),

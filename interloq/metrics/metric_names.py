@@ -23,7 +23,7 @@ def downwards(metric: str, lower_is_better: bool | None = None) -> bool:
     """Whether a ranking puts the lowest score first; a metric that cannot rank systems is refused."""
     if why := unrankable(metric, lower_is_better):
         what, hint = why
-        raise InputError(f"nothing can be ranked by {metric}: {what}", hint=hint)
+        raise InputError(f"cannot rank by {metric}: {what}", hint=hint)
     return direction(metric, lower_is_better) == "lower"
 
 

@@ -30,7 +30,7 @@ class Packing:
         self.types = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
         self.start = first_position(model)
 
-    def laid_out(self, rows: Rows) -> Rows | Packed:
+    def arranged(self, rows: Rows) -> Rows | Packed:
         """Rows on the CPU as the network reads them at present: packed or padded."""
         return rows.packed(self.start) if self.on else rows
 
@@ -48,7 +48,7 @@ class Packing:
         }
 
     @contextmanager
-    def tried(self, device: torch.device) -> Iterator[bool]:
+    def enabled(self, device: torch.device) -> Iterator[bool]:
         """Turn packing on if the network gives packed rows the same states as padded ones, else set `reason`.
 
         The network must be on that device.

@@ -116,13 +116,13 @@ def check_run(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -
     for name in sorted({*found, *wanted}):
         if found.get(name) != wanted.get(name):
             raise InputError(
-                f"the file is from another run: {name} was {_said(found.get(name))}, is {_said(wanted.get(name))}",
+                f"the file is from another run: {name} was {_short(found.get(name))}, is {_short(wanted.get(name))}",
                 hint="choose another output, or move that file away",
                 where=str(path),
             )
 
 
-def _said(value: Any) -> str:
+def _short(value: Any) -> str:
     text = as_line(value).decode()
     return text if len(text) <= 300 else text[:299] + "…"
 

@@ -180,12 +180,12 @@ def _take_over(output: Path, plan: Plan, journal: Journal) -> list[str]:
     """Add the dialogues of a finished file of this run to the journal, also those outside the schedule."""
     if not output.exists():
         return []
-    said = header(output)
-    if "scheme" not in said:
+    stored = header(output)
+    if "scheme" not in stored:
         raise InputError(
             "the output exists and was not written by a run", hint="choose another output", where=str(output)
         )
-    check_run({name: said.get(name) for name in plan.run}, _plain(plan.run), output)
+    check_run({name: stored.get(name) for name in plan.run}, _plain(plan.run), output)
     found = []
     for dialogue in read(output, kind="dialogues", strict=True):
         found.append(dialogue.id)

@@ -38,9 +38,9 @@ def side_effect(bot: Bot) -> str:
 
     It is the bot's `side_effect`. A bot from another package without one may do anything.
     """
-    said = getattr(bot, "side_effect", None)
-    if said is not None:
-        return str(said)
+    effect = getattr(bot, "side_effect", None)
+    if effect is not None:
+        return str(effect)
     cls = type(bot)
     return "" if cls.__module__.startswith("interloq.") else f"runs {cls.__module__}:{cls.__qualname__}"
 

@@ -53,7 +53,7 @@ class BertRaterTask:
         texts, labels = (array[examples] for array in self._examples[part])
         indices = np.concatenate([texts[:, FIRST], texts[:, SECOND]])
         rows = joined_rows(self.pairs.texts, indices, self.subwords, limit=self.network.positions)
-        return Batch(self.network.packing.laid_out(rows), torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
+        return Batch(self.network.packing.arranged(rows), torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
 
     def loss(self, prepared: Batch) -> torch.Tensor:
         """Sum over examples of the mean loss of their two triplets."""

@@ -25,7 +25,7 @@ def warning(loss: float) -> str:
     if loss <= WEAK:
         return ""
     return (
-        f"the rater is weak: its dev loss is {loss:.3f}, that of guessing {GUESSING:.3f}. Its weights may reward "
+        f"the rater is weak: its dev loss is {loss:.3f}; random guessing has {GUESSING:.3f}. Its weights may reward "
         "replies that only repeat the utterance: train it on more pairs, use another rater (bert(…), "
         "by(relevance(…))), or exclude the utterance from the references (parrot=False, extend --no-parrot)"
     )

@@ -1,7 +1,6 @@
 """Output for people and programs: lines, tables, JSON.
 
-Texts from data are printed only by `say`, `tell`, `print_table` and `print_json`, which escape terminal control
-characters.
+Only `print_line`, `print_stderr`, `print_table` and `print_json` print texts from data: they escape control characters.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ SHORTEST = 16  # minimum width of a name in a narrow table
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-def say(text: str = "") -> None:
+def print_line(text: str = "") -> None:
     """Print a line to standard output."""
     sys.stdout.write(plain(text) + "\n")
 
 
-def tell(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Print a line to standard error."""
     with contextlib.suppress(OSError):  # standard error is closed
         sys.stderr.write(plain(text) + "\n")
@@ -89,16 +88,16 @@ def _numbered(rows: Sequence[Sequence[str]], limit: int) -> tuple[list[list[str]
     return short, [f"[{number}] {name}" for name, number in numbers.items()]
 
 
-def say_notes(notes: Sequence[Note]) -> None:
+def print_notes(notes: Sequence[Note]) -> None:
     """Print notes on how to read the scores; a note shared by several metrics is printed once."""
     for text in dict.fromkeys(note.text for note in notes):
-        say(f"note: {text}")
+        print_line(f"note: {text}")
 
 
-def say_signatures(*signatures: Signature) -> None:
+def print_signatures(*signatures: Signature) -> None:
     """Print signatures in short form; files and JSON have the full form."""
     names = ", ".join(dict.fromkeys(signature.short for signature in signatures))
-    say(f"signature{'s' if len(set(signatures)) > 1 else ''}: {names} (in full with --json)")
+    print_line(f"signature{'s' if len(set(signatures)) > 1 else ''}: {names} (in full with --json)")
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -235,13 +235,13 @@ def _dot(epoch: Epoch, loss: float, part: str, x: Scale, y: Scale) -> Dot:
 
 
 def _learned_what(epochs: Sequence[Epoch], best: Epoch | None) -> str:
-    said = f"{count(len(epochs), 'epoch')}"
+    caption = f"{count(len(epochs), 'epoch')}"
     if best:
-        said += (
+        caption += (
             f"; the lowest dev loss is {text.number(best.dev, 4)}, after epoch {best.number}: these weights were kept"
         )
     seconds = [epoch.seconds for epoch in epochs if epoch.seconds is not None]
-    return f"{said}. Time: {_time(sum(seconds))}." if seconds else f"{said}."
+    return f"{caption}. Time: {_time(sum(seconds))}." if seconds else f"{caption}."
 
 
 def _time(seconds: float) -> str:
@@ -284,12 +284,12 @@ def _bin_dot(b: Bin, unit: Scale, most: int) -> Dot:
 
 
 def _trusted_how_far(found: Calibration, total: int) -> str:
-    said = f"Expected calibration error {text.number(found.error)} over {count(total, 'example')}"
+    caption = f"Expected calibration error {text.number(found.error)} over {count(total, 'example')}"
     if found.temperature is None:
-        return f"{said}."
+        return f"{caption}."
     after = (
         ""
         if found.scaled_error is None
         else f", which lowers it to {text.number(found.scaled_error)} on these examples"
     )
-    return f"{said}. Fitted temperature {text.number(found.temperature, 2)}{after}."
+    return f"{caption}. Fitted temperature {text.number(found.temperature, 2)}{after}."

@@ -22,7 +22,7 @@ def heat_map(matrix: Matrix, names: Mapping[str, Name]) -> HeatMap:
     order = [name for name in (*names, PEOPLE) if name in at]
     rows = []
     for first in order:
-        titles = [f"{_said(first, names)} and {_said(second, names)}" for second in order]
+        titles = [f"{_label(first, names)} and {_label(second, names)}" for second in order]
         cells = [matrix.cells[at[first]][at[second]] for second in order]
         rows.append(HeatRow(names.get(first), tuple(map(_cell, cells, titles))))
     return HeatMap(tuple(str(names[n].number) if n in names else PEOPLE for n in order), tuple(rows))
@@ -36,5 +36,5 @@ def _cell(estimate: Estimate, title: str) -> HeatCell:
     )
 
 
-def _said(name: str, names: Mapping[str, Name]) -> str:
+def _label(name: str, names: Mapping[str, Name]) -> str:
     return names[name].spec if name in names else "judgments"

@@ -82,8 +82,7 @@ def _few(samples: Sequence[Sample]) -> Iterator[Notice]:
 def _nameless(samples: Sequence[Sample]) -> Iterator[Notice]:
     nameless = sum(not sample.system for sample in samples)
     if 0 < nameless < len(samples):
-        said = f"{count(nameless, 'sample')} without a system, shown as {NO_SYSTEM}."
-        yield Notice("warning", said)
+        yield Notice("warning", f"{count(nameless, 'sample')} without a system, shown as {NO_SYSTEM}.")
 
 
 def _unscored(scores: Sequence[Score], names: Mapping[str, Name]) -> Iterator[Notice]:
@@ -122,8 +121,8 @@ def _notes(samples: Sequence[Sample], notes: Sequence[Note] | None) -> Iterator[
         checks = Checks()
         checks.add(samples)
         notes = checks.of_data()
-    for said in dict.fromkeys(note.text for note in notes):
-        yield Notice("warning", f"{said[0].upper()}{said[1:]}.")
+    for text in dict.fromkeys(note.text for note in notes):
+        yield Notice("warning", f"{text[0].upper()}{text[1:]}.")
 
 
 def _means(results: Sequence[SystemScore]) -> Iterator[Notice]:

@@ -20,27 +20,27 @@ budget = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=li
 
 
 @pytest.fixture(scope="module", params=CASES)
-def laid_out(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, Path]:
+def arranged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, Path]:
     case, folder = CASES[request.param], tmp_path_factory.mktemp("fuzz")
     lay_out(case, folder)
     return case, folder
 
 
-def test_the_valid_file_is_read(laid_out: tuple[Case, Path]) -> None:
-    case, folder = laid_out
+def test_the_valid_file_is_read(arranged: tuple[Case, Path]) -> None:
+    case, folder = arranged
     assert try_bytes(case, folder, *next(iter(case.files.items())))
 
 
 @budget
 @given(seed=st.integers(0, 2**64 - 1))
-def test_variants_give_project_errors_only(laid_out: tuple[Case, Path], seed: int) -> None:
-    try_seed(*laid_out, seed)
+def test_variants_give_project_errors_only(arranged: tuple[Case, Path], seed: int) -> None:
+    try_seed(*arranged, seed)
 
 
 @settings(budget, max_examples=max(5, EXAMPLES // 8))
 @given(data=st.binary(max_size=300), which=st.integers(0, 99))
-def test_any_bytes_give_project_errors_only(laid_out: tuple[Case, Path], data: bytes, which: int) -> None:
-    case, folder = laid_out
+def test_any_bytes_give_project_errors_only(arranged: tuple[Case, Path], data: bytes, which: int) -> None:
+    case, folder = arranged
     names = sorted(case.files)
     try_bytes(case, folder, names[which % len(names)], data)
 

@@ -127,7 +127,7 @@ def test_a_killed_job_goes_on_with_the_losses_it_would_have_had(
     resumed = Line()
     said: list[str] = []
     torch.rand(100)  # whatever was drawn elsewhere
-    assert curve_of(resumed, training, tmp_path / "cut", say=said.append) == expected
+    assert curve_of(resumed, training, tmp_path / "cut", report=said.append) == expected
     assert said[0].startswith("resuming after ")
     assert weights(resumed).tolist() == weights(whole).tolist()
 

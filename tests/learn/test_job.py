@@ -20,7 +20,7 @@ def test_raters_named_no_job(tmp_path: Path) -> None:
     del facts["job"]
     (tmp_path / "rater" / "model.json").write_text(json.dumps(facts))
     lines: list[str] = []
-    train(rater_job(tmp_path, 40, training=Training(epochs=1)), tmp_path / "rater", say=lines.append)
+    train(rater_job(tmp_path, 40, training=Training(epochs=1)), tmp_path / "rater", report=lines.append)
     assert lines == ["rater is already trained"]
 
 
@@ -32,7 +32,7 @@ def test_jobs_of_scorers_named_the_number_of_exchanges(tmp_path: Path) -> None:
     facts["job"] = fingerprint(*job.parts, str(facts["examples"]["exchanges"]))
     (folder / "model.json").write_text(json.dumps(facts))
     lines: list[str] = []
-    train(job, folder, say=lines.append)
+    train(job, folder, report=lines.append)
     assert lines == ["relevance is already trained"]
 
 

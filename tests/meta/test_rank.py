@@ -142,7 +142,7 @@ def test_what_has_no_better_end_ranks_nothing_unless_told(name: str) -> None:
     scores, dialogues = played({"a": 0, "b": 1}, openings=30)
     rows = dialogue_scores([replace(score, metric=name) for score in scores], dialogues)
     for refused in (rank, lambda rows: extremes(rows, 1)):
-        with pytest.raises(InputError, match=r"nothing can be ranked by .*: neither a high nor a low score is better"):
+        with pytest.raises(InputError, match=r"cannot rank by .*: neither a high nor a low score is better"):
             refused(rows)
     orders = [[s.system for s in rank(rows, lower_is_better=lower).standings] for lower in (False, True)]
     assert orders == [["b", "a"], ["a", "b"]]

@@ -35,7 +35,7 @@ class Figures:
 @pytest.mark.parametrize(("loss", "weak"), [(0.570, True), (0.514, True), (0.268, False), (WEAK, False), (0.8, True)])
 def test_raters_with_measured_figures_are_on_the_right_side(loss: float, weak: bool) -> None:
     assert bool(warning(loss)) == weak
-    assert not weak or f"its dev loss is {loss:.3f}, that of guessing 0.693" in warning(loss)
+    assert not weak or f"its dev loss is {loss:.3f}; random guessing has 0.693" in warning(loss)
 
 
 def test_the_loss_is_that_of_the_probabilities_that_are_used(folder: Path) -> None:

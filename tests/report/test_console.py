@@ -19,7 +19,7 @@ ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 HARMLESS = re.compile("[\x1b\x07\x9b\u202e]")
 
 
-@pytest.mark.parametrize("write_line", [console.say, console.tell])
+@pytest.mark.parametrize("write_line", [console.print_line, console.print_stderr])
 def test_lines_spell_out_what_would_steer_a_terminal(write_line: object, capsys: Captured) -> None:
     assert callable(write_line)
     write_line(f"a{ESCAPES}b\tc\nd")

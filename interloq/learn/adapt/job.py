@@ -148,15 +148,15 @@ class AdaptJob(Job[AdaptTask]):
         """Tokenise the pairs, and report on them and on the network."""
         setup = Setup.of(self.start(run), self.settings)
         if setup.longest < self.settings.longest:
-            run.say(f"texts are truncated to {setup.longest} tokens, the most that the network can read")
+            run.report(f"texts are truncated to {setup.longest} tokens, the most that the network can read")
         if not PairTokens.written(run.work / PAIRS):
             self._write_pairs(setup, run)
         task = setup.task(run.work)
-        run.say(task.pairs.summary)
+        run.report(task.pairs.summary)
         if setup.network.new:
-            run.say("the model has no head that predicts tokens: a new one is trained; the encoder is unchanged")
+            run.report("the model has no head that predicts tokens: a new one is trained; the encoder is unchanged")
         if setup.goal == "mlm" and (share := _unknown(task)) > FOREIGN:
-            run.say(f"{share:.0%} of the tokens are unknown to the tokenizer: the model may be for another language")
+            run.report(f"{share:.0%} of the tokens are unknown to the tokenizer: the model may be for another language")
 
     def _write_pairs(self, setup: Setup, run: Run) -> None:
         subwords, dev = Subwords(setup.base.folder, longest=setup.longest), self.settings.dev
@@ -183,7 +183,7 @@ class AdaptJob(Job[AdaptTask]):
                 raise InputError(
                     "not enough memory for a batch of one pair", hint="lower longest, or use a smaller model"
                 )
-            run.say(f"not enough memory for a batch: trying again with each batch split into {pieces} pieces")
+            run.report(f"not enough memory for a batch: trying again with each batch split into {pieces} pieces")
             network = load_predictor(base.folder, task.goal, seed=self.settings.seed)  # as before the first step
             task = AdaptTask(network, task.pairs, self.settings, task.goal, task.special_tokens, pieces=pieces)
             torch.cuda.empty_cache()

@@ -36,7 +36,7 @@ def from_log(log: Log, shape: SmallEncoder, settings: Adaptation, training: Trai
         if not folder.exists():
             size = _start(pairs, folder, shape, settings)
             if size < shape.vocabulary:
-                run.say(f"these texts yield a tokenizer of only {count(size, 'piece')}")
+                run.report(f"these texts yield a tokenizer of only {count(size, 'piece')}")
         return Base(folder, "nothing", full_spec(shape))
 
     return AdaptJob(

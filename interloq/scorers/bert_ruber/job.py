@@ -48,7 +48,7 @@ class BertRuberJob(Job[BertRuberTask]):
                 write_pair_vectors(
                     self.pairs(), run.work / VECTORS, encoder, settings.pooling, dev=settings.dev, step=step
                 )
-        run.say(PairVectors.load(run.work / VECTORS).summary)
+        run.report(PairVectors.load(run.work / VECTORS).summary)
 
     def _encoder(self, run: Run) -> Encoder:
         return Encoder(self.encoder, layer=self.settings.layer, longest=self.settings.longest, device=run.device)

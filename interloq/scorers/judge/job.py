@@ -34,7 +34,7 @@ from interloq.signature import signature as signed
 
 STATES = "states.f32"
 BATCH = 1024  # replies encoded at a time: the most work that a kill loses
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Rated:
         sets = np.array([i for _, i in kept], dtype=np.int64)
         return cls([s for s, _ in kept], sets, contexts, len(every) - len(kept))
 
-    def aspects(self, least: int, say: Say) -> dict[str, tuple[Ints, Floats]]:
+    def aspects(self, least: int, report: Report) -> dict[str, tuple[Ints, Floats]]:
         """Replies that each aspect is learned from, with the ranks of their ratings."""
         means, found = [_means(sample) for sample in self.samples], {}
         for aspect in sorted({name for row in means for name in row}):
@@ -70,7 +70,7 @@ class Rated:
             if kept:
                 found[aspect] = np.concatenate(kept), np.concatenate([ranks(values[group]) for group in kept])
             else:
-                say(f"{aspect} is skipped: no set has {least} replies with different ratings to different contexts")
+                report(f"{aspect} is skipped: no set has {least} replies with different ratings to different contexts")
         if not found:
             raise InputError("no aspect has enough ratings", hint="use more rated replies, or lower --least")
         return found
@@ -84,7 +84,7 @@ def train(
     scorer: str,
     device: str = "auto",
     progress: Progress = silent,
-    say: Say = lambda _: None,
+    report: Report = lambda _: None,
 ) -> dict[str, Any]:
     """Train on the ratings in these files and save to `folder`; an interrupted job resumes. Returns the facts."""
     folder, relevance = Path(folder), RelevanceScorer.load(scorer, device=device)
@@ -92,12 +92,12 @@ def train(
     path = folder / WORK / STATES
     begun = path.exists() and path.stat().st_size > 0
     if claim(folder, job, started=begun, others="other settings, another scorer or other ratings"):
-        say(f"{folder.name} is already trained")
+        report(f"{folder.name} is already trained")
         return read_facts(folder, kind=KIND)
     rated = Rated.of(files)
     replies = count(len(rated.samples), "rated reply", "rated replies")
-    say(f"{replies}, {count(rated.omitted, 'sample')} omitted that lack a reply, a context or ratings")
-    aspects = rated.aspects(settings.least, say)
+    report(f"{replies}, {count(rated.omitted, 'sample')} omitted that lack a reply, a context or ratings")
+    aspects = rated.aspects(settings.least, report)
     with contextlib.closing(Appended(path)) as file:
         states = _encoded(rated.samples, file, relevance, progress)
     found = [

@@ -77,7 +77,7 @@ class RelevanceJob(Job[RelevanceTask]):
         facts, wrong = self._exchanges(run).facts, len(self.settings.slots)
         dev, every = facts["dev"], facts["exchanges"]
         replies = count(wrong, "wrong reply", "wrong replies")
-        run.say(f"{count(every - dev, 'exchange')} for training, {dev:,} for dev, {replies} each")
+        run.report(f"{count(every - dev, 'exchange')} for training, {dev:,} for dev, {replies} each")
 
     def _exchanges(self, run: Run) -> Exchanges:
         folder = self.examples or run.work / EXAMPLES

@@ -67,7 +67,7 @@ class RelevanceTask:
         contexts = None
         if self.settings.context:
             contexts = _contexts(self.exchanges, own.start + places, self.subwords.end, self.settings.context)
-        return Prepared(self.network.packing.laid_out(_rows(replies, self.subwords, contexts)), len(examples))
+        return Prepared(self.network.packing.arranged(_rows(replies, self.subwords, contexts)), len(examples))
 
     def logits(self, prepared: Prepared) -> torch.Tensor:
         """Logits [exchanges, 1 + wrong replies]; the true reply is first."""

@@ -48,11 +48,11 @@ class RuberJob(Job[RuberTask]):
             self._make_tokenizer(run)
         pieces = self._pieces(run)
         if not self.tokenizer and pieces.size < self.settings.vocabulary:
-            run.say(f"these texts yield a tokenizer of only {count(pieces.size, 'piece')}")
+            run.report(f"these texts yield a tokenizer of only {count(pieces.size, 'piece')}")
         if not PairTokens.written(run.work / PAIRS):
             with run.progress("reading pairs", None) as step:
                 write_pair_tokens(self.pairs(), run.work / PAIRS, pieces, dev=self.settings.dev, step=step)
-        run.say(PairTokens.load(run.work / PAIRS).summary)
+        run.report(PairTokens.load(run.work / PAIRS).summary)
 
     def _make_tokenizer(self, run: Run) -> None:
         if self.tokenizer:

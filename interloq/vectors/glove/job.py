@@ -68,7 +68,7 @@ def train(
     threads: int = 0,
     memory: float = 4.0,
     progress: Progress = silent,
-    say: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> WordVectors:
     """Train on texts and save to `folder`; an interrupted job resumes.
 
@@ -80,19 +80,19 @@ def train(
     folder, job = Path(folder), fingerprint(full_spec(settings), settings.tokenizer.signature(), source)
     begun = Corpus.load(folder / WORK) is not None
     if claim(folder, job, started=begun, facts="vectors.json", others="other settings or other texts"):
-        say(f"{folder} is trained already")
+        report(f"{folder} is trained already")
         return WordVectors.load(folder)
     work, engine_for = folder / WORK, _engine(device, threads)
     with writing(folder):
         corpus = Corpus.load(work) or _tokenised(texts, work, settings, progress)
-        say(
+        report(
             f"{count(corpus.tokens, 'token')} in {count(corpus.texts, 'text')} "
             f"({count(corpus.duplicates, 'repeated text')} skipped); "
             f"{len(corpus.words):,} of {count(corpus.distinct, 'word')} kept"
         )
         chunks = shuffle.Chunks.load(work) or _shuffled(corpus, work, settings, memory, progress)
-        say(f"{count(chunks.entries, 'pair')} of words to train on")
-        parameters, curve = _epochs(chunks, corpus, work, settings, engine_for, progress, say)
+        report(f"{count(chunks.entries, 'pair')} of words to train on")
+        parameters, curve = _epochs(chunks, corpus, work, settings, engine_for, progress, report)
         return _save(folder, corpus, settings, parameters, curve, job=job, source=source)
 
 
@@ -155,11 +155,11 @@ def _epochs(
     settings: Glove,
     engine_for: Callable[[Glove, Parameters, shuffle.Chunks], Engine],
     progress: Progress,
-    say: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> tuple[Parameters, list[dict[str, Any]]]:
     parameters, curve = _checkpoint(work) or (_start(corpus, settings), [])
     if curve:
-        say(f"resuming after epoch {len(curve)}")
+        report(f"resuming after epoch {len(curve)}")
     if len(curve) == settings.epochs:
         return parameters, curve
     engine = engine_for(settings, parameters, chunks)
@@ -171,7 +171,7 @@ def _epochs(
             raise InputError(f"training diverged: the loss of epoch {epoch} is {loss}", hint="lower --learning-rate")
         curve.append({"epoch": epoch, "loss": loss, "seconds": time.monotonic() - start, "device": engine.device})
         _save_checkpoint(work, engine.parameters(), curve)
-        say(_progress_line(curve, settings.epochs))
+        report(_progress_line(curve, settings.epochs))
     return engine.parameters(), curve
 
 

@@ -37,7 +37,7 @@ from tests.made_language_models import change_tokenizer, tiny_model
 @pytest.mark.parametrize("kind", ["bert", "gpt2", "llama"])
 def test_it_learns_and_saves_what_transformers_loads(tmp_path: Path, kind: str) -> None:
     said: list[str] = []
-    facts = adapted(tmp_path / "out", tiny_model(tmp_path / kind, kind), say=said.append, source="log")
+    facts = adapted(tmp_path / "out", tiny_model(tmp_path / kind, kind), report=said.append, source="log")
     before, after = facts["before"], facts["after"]
     assert after["dev_loss"] < 0.8 * before["dev_loss"]
     assert before["dev_loss"] == pytest.approx(math.log(200), rel=0.3), "nothing is known at first"
@@ -58,7 +58,7 @@ def test_it_learns_and_saves_what_transformers_loads(tmp_path: Path, kind: str) 
 
 def test_a_model_without_a_head_gets_one_and_keeps_its_pooler(tmp_path: Path) -> None:
     folder, said = tiny_model(tmp_path / "bert", head=False), list[str]()
-    facts = adapted(tmp_path / "out", folder, say=said.append)
+    facts = adapted(tmp_path / "out", folder, report=said.append)
     assert facts["head"] == "new"
     assert any("a new one is trained" in line for line in said)
     model, info = transformers.AutoModel.from_pretrained(tmp_path / "out", output_loading_info=True)
@@ -95,7 +95,7 @@ def test_a_real_encoder_learns_from_the_embedded_log(tmp_path: Path) -> None:
 def test_the_same_job_is_done_once_and_another_is_refused(tmp_path: Path) -> None:
     folder, said = tiny_model(tmp_path / "bert"), list[str]()
     facts = adapted(tmp_path / "out", folder)
-    assert adapted(tmp_path / "out", folder, say=said.append) == facts
+    assert adapted(tmp_path / "out", folder, report=said.append) == facts
     assert said == ["out is already trained"]
     for change in ({"settings": replace(SMALL, mask=0.3)}, {"source": "another log"}):
         with pytest.raises(InputError, match="contains a job with another model, other settings or other pairs"):

@@ -97,6 +97,6 @@ def test_four_in_five_are_hidden_one_in_ten_drawn_and_one_in_ten_stays() -> None
 def test_texts_are_cut_to_what_the_network_reads(tmp_path: Path) -> None:
     folder, said = tiny_model(tmp_path / "bert", max_position_embeddings=15), list[str]()
     long = [Pair(str(i), f"tea rain music cats {i} " * 30, "we like the trains " * 30) for i in range(40)]
-    facts = adapted(tmp_path / "out", folder, pairs=lambda: long, say=said.append, training=replace(QUICK, epochs=1))
+    facts = adapted(tmp_path / "out", folder, pairs=lambda: long, report=said.append, training=replace(QUICK, epochs=1))
     assert facts["longest"] == 5
     assert "texts are truncated to 5 tokens, the most that the network can read" in said

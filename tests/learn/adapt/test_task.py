@@ -63,7 +63,7 @@ def test_the_loss_of_a_language_model_is_that_of_every_next_token(tmp_path: Path
 def test_packed_rows_have_the_same_loss(tmp_path: Path, kind: str) -> None:
     task = task_of(tiny_model(tmp_path / kind, kind), tmp_path)
     expected = dev_loss(task, CPU, amp=False)
-    with task.network.packing.tried(CPU) as works:
+    with task.network.packing.enabled(CPU) as works:
         assert works
         assert isinstance(task.prepare("dev", task.batches("dev", 0)[0]).rows, Packed)
         assert dev_loss(task, CPU, amp=False) == pytest.approx(expected, rel=1e-5)
@@ -105,7 +105,7 @@ def test_a_batch_without_room_is_cut_in_pieces(tmp_path: Path, monkeypatch: pyte
         return forward(self, **inputs)
 
     monkeypatch.setattr(transformers.BertForMaskedLM, "forward", limited)
-    facts = adapted(tmp_path / "cut", folder, say=said.append)
+    facts = adapted(tmp_path / "cut", folder, report=said.append)
     assert [line for line in said if "not enough memory" in line] == [
         "not enough memory for a batch: trying again with each batch split into 2 pieces",
         "not enough memory for a batch: trying again with each batch split into 4 pieces",
@@ -131,7 +131,9 @@ def test_texts_of_unknown_tokens_only(tmp_path: Path) -> None:
     folder, said = tiny_model(tmp_path / "bert"), list[str]()
     strange = [Pair(str(i), "本" * (1 + i), "雨") for i in range(30)]
     mixed = [*pairs(60), *strange]
-    facts = adapted(tmp_path / "out", folder, pairs=lambda: mixed, say=said.append, training=replace(QUICK, epochs=1))
+    facts = adapted(
+        tmp_path / "out", folder, pairs=lambda: mixed, report=said.append, training=replace(QUICK, epochs=1)
+    )
     assert math.isfinite(facts["after"]["dev_loss"])
     assert facts["unknown_tokens"] > 0.1
     assert any("the model may be for another language" in line for line in said)

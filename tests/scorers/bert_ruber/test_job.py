@@ -49,7 +49,7 @@ def test_a_job_that_failed_at_once_does_not_hold_its_folder(bert: Path, tmp_path
 def test_a_network_that_only_guesses_says_so(bert: Path, tmp_path: Path) -> None:
     said: list[str] = []
     slow = Training(epochs=1, learning_rate=1e-9)
-    train(job(bert, 60, BertRuberSettings(), slow), tmp_path / "model", device="cpu", say=said.append)
+    train(job(bert, 60, BertRuberSettings(), slow), tmp_path / "model", device="cpu", report=said.append)
     assert said[-1].startswith("the network learned nothing")
 
 

@@ -33,7 +33,7 @@ def tensors(folder: Path) -> dict[str, list[Any]]:
 def test_one_head_per_aspect_with_its_agreement(scorer: Path, tmp_path: Path) -> None:
     files = write_sets(tmp_path, 60, 40, aspects=("overall", "engaging"))
     said: list[str] = []
-    facts = trained(files, tmp_path / "out", scorer, say=said.append)
+    facts = trained(files, tmp_path / "out", scorer, report=said.append)
     assert said == ["100 rated replies, 0 samples omitted that lack a reply, a context or ratings"]
     assert [one["aspect"] for one in facts["aspects"]] == ["engaging", "overall"]
     assert all((one["replies"], one["sets"]) == (100, 2) for one in facts["aspects"])
@@ -78,7 +78,7 @@ def test_a_trained_folder_is_kept(scorer: Path, judge: Path, tmp_path: Path) -> 
     folder = shutil.copytree(judge, tmp_path / "judge")
     files, said = [str(path) for path in sorted(judge.parent.glob("*.jsonl"))], list[str]()
     before = (folder / "model.json").read_bytes()
-    assert trained(files, folder, scorer, say=said.append) == json.loads(before)
+    assert trained(files, folder, scorer, report=said.append) == json.loads(before)
     assert said == ["judge is already trained"]
     for changed, settings in ((files[:1], SETTINGS), (files, JudgeSettings(least=21))):
         with pytest.raises(InputError, match="contains a job with other settings"):
@@ -102,7 +102,7 @@ def test_samples_that_teach_nothing_are_counted(scorer: Path, tmp_path: Path) ->
     write(path, [*rated(40), *odd, *few], kind="samples")
     found, said = Rated.of(TrainingLog([str(path)])), list[str]()
     assert (len(found.samples), found.omitted) == (45, 4)
-    facts = trained([str(path)], tmp_path / "out", scorer, say=said.append)
+    facts = trained([str(path)], tmp_path / "out", scorer, report=said.append)
     assert [one["aspect"] for one in facts["aspects"]] == ["overall"]
     assert said[1] == "rare is skipped: no set has 20 replies with different ratings to different contexts"
 

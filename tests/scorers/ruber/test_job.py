@@ -59,7 +59,7 @@ def test_a_job_that_failed_at_its_pairs_blocks_nobody(pieces: Path, tmp_path: Pa
 def test_a_tokenizer_is_trained_where_none_is_given(tmp_path: Path) -> None:
     said: list[str] = []
     once = dataclasses.replace(FAST, epochs=1)
-    train(job(200, once, None), tmp_path / "a", device="cpu", say=said.append)
+    train(job(200, once, None), tmp_path / "a", device="cpu", report=said.append)
     size = Pieces(tmp_path / "a" / "pieces.model").size
     assert 20 < size < 16_000
     assert said[0] == f"these texts yield a tokenizer of only {size:,} pieces"
@@ -68,5 +68,5 @@ def test_a_tokenizer_is_trained_where_none_is_given(tmp_path: Path) -> None:
 def test_it_says_when_nothing_was_learned(pieces: Path, tmp_path: Path) -> None:
     said: list[str] = []
     still = dataclasses.replace(FAST, epochs=1, learning_rate=1e-9)
-    trained(tmp_path / "still", pieces, still, say=said.append)
+    trained(tmp_path / "still", pieces, still, report=said.append)
     assert said[-1].startswith("the network learned nothing")

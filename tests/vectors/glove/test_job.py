@@ -102,7 +102,7 @@ def test_a_killed_job_goes_on_and_ends_the_same(tmp_path: Path, how: signal.Sign
 def test_a_finished_job_is_not_done_again_and_another_is_refused(tmp_path: Path) -> None:
     texts, said = topical_texts(50), list[str]()
     first = train(texts, tmp_path / "out", SMALL, source="a", threads=1)
-    assert train(iter(()), tmp_path / "out", SMALL, source="a", say=said.append).signature() == first.signature()
+    assert train(iter(()), tmp_path / "out", SMALL, source="a", report=said.append).signature() == first.signature()
     assert said == [f"{tmp_path / 'out'} is trained already"]
     for settings, source in ((SMALL, "b"), (changed(epochs=13), "a")):
         with pytest.raises(InputError, match="contains a job with other settings or other texts"):
@@ -115,7 +115,7 @@ def test_a_finished_job_is_not_done_again_and_another_is_refused(tmp_path: Path)
 
 def test_what_is_saved(tmp_path: Path) -> None:
     lines = list[str]()
-    trained = train(topical_texts(), tmp_path / "out", SMALL, source="corpus-1", threads=1, say=lines.append)
+    trained = train(topical_texts(), tmp_path / "out", SMALL, source="corpus-1", threads=1, report=lines.append)
     assert trained.words[-1] == "<unk>"
     assert len(trained) == 36
     np.testing.assert_allclose(trained.vector("<unk>"), trained.matrix[:-1].mean(axis=0), atol=1e-6)
