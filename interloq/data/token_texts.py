@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.data.batched import batched
 from interloq.data.tokenize import Tokenizer
 
 Ints = NDArray[np.int32]
@@ -52,6 +52,11 @@ class Texts:
         places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
         return self.tokens[places].astype(np.int64), lengths
 
+    def taken(self, which: NDArray[Any]) -> Texts:
+        """The chosen texts."""
+        tokens, lengths = self.joined(which)
+        return Texts(tokens.astype(np.int32), np.concatenate([[0], np.cumsum(lengths)]))
+
     def without(self, dropped: NDArray[np.bool_]) -> Texts:
         """The same texts without some of their tokens."""
         kept = np.concatenate([[0], np.cumsum(~dropped, dtype=np.int64)])
@@ -74,9 +79,8 @@ class Numbering:
 
     def texts(self, texts: Iterable[str]) -> Texts:
         """The texts as numbered tokens."""
-        iterator = iter(texts)
         which, ends = [np.zeros(0, dtype=np.int64)], [0]
-        while batch := list(islice(iterator, FEW)):
+        for batch in batched(texts, FEW):
             units: list[str] = []
             done = ends[-1]
             for text in batch:

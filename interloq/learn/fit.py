@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -23,6 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interloq.data.batched import batched
 from interloq.data.progress import Progress, format_duration, silent
 from interloq.errors import InputError, count
 from interloq.learn.checkpoint import Checkpoint, State
@@ -126,7 +126,7 @@ class _Fit:
         done, total = (sum(map(len, part)) for part in (batches[: state.batches], batches))
         with self.progress(f"epoch {epoch} of {self.training.epochs}", total) as step:
             step(done)
-            for group in _groups(self._prepared("train", left), self.training.accumulate):
+            for group in batched(self._prepared("train", left), self.training.accumulate):
                 self.loss += self._step(group)
                 state.batches += len(group)
                 state.seconds = time.monotonic() - start
@@ -256,11 +256,6 @@ def _optimizer(network: torch.nn.Module, training: Training, device: torch.devic
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[training.optimizer]
     fused = True if device.type == "cuda" else None  # one kernel for all weights
     return kind(network.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay, fused=fused)
-
-
-def _groups(batches: Iterator[tuple[int, Any]], size: int) -> Iterator[list[tuple[int, Any]]]:
-    while group := list(islice(batches, size)):
-        yield group
 
 
 @contextmanager

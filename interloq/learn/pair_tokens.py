@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -16,6 +15,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from interloq.data.batched import batched
 from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.token_texts import Texts
 from interloq.data.unseen_texts import Distinct
@@ -45,6 +45,11 @@ class SplitPairs:
     dev: int
     blank: int  # pairs omitted because one side has no text
 
+    @staticmethod
+    def written(folder: Path) -> bool:
+        """Whether a folder is complete: the facts are written last."""
+        return (folder / FACTS).exists()
+
     def rows(self, part: Part) -> NDArray[np.int32]:
         """Pairs of a part."""
         return self.pairs[: self.dev] if part == "dev" else self.pairs[self.dev :]
@@ -72,11 +77,6 @@ class PairTokens(SplitPairs):
     dev: int
     blank: int  # pairs omitted because one side has no text
 
-    @staticmethod
-    def written(folder: Path) -> bool:
-        """Whether a folder contains complete pair tokens."""
-        return (folder / FACTS).exists()
-
     @classmethod
     def load(cls, folder: Path) -> PairTokens:
         """Load the pair tokens in a folder."""
@@ -103,8 +103,7 @@ class NumberedPairs:
 
     def new_texts(self, pairs: Iterable[Pair], size: int, step: Callable[[int], None]) -> Iterator[list[str]]:
         """For each batch of `size` pairs, the texts that no earlier batch had."""
-        iterator = iter(pairs)
-        while batch := list(islice(iterator, size)):
+        for batch in batched(pairs, size):
             texts = [text for pair in batch if _has_text(pair) for text in (pair.utterance, pair.response)]
             self.blank += len(batch) - len(texts) // 2
             new = self._seen.new(texts)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from interloq.data.batched import batched
 from interloq.data.token_texts import Texts
 from interloq.data.tokenize import sentencepiece_processor, train_sentencepiece
 from interloq.data.unseen_texts import Distinct
@@ -48,6 +49,6 @@ def train_pieces(
 
 def _distinct(pairs: Iterable[Pair], step: Callable[[int], None]) -> Iterator[str]:
     seen, texts = Distinct(), (text for pair in pairs for text in (pair.utterance, pair.response) if text.strip())
-    while batch := list(islice(texts, BATCH)):
+    for batch in batched(texts, BATCH):
         yield from seen.new(batch)
         step(len(batch))

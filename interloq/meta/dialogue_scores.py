@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError, count
+from interloq.meta.score_columns import equal
 from interloq.metrics import metric_names
 from interloq.play.samples import target_of
 from interloq.play.talk import failures, kind_of
@@ -158,7 +159,7 @@ def _values(scores: Iterable[Score], metric: str) -> tuple[dict[tuple[str, str],
                 hint="score the output of `interloq play samples`: ids <dialogue>#<turn>, each with its system",
             )
         turns = found.setdefault((dialogue, score.system), {})
-        if not _same(turns.setdefault(score.id, value), value):
+        if not equal(turns.setdefault(score.id, value), value):
             raise InputError(
                 f"{score.metric} scored {score.id!r} twice: {turns[score.id]:g} and {value:g}",
                 hint="give each metric's scores once; two runs of one system need two names",
@@ -241,10 +242,6 @@ def _numbered(rows: Sequence[DialogueScore]) -> list[DialogueScore]:
         seen[row.system, occasion] += 1
         numbered[i] = replace(row, occasion=f"{occasion}|{seen[row.system, occasion]}")
     return [numbered[i] for i in range(len(rows))]
-
-
-def _same(first: float, second: float) -> bool:
-    return first == second or (math.isnan(first) and math.isnan(second))
 
 
 def means(rows: Iterable[DialogueScore]) -> dict[str, float]:

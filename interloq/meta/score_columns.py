@@ -35,7 +35,7 @@ def score_columns(
         i = place[key]
         value = _value(score)
         seen = given.setdefault(score.metric, set())
-        if i in seen and not _same(column[i], value):
+        if i in seen and not equal(column[i], value):
             raise InputError(
                 f"{score.metric} scored sample {format_key(key)} twice: {column[i]:g} and {value:g}",
                 hint="give each metric's scores once",
@@ -65,7 +65,8 @@ def _value(score: Score) -> float:
     return value
 
 
-def _same(first: float, second: float) -> bool:
+def equal(first: float, second: float) -> bool:
+    """Whether two scores are equal, or both missing."""
     return first == second or (math.isnan(first) and math.isnan(second))
 
 

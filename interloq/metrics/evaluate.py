@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.data.batched import batched
 from interloq.data.columns import Rows, as_samples
 from interloq.errors import InputError
 from interloq.metrics.checks import Checks
@@ -100,7 +101,7 @@ class _Scoring:
         self.fingerprint, layout, checks = SampleFingerprint(), LayoutCheck(), Checks(metrics)
         self.reasons: list[dict[Key, str]] = [{} for _ in metrics]
         rows: list[list[Array]] = [[] for _ in metrics]
-        for chunk in _chunks(samples):
+        for chunk in batched(samples, CHUNK):
             self.ids += [sample.id for sample in chunk]
             self.system_of += [sys.intern(sample.system) for sample in chunk]
             self.fingerprint.add(chunk)
@@ -172,12 +173,6 @@ class _Scoring:
         if n_bootstrap:
             facts |= {"resamples": n_bootstrap, "seed": seed}
         return signature(metric, **facts)
-
-
-def _chunks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
-    iterator = iter(samples)
-    while chunk := list(islice(iterator, CHUNK)):
-        yield chunk
 
 
 def _scored(metric: Any, chunk: Sequence[Sample], reasons: dict[Key, str]) -> Array:

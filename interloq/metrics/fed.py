@@ -28,7 +28,7 @@ from interloq.metrics.deep_fm import EMPTY
 from interloq.metrics.metric import Array, mean_value, score_rows
 from interloq.models.loaded import loaded
 from interloq.records import Sample
-from interloq.registry import Component
+from interloq.registry import Component, name_of
 from interloq.signature import NETWORK, fingerprint
 
 Mode = Literal["conditional", "whole"]
@@ -64,7 +64,7 @@ class Fed(Component):
 
     def built_with(self) -> str:
         positive, negative = self._sides(read_follow_ups(self.follow_ups))
-        return f"{self._scorer().signature()},follow-ups-{fingerprint(*positive, '', *negative)}"
+        return f"{dialogue_scorer(self).signature()},follow-ups-{fingerprint(*positive, '', *negative)}"
 
     def unscorable(self, sample: Sample) -> str | None:
         return None if sample.response.strip() else EMPTY
@@ -87,7 +87,7 @@ class Fed(Component):
     def _values(self, dialogues: Sequence[tuple[str, ...]], asked: Sequence[str], every: Sequence[str]) -> Array:
         """s(f) [dialogues, follow-ups]."""
         whole = self.mode == "whole"
-        found = self._scorer().follow_up_scores(dialogues, asked, every=every, layout=self.layout, whole=whole)
+        found = dialogue_scorer(self).follow_up_scores(dialogues, asked, every=every, layout=self.layout, whole=whole)
         if not whole:
             return np.asarray(found.sums / found.counts)
         tokens = found.context_counts[:, None] + found.counts
@@ -107,8 +107,10 @@ class Fed(Component):
             raise InputError(f"{dimension.name!r} has no {side} follow-ups", hint="use sets='both'", where=file.where)
         return positive, negative
 
-    def _scorer(self) -> Any:
-        return loaded("metric 'fed'", SCORER, self.model, longest=self.longest)
+
+def dialogue_scorer(metric: Any) -> Any:
+    """The language model that a metric's fields `model` and `longest` name."""
+    return loaded(f"metric {name_of(metric)!r}", SCORER, metric.model, longest=metric.longest)
 
 
 def turns(sample: Sample) -> tuple[str, ...]:

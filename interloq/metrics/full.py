@@ -12,16 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from interloq.data.follow_ups import read_follow_ups
 from interloq.errors import InputError
 from interloq.metrics.deep_fm import EMPTY
-from interloq.metrics.fed import SCORER, LanguageModel, Layout, Longest, turns
+from interloq.metrics.fed import LanguageModel, Layout, Longest, dialogue_scorer, turns
 from interloq.metrics.metric import Array, mean_value, score_rows
-from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
 from interloq.signature import NETWORK, fingerprint
@@ -43,13 +42,13 @@ class Full(Component):
     longest: Longest = 1024
 
     def built_with(self) -> str:
-        return f"{self._scorer().signature()},follow-ups-{fingerprint(*self._follow_ups())}"
+        return f"{dialogue_scorer(self).signature()},follow-ups-{fingerprint(*self._follow_ups())}"
 
     def unscorable(self, sample: Sample) -> str | None:
         return None if sample.response.strip() else EMPTY
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        found = self._scorer().follow_up_scores(
+        found = dialogue_scorer(self).follow_up_scores(
             [turns(sample) for sample in samples], self._follow_ups(), layout=self.layout
         )
         if self.mode == "likelihood":
@@ -64,6 +63,3 @@ class Full(Component):
         if not found.full:
             raise InputError("the file has no 'full'", hint='write "full": ["…", …]', where=found.where)
         return found.full
-
-    def _scorer(self) -> Any:
-        return loaded("metric 'full'", SCORER, self.model, longest=self.longest)

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from interloq.metrics.deep_fm import EMPTY
-from interloq.metrics.fed import SCORER, LanguageModel, Layout, Longest, context
+from interloq.metrics.fed import LanguageModel, Layout, Longest, context, dialogue_scorer
 from interloq.metrics.metric import Array, Direction
-from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
 from interloq.signature import NETWORK
@@ -40,13 +39,13 @@ class Perplexity(Component):
     is_mean: ClassVar[bool] = False  # over tokens, not over replies
 
     def built_with(self) -> str:
-        return str(self._scorer().signature())
+        return str(dialogue_scorer(self).signature())
 
     def unscorable(self, sample: Sample) -> str | None:
         return None if sample.response.strip() else EMPTY
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        sums, counts = self._scorer().reply_scores(
+        sums, counts = dialogue_scorer(self).reply_scores(
             [context(sample) if self.context else () for sample in samples],
             [sample.response for sample in samples],
             layout=self.layout,
@@ -61,6 +60,3 @@ class Perplexity(Component):
     def details(self, total: Array) -> dict[str, float]:
         """Number of tokens, and nats per token."""
         return {"tokens": float(total[1]), "nats_per_token": float(total[0] / total[1])}
-
-    def _scorer(self) -> Any:
-        return loaded("metric 'perplexity'", SCORER, self.model, longest=self.longest)

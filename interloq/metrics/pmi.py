@@ -20,9 +20,8 @@ import numpy as np
 from interloq.errors import InputError
 from interloq.metrics.context_reply import needs_context
 from interloq.metrics.deep_fm import EMPTY
-from interloq.metrics.fed import SCORER, LanguageModel, Layout, Longest, Over, context
+from interloq.metrics.fed import LanguageModel, Layout, Longest, Over, context, dialogue_scorer
 from interloq.metrics.metric import Array, mean_value, score_rows
-from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
 from interloq.signature import NETWORK
@@ -46,7 +45,7 @@ class Pmi(Component):
             raise InputError(f"turns must be at least 1, got {self.turns}")
 
     def built_with(self) -> str:
-        return str(self._scorer().signature())
+        return str(dialogue_scorer(self).signature())
 
     def unscorable(self, sample: Sample) -> str | None:
         return needs_context(sample) or (None if sample.response.strip() else EMPTY)
@@ -64,8 +63,5 @@ class Pmi(Component):
         return mean_value(total)
 
     def _scored(self, contexts: Sequence[tuple[str, ...]], replies: Sequence[str]) -> tuple[Any, Any]:
-        found: tuple[Any, Any] = self._scorer().reply_scores(contexts, replies, layout=self.layout)
+        found: tuple[Any, Any] = dialogue_scorer(self).reply_scores(contexts, replies, layout=self.layout)
         return found
-
-    def _scorer(self) -> Any:
-        return loaded("metric 'pmi'", SCORER, self.model, longest=self.longest)

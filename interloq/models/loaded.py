@@ -26,7 +26,7 @@ def loaded(asked_by: str, target: str, name: str, *, extra: str = "encoder", **o
         raise MissingDependencyError(asked_by, error.name or "torch", extra) from error
     folder = Path(name)
     place = str(folder.resolve()) if folder.is_dir() else name
-    return _cached(make, place, _written(folder), tuple(sorted(options.items())))
+    return _cached(make, place, last_written(folder), tuple(sorted(options.items())))
 
 
 @lru_cache(maxsize=FEW)
@@ -35,7 +35,7 @@ def _cached(make: Callable[..., Any], name: str, written: int, options: tuple[tu
     return make(name, **dict(options))
 
 
-def _written(folder: Path) -> int:
+def last_written(folder: Path) -> int:
     """When a file in the folder was last written, in nanoseconds; 0 if it is not a folder."""
     if not folder.is_dir():
         return 0

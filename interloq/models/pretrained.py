@@ -95,6 +95,11 @@ def read_config(folder: Path, *, hint: str = FOLDER) -> Any:
     return config
 
 
+def has_encoder(folder: Path, *, hint: str = FOLDER) -> bool:
+    """Whether a folder has an encoder-decoder model."""
+    return bool(read_config(folder, hint=hint).is_encoder_decoder)
+
+
 def _check_sizes(get: Callable[[str], Any]) -> None:
     for name, most in SIZES.items():
         size = get(name)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -23,10 +22,11 @@ import transformers
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.pretrained import (
+    has_encoder,
     load_network,
     load_tokenizer,
     model_folder,
-    read_config,
+    pick_precision,
     tokenizer_fingerprint,
     weights_fingerprint,
 )
@@ -59,10 +59,10 @@ class Writer:
     def __init__(self, name: str, *, device: str = "auto", precision: Precision = "auto") -> None:
         self.folder, self.device = model_folder(name), pick_device(device)
         self.tokenizer = load_tokenizer(self.folder)
-        self.with_encoder = _has_encoder(self.folder)
+        self.with_encoder = has_encoder(self.folder, hint=HINT)
         kind = transformers.AutoModelForSeq2SeqLM if self.with_encoder else transformers.AutoModelForCausalLM
         network = load_network(self.folder, kind, hint=HINT)
-        self.precision = _precision(precision, self.device)
+        self.precision = pick_precision(precision, self.device)
         try:
             self.network = network.to(self.device, self.precision).eval()
         except torch.OutOfMemoryError as error:
@@ -236,14 +236,3 @@ def _padded(rows: list[list[int]], *, left: bool) -> tuple[torch.Tensor, torch.T
         own = slice(longest - len(row), None) if left else slice(len(row))
         ids[i, own], mask[i, own] = torch.tensor(row), 1
     return ids, mask
-
-
-def _has_encoder(folder: Path) -> bool:
-    return bool(read_config(folder, hint=HINT).is_encoder_decoder)
-
-
-def _precision(name: Precision, device: torch.device) -> torch.dtype:
-    if name == "auto":
-        name = "bfloat16" if device.type == "cuda" else "float32"
-    found: torch.dtype = getattr(torch, name)
-    return found

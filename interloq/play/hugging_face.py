@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from interloq.errors import InputError, MissingDependencyError
+from interloq.models.loaded import last_written
 from interloq.models.replies import Reply
 from interloq.play.bot import NOTHING_TO_ANSWER, crashed, generator
 from interloq.records import Turn
@@ -86,7 +87,7 @@ class HuggingFace(Component):
 
     @cached_property
     def _writer(self) -> Any:
-        return _kept(self.model, _written(Path(self.model)), self.device, self.precision)
+        return _kept(self.model, last_written(Path(self.model)), self.device, self.precision)
 
     @cached_property
     def _prompts(self) -> Any:
@@ -105,10 +106,3 @@ def _kept(model: str, written: int, device: str, precision: Any) -> Any:  # noqa
     except ImportError as error:
         raise MissingDependencyError("bot 'hf'", error.name or "torch", "encoder") from error
     return Writer(model, device=device, precision=precision)
-
-
-def _written(folder: Path) -> int:
-    """Time of the last change in the folder; 0 if the name is not a folder."""
-    if not folder.is_dir():
-        return 0
-    return max((path.stat().st_mtime_ns for path in folder.iterdir() if path.is_file()), default=0)

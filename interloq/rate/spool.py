@@ -13,6 +13,7 @@ from pathlib import Path
 import orjson
 
 from interloq.data.appended import Appended
+from interloq.data.batched import batched
 from interloq.data.jsonl import header_line, read, record_line
 from interloq.data.late_header import copy_records
 from interloq.errors import InputError, count
@@ -105,7 +106,7 @@ def rate_into(
         raise InputError(f"batch must be at least 1, got {batch}")
     rest = iter(samples)
     progress(sum(1 for _ in islice(rest, spool.done)))
-    while chunk := list(islice(rest, batch)):
+    for chunk in batched(rest, batch):
         spool.add(_rated(rater, chunk))
         progress(len(chunk))
 

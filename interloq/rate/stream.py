@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
 from typing import IO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.data.batched import batched
 from interloq.data.progress import Step
 from interloq.data.token_texts import Texts
 from interloq.data.unseen_texts import Distinct
@@ -51,7 +51,7 @@ class Stream:
         seen = Distinct()
         with ExitStack() as stack:
             keys, origins, forms, lengths, tokens = (stack.enter_context(self._file(name, "wb")) for name in FILES)
-            for origin, batch in ((i, batch) for i, log in enumerate(logs) for batch in _batches(log)):
+            for origin, batch in ((i, batch) for i, log in enumerate(logs) for batch in batched(log, BATCH)):
                 texts, reads = self._texts(batch)
                 _keys(map(reads.__getitem__, texts)).tofile(keys)
                 np.full(len(texts) // 2, origin, dtype=np.uint16).tofile(origins)
@@ -102,12 +102,6 @@ class Stream:
 
     def _file(self, name: str, mode: str) -> IO[bytes]:
         return (self.folder / name).open(mode, buffering=0 if mode == "rb" else -1)
-
-
-def _batches(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    iterator = iter(pairs)
-    while batch := list(islice(iterator, BATCH)):
-        yield batch
 
 
 def _keys(texts: Iterable[str]) -> Keys:

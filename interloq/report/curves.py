@@ -158,14 +158,10 @@ def _epoch(value: Mapping[str, Any], times: Mapping[int, float]) -> Epoch:
         raise ValueError(f"{seconds} seconds")
     return Epoch(
         int(value["epoch"]),
-        _number(value.get("train_loss", value.get("loss"))),  # word vectors have one loss
-        _number(value.get("dev_loss")),
+        text.or_nan(value.get("train_loss", value.get("loss"))),  # word vectors have one loss
+        text.or_nan(value.get("dev_loss")),
         None if seconds is None else float(seconds),
     )
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
 
 
 def _calibration(value: Mapping[str, Any]) -> Calibration:

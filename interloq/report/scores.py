@@ -83,16 +83,12 @@ def _system_score(value: Mapping[str, Any]) -> SystemScore:
     return SystemScore(
         metric=str(value["metric"]),
         system=str(value["system"]),
-        value=_number(value["value"]),
-        ci=None if ci is None else (_number(ci[0]), _number(ci[1])),
+        value=text.or_nan(value["value"]),
+        ci=None if ci is None else (text.or_nan(ci[0]), text.or_nan(ci[1])),
         n=int(value["n"]),
         unscored=int(value["unscored"]),
         signature=str(Signature.from_json(value["signature"])),
     )
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
 
 
 def complete(results: Iterable[SystemScore], scores: Sequence[Score]) -> list[SystemScore]:

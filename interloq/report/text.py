@@ -53,6 +53,11 @@ def p_value(p: float | None) -> str:
     return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
+def or_nan(value: float | None) -> float:
+    """A number from JSON, where a missing one is null."""
+    return math.nan if value is None else float(value)
+
+
 def sort_key(value: float | None) -> str:
     """Sort key of a cell; empty cells sort last."""
     return "" if value is None or math.isnan(value) else repr(float(value))

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, Protocol
 
+from interloq.data.batched import batched
 from interloq.errors import InputError
 from interloq.records import Reference, Sample
 from interloq.retrieve.diversity import diversified
@@ -168,8 +168,7 @@ def _extended(
     progress: Callable[[int], None] | None,
     batch: int,
 ) -> Iterator[Sample]:
-    iterator = iter(samples)
-    while chunk := list(islice(iterator, batch)):
+    for chunk in batched(samples, batch):
         started = [_seen(sample, options) for sample in chunk]
         found = searches.found([question(sample) for sample in chunk], started, options)
         for sample, each in zip(chunk, found, strict=True):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from interloq.data.batched import batched
 from interloq.errors import InputError, count
 from interloq.records import Pair
 from interloq.registry import create
@@ -60,7 +61,7 @@ class Index:
         if progress:
             progress(skipped)
         added = 0
-        for chunk in _chunks(iterator, segment):
+        for chunk in batched(iterator, segment):
             added += len(chunk)
             self.store.add(chunk, self._encoded(chunk), source=source, consumed=done + added)
             if progress:
@@ -137,8 +138,3 @@ def _comparable(queries: Encoded) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     if isinstance(queries, Words):
         return np.diff(queries.ends) > 0
     return np.asarray(np.abs(queries).max(axis=1, initial=0) > 0)
-
-
-def _chunks(pairs: Iterator[Pair], size: int) -> Iterator[list[Pair]]:
-    while chunk := list(islice(pairs, size)):
-        yield chunk

@@ -33,7 +33,7 @@ def near(documents: Texts, queries: Texts, count: int) -> Ints:
     for part in range(parts):
         inside, asked = np.arange(part, n, parts), np.arange((part + 1) % parts, len(found), parts)
         if len(asked):
-            places = _searched(_taken(documents, inside), _taken(queries, asked), count + skipped)[:, skipped:]
+            places = _searched(documents.taken(inside), queries.taken(asked), count + skipped)[:, skipped:]
             found[asked, : places.shape[1]] = np.where(places == NOTHING, NOTHING, inside[places])
     return found
 
@@ -65,8 +65,3 @@ def _words(texts: Texts, without: NDArray[np.uint64] | None = None) -> Words:
         owner, terms, counts = owner[kept], terms[kept], counts[kept]
     ends = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(texts.ends) - 1))])
     return Words(terms.astype(np.uint64), counts.astype(np.int32), ends)
-
-
-def _taken(texts: Texts, which: Ints) -> Texts:
-    tokens, lengths = texts.joined(which)
-    return Texts(tokens.astype(np.int32), np.concatenate([[0], np.cumsum(lengths)]))

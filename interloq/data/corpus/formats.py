@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 import orjson
 
+from interloq.data.batched import batched
 from interloq.data.corpus.clean import Columns, RawPost, columns_of
 from interloq.data.corpus.logs import Piece, Reject, chats, irc, named_fields, reddit, twitter
 from interloq.errors import InputError, nearest
@@ -50,9 +50,7 @@ def read_batches(piece: Piece, reject: Reject) -> Iterator[Columns]:
     if piece.format == "posts" and not (piece.overlong or piece.whole):
         yield from named_fields.read_columns(piece, reject)
         return
-    posts = read_piece(piece, reject)
-    while batch := list(islice(posts, named_fields.BATCH)):
-        yield columns_of(batch)
+    yield from map(columns_of, batched(read_piece(piece, reject), named_fields.BATCH))
 
 
 def check_format(name: str) -> str:

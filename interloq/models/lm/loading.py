@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from interloq.models.lm.causal import LanguageModel
-from interloq.models.lm.seq2seq import Seq2SeqModel, has_encoder
-from interloq.models.pretrained import model_folder
+from interloq.models.lm.seq2seq import Seq2SeqModel
+from interloq.models.pretrained import has_encoder, model_folder
 
 
 def language_model(name: str, **options: Any) -> Any:

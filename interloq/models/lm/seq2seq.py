@@ -8,7 +8,6 @@ cross-attention run once per dialogue: the decoder's cached keys and values are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -22,14 +21,8 @@ from interloq.models.lm.causal import RESERVE, ROWS, FollowUpScores, check_follo
 from interloq.models.lm.network import LoadedModel
 from interloq.models.lm.turns import Layout, Turns, TurnTokens
 from interloq.models.memory import cut_to_fit
-from interloq.models.pretrained import read_config
 
 Rows = Sequence[Sequence[int]]
-
-
-def has_encoder(folder: Path) -> bool:
-    """Whether a folder has an encoder-decoder model."""
-    return bool(read_config(folder).is_encoder_decoder)
 
 
 class Seq2SeqModel(LoadedModel):

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from interloq.data.appended import Appended
 from interloq.data.files import read_json, reading_saved, write_json
-from interloq.learn.pair_tokens import NumberedPairs, SplitPairs, split
+from interloq.learn.pair_tokens import FACTS, PAIRS, NumberedPairs, SplitPairs, split
 from interloq.models.encoder import Encoder, Pooling
 from interloq.records import Pair
 from interloq.scorers.bert_ruber.model import pooled_vectors
 
-VECTORS, ROWS, PAIRS, FACTS = "vectors.f16", "rows.npy", "pairs.npy", "pairs.json"
+VECTORS, ROWS = "vectors.f16", "rows.npy"
 BATCH = 2048  # pairs encoded at a time: the most work that a kill loses
 
 
@@ -35,11 +35,6 @@ class PairVectors(SplitPairs):
     pairs: NDArray[np.int32]
     dev: int
     blank: int  # pairs omitted because one side has no text
-
-    @staticmethod
-    def written(folder: Path) -> bool:
-        """Whether a folder contains complete vectors."""
-        return (folder / FACTS).exists()
 
     @classmethod
     def load(cls, folder: Path) -> PairVectors:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from interloq.data.batched import batched
 from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.token_texts import Texts
 from interloq.data.unseen_texts import Distinct
@@ -185,7 +185,7 @@ def _streamed(
     seen, found = Distinct(), _Found(reading.turns)
     kind = np.uint16 if subwords.size <= np.iinfo(np.uint16).max else np.uint32
     hashes, forms, tokens, lengths = [_hashes([])], [_hashes([])], [np.zeros(0, kind)], [np.zeros(0, np.uint16)]
-    for batch in _batches(exchanges):
+    for batch in batched(exchanges, BATCH):
         new = seen.new(found.add(batch))
         tokenised = subwords.texts(new)
         tokens.append(tokenised.tokens.astype(kind))
@@ -254,12 +254,6 @@ def _hashes(texts: Sequence[str]) -> Hashes:
     return np.array([int(fingerprint(text), 16) if text else 0 for text in texts], dtype=np.uint64)
 
 
-def _batches(exchanges: Iterable[Exchange]) -> Iterator[list[Exchange]]:
-    iterator = iter(exchanges)
-    while batch := list(islice(iterator, BATCH)):
-        yield batch
-
-
 # ---- similar replies from other exchanges ----------------------------------------------------------------------------
 
 
@@ -269,9 +263,9 @@ def _find_similar(stored: Exchanges, seed: int) -> None:
 
     rng = np.random.default_rng(seed)
     for which in groups(stored):
-        documents = _taken(stored.texts, stored.replies[which])
+        documents = stored.texts.taken(stored.replies[which])
         for column, asked in ((0, stored.contexts[which, -1]), (KEPT // 2, stored.replies[which])):
-            places = near(documents, _taken(stored.texts, asked), NEAR)
+            places = near(documents, stored.texts.taken(asked), NEAR)
             texts = np.where(places == NONE, NONE, stored.replies[which][places])
             rows = np.repeat(np.arange(which.start, which.stop), texts.shape[1]).reshape(texts.shape)
             unfit = (texts == NONE) | stored.is_true(rows, texts) | (texts == stored.contexts[which, -1:])
@@ -288,8 +282,3 @@ def groups(stored: Exchanges) -> Iterator[slice]:
         edges = np.flatnonzero(np.diff(origins)) + 1
         for start, stop in zip([0, *edges], [*edges, len(origins)], strict=True):
             yield slice(own.start + int(start), own.start + int(stop))
-
-
-def _taken(texts: Texts, which: NDArray[np.int32]) -> Texts:
-    tokens, lengths = texts.joined(which)
-    return Texts(tokens.astype(np.int32), np.concatenate([[0], np.cumsum(lengths)]))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from interloq.data.batched import batched
 from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.token_texts import Texts
 from interloq.data.tokenize import Tokenizer
@@ -76,7 +76,7 @@ def write_corpus(
     seen, counts, facts = Distinct(), _Counts(), {"texts": 0, "duplicates": 0, "tokens": 0}
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / TOKENS).open("wb") as token_file, (folder / LENGTHS).open("wb") as length_file:
-        for batch in _batches(texts):
+        for batch in batched(texts, BATCH):
             kept = batch if keep_duplicates else seen.new(batch)
             part = numbering.texts(kept)
             counts.add(part.tokens, len(numbers))
@@ -90,12 +90,6 @@ def write_corpus(
     _write_ranks(folder / RANKS, [numbers[word] for word, _ in ranked], len(numbers))
     vocabulary = {"words": [word for word, _ in ranked], "counts": [count for _, count in ranked]}
     return _close(folder, {**vocabulary, **facts, "distinct": len(numbers)})
-
-
-def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    iterator = iter(texts)
-    while batch := list(islice(iterator, BATCH)):
-        yield batch
 
 
 def _ranked(words: Sequence[str], counts: NDArray[np.int64], least: int, most: int) -> list[tuple[str, int]]:
