@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from interloq.cli.arguments import add_common, add_map, add_output
 from interloq.cli.corpus_options import add_build, settings
-from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, mark_incomplete
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.output import BadLines, mark_incomplete
+from interloq.cli.paths import InputPath
 from interloq.cli.progress import phases
 from interloq.errors import InputError, count
 from interloq.report.console import print_json, print_line, print_signatures, print_stderr, print_table
@@ -37,9 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pairing.add_argument(
         "dialogues", type=InputPath, metavar="DIALOGUES", help="JSONL, also .gz .xz .zst; - for a pipe"
     )
-    pairing.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe"
-    )
+    add_output(pairing, "JSONL, also .gz .xz .zst; - for a pipe")
     add_map(pairing, of="dialogues")
     add_common(pairing)
 
@@ -55,9 +53,7 @@ def _add_import(importing: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="its folder or archive (default: looked up in $INTERLOQ_DATA)",
     )
-    importing.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write"
-    )
+    add_output(importing, "the folder to write", metavar="FOLDER")
     importing.add_argument(
         "--compress", choices=("zst", "gz", "none"), default="zst", help="compression of the outputs (default zst)"
     )

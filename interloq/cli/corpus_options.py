@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from interloq.cli.output import add_common
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.arguments import add_common, add_list, add_output
+from interloq.cli.paths import InputPath
 from interloq.errors import InputError
 
 FLAGS = {  # the settings that are also flags; their help texts are those of the settings
@@ -57,18 +57,12 @@ def add_build(build: argparse.ArgumentParser) -> None:
     build.add_argument(
         "posts", nargs="+", type=InputPath, metavar="POSTS", help="files, folders or tar archives of logs; - for a pipe"
     )
-    build.add_argument("-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write")
+    add_output(build, "the folder to write", metavar="FOLDER")
     build.add_argument(
         "--settings", type=InputPath, metavar="FILE", help="TOML (see: interloq corpus settings); flags override it"
     )
     _add_flags(build)
-    build.add_argument(
-        "--field",
-        action="append",
-        default=[],
-        metavar="PART=NAME",
-        help="name of a field in the logs, e.g. user=author.name; repeatable",
-    )
+    add_list(build, "--field", metavar="PART=NAME", help="name of a field in the logs, e.g. user=author.name")
     build.add_argument(
         "--split", metavar="SHARES", help="shares of train, dev and test in order of time, e.g. 0.8,0.1,0.1; or none"
     )

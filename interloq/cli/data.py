@@ -6,9 +6,9 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.arguments import add_common, add_list, add_map, add_output
+from interloq.cli.output import BadLines
+from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
 from interloq.data.convert_file import KINDS, convert_file
 from interloq.errors import count
@@ -36,25 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="its folder, archive or file (default: looked up in $INTERLOQ_DATA)",
     )
-    importing.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe"
-    )
+    add_output(importing, "JSONL, also .gz .xz .zst; - for a pipe")
     importing.add_argument("--subset", default="", metavar="PART", help="only this part (see: interloq data list)")
     importing.add_argument("--json", action="store_true", help="print the counts as JSON")
 
     checking = actions.add_parser("check", help="read a file and report its bad lines, counts and notes")
-    checking.add_argument(
-        "-m",
-        "--metric",
-        action="append",
-        default=[],
-        metavar="SPEC",
-        help="also note what this metric cannot handle; repeatable",
-    )
+    add_list(checking, "-m", "--metric", metavar="SPEC", help="also note what this metric cannot handle")
     converting = actions.add_parser("convert", help="convert CSV, TSV or compressed records to JSONL")
-    converting.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="JSONL, also .gz .xz .zst; - for a pipe"
-    )
+    add_output(converting, "JSONL, also .gz .xz .zst; - for a pipe")
     for action in (checking, converting):
         action.add_argument(
             "file", type=InputPath, metavar="FILE", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.output import add_common
+from interloq.cli.arguments import add_common
 from interloq.cli.paths import OutputPath
 from interloq.cli.progress import stage_progress
 from interloq.report.console import print_line

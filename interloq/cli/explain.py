@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common
-from interloq.cli.paths import InputPath
+from interloq.cli.arguments import add_common, add_map, add_samples
+from interloq.cli.output import BadLines
 from interloq.errors import count
 from interloq.metrics.explain_file import METRIC, Explained, explain_file
 from interloq.report.console import number, print_json, print_line, print_table
@@ -25,9 +24,7 @@ SCORE_ONLY = "only bleu and delta_bleu (mode 'sentence') are explained in detail
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="SAMPLE_ID", help="the sample's id")
-    parser.add_argument(
-        "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
-    )
+    add_samples(parser)
     parser.add_argument(
         "--system", metavar="NAME", help="the sample's system, if several systems have a sample with this id"
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, add_drop_own_replies
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.arguments import add_common, add_drop_own_replies, add_map, add_output, add_samples
+from interloq.cli.output import BadLines
+from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import count
 from interloq.report.console import print_json, print_line, print_table
@@ -28,12 +28,8 @@ REASONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
-    )
-    parser.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the extended samples; - for a pipe"
-    )
+    add_samples(parser)
+    add_output(parser, "the extended samples; - for a pipe")
     parser.add_argument(
         "--index", required=True, type=InputPath, metavar="INDEX", help="the index to search (see: interloq index)"
     )

@@ -8,8 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.output import BadLines, add_common
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.arguments import add_common, add_list, add_output
+from interloq.cli.output import BadLines
+from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import count
 from interloq.report.console import number, print_json, print_line, print_table
@@ -41,14 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_build(building: argparse.ArgumentParser) -> None:
-    building.add_argument(
-        "-o",
-        "--output",
-        type=OutputPath,
-        required=True,
-        metavar="INDEX",
-        help="the folder to write, or a server's address",
-    )
+    add_output(building, "the folder to write, or a server's address", metavar="INDEX")
     building.add_argument("--retriever", required=True, metavar="SPEC", help="bm25, dense(vectors='FOLDER'), …")
     building.add_argument(
         "--expected", type=int, default=0, metavar="N", help="number of pairs the index will finally have"
@@ -69,14 +63,7 @@ def _add_pairs(action: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--segment", type=int, metavar="N", help="pairs stored at a time; an interruption loses at most these"
     )
-    action.add_argument(
-        "--without",
-        action="append",
-        default=[],
-        type=InputPath,
-        metavar="SAMPLES",
-        help="exclude pairs that overlap these samples",
-    )
+    add_list(action, "--without", metavar="SAMPLES", help="exclude pairs that overlap these samples", type=InputPath)
     add_common(action)
 
 

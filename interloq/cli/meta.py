@@ -6,8 +6,8 @@ import argparse
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, add_drop_own_replies, add_without_system
+from interloq.cli.arguments import add_common, add_drop_own_replies, add_map, add_without_system
+from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import InputError, count

@@ -56,13 +56,15 @@ def _argparse_keywords(hint: Any, details: Any) -> dict[str, Any]:
 
 
 def _default(job: Trainable, name: str) -> str:
-    """Default as the help shows it: ` 15`, or ` 15, with --encoder 3`."""
+    """Default as the help shows it: ` 15`, or ` 15, with --encoder 3`, or ` 3, only with --encoder`."""
     own = _shown(_value(job, name))
     if job.instead is None:
         return own
     option, other = job.instead
     theirs = _shown(_value(other, name))
-    return own if theirs in ("", own) else f"{own}, with --{option}{theirs}"
+    if theirs in ("", own):
+        return own
+    return f"{own}, with --{option}{theirs}" if own else f"{theirs}, only with --{option}"
 
 
 def _value(job: Trainable, name: str) -> Any:

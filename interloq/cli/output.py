@@ -1,10 +1,7 @@
-"""Shared by all verbs: common options, bad lines reported on standard error, and an exit code of 1 if not all of the
-input was used.
-"""
+"""Shared by all verbs: bad lines reported on standard error, and an exit code of 1 if not all of the input was used."""
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -12,27 +9,6 @@ from contextvars import ContextVar
 from interloq.data.jsonl import SHOWN, Rejected, rejected_path
 from interloq.errors import count
 from interloq.report.console import print_stderr
-
-
-def add_common(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every verb that prints results."""
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--strict", action="store_true", help="stop at the first bad line instead of setting it aside")
-    parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
-
-
-def add_drop_own_replies(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--drop-own-replies`."""
-    parser.add_argument(
-        "--drop-own-replies", action="store_true", help="drop references that are identical to the reply being judged"
-    )
-
-
-def add_without_system(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--without-system`."""
-    parser.add_argument(
-        "--without-system", action="append", default=[], metavar="NAME", help="exclude this system; repeatable"
-    )
 
 
 class BadLines:

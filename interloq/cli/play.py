@@ -8,9 +8,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from interloq.cli import play_audit, play_settle
-from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, mark_incomplete
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.arguments import add_common, add_list, add_map, add_output
+from interloq.cli.output import BadLines, mark_incomplete
+from interloq.cli.paths import InputPath
 from interloq.cli.play_view import print_bots
 from interloq.errors import InputError, count
 from interloq.play.schedule import EXCHANGES, SCHEMES
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _add_openings(action)
     _add_samples(sampling)
     for action in (running, making, sampling):
-        action.add_argument("-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the file to write")
+        add_output(action, "the file to write")
     add_map(sampling, of="dialogues")
     add_common(sampling)
     for action in (running, making):
@@ -58,13 +58,7 @@ def _add_run(running: argparse.ArgumentParser) -> None:
     running.add_argument(
         "--partners", type=InputPath, metavar="FILE", help="a partner set written by `interloq play partners`"
     )
-    running.add_argument(
-        "--partner",
-        action="append",
-        default=[],
-        metavar="NAME=SPEC",
-        help="a partner, instead of --partners; repeatable",
-    )
+    add_list(running, "--partner", metavar="NAME=SPEC", help="a partner, instead of --partners")
     running.add_argument(
         "--repeats", type=int, default=1, metavar="N", help="dialogues per pair and opening (default 1)"
     )
@@ -109,9 +103,7 @@ def _add_openings(action: argparse.ArgumentParser) -> None:
 
 def _add_samples(sampling: argparse.ArgumentParser) -> None:
     sampling.add_argument("dialogues", type=InputPath, metavar="DIALOGUES", help="played or recorded dialogues")
-    sampling.add_argument(
-        "--target", action="append", default=[], metavar="NAME", help="only this system's utterances; repeatable"
-    )
+    add_list(sampling, "--target", metavar="NAME", help="only this system's utterances")
     sampling.add_argument(
         "--system", default="", metavar="NAME", help="name of the assistant, for chat exports that have none"
     )
@@ -123,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _add_bots(parser: argparse.ArgumentParser, what: str, help_text: str) -> None:
-    parser.add_argument(f"--{what}", action="append", default=[], metavar="NAME=SPEC", help=f"{help_text}; repeatable")
+    add_list(parser, f"--{what}", metavar="NAME=SPEC", help=help_text)
     parser.add_argument(
         "--bots", type=InputPath, metavar="FILE", help=f"TOML or JSON file that maps names of {what}s to specs"
     )

@@ -7,7 +7,8 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from interloq.cli.output import BadLines, add_common
+from interloq.cli.arguments import add_common, add_list
+from interloq.cli.output import BadLines
 from interloq.cli.rank import add_direction, add_score_files
 from interloq.errors import count
 from interloq.report.console import number, print_json, print_line, print_table
@@ -20,23 +21,15 @@ SHOWN = 10  # changes of partners in the table; --json prints all
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_score_files(parser)
-    parser.add_argument("-m", "--metric", default="", metavar="SPEC", help="the metric, if the scores are by several")
+    parser.add_argument(
+        "-m", "--metric", default="", metavar="SPEC", help="the metric, if the files have scores of several"
+    )
     add_direction(parser)
     parser.add_argument("--unfavoured", metavar="NAME", help="the system to push down, in an all-play-all ranking")
     parser.add_argument("--alike", action="append", default=[], metavar="NAME", help="a system similar to it; give two")
-    parser.add_argument(
-        "--favoured",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="the system to push up (default: each); repeatable",
-    )
-    parser.add_argument(
-        "--in-set", action="append", default=[], metavar="NAME", help="a partner in the set; repeatable"
-    )
-    parser.add_argument(
-        "--pool", action="append", default=[], metavar="NAME", help="a scored partner to add or swap in; repeatable"
-    )
+    add_list(parser, "--favoured", metavar="NAME", help="the system to push up (default: each)")
+    add_list(parser, "--in-set", metavar="NAME", help="a partner in the set")
+    add_list(parser, "--pool", metavar="NAME", help="a scored partner to add or swap in")
     add_common(parser)
 
 

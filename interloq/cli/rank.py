@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.output import BadLines, add_common
+from interloq.cli.arguments import add_common
+from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import count

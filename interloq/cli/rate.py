@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, mark_incomplete
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.arguments import add_common, add_map, add_output, add_samples
+from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.progress import stage_progress
 from interloq.errors import count
 from interloq.rate.rater import BATCH
@@ -22,15 +21,11 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
-    )
+    add_samples(parser)
     parser.add_argument(
         "-r", "--rater", required=True, metavar="SPEC", help="the rater: gru(…), bert(…), by(METRIC) or human(…)"
     )
-    parser.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the rated samples; - for a pipe"
-    )
+    add_output(parser, "the rated samples; - for a pipe")
     parser.add_argument(
         "--best", type=int, metavar="N", help="keep gold replies and the N other references with the largest weights"
     )

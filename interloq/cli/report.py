@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.arguments import add_common, add_list, add_map, add_output
+from interloq.cli.output import BadLines
+from interloq.cli.paths import InputPath
 from interloq.cli.progress import progress
 from interloq.cli.rank import add_direction
 from interloq.errors import count
@@ -40,24 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the samples that were scored, with their ratings",
     )
-    parser.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the HTML file to write; - for a pipe"
-    )
-    parser.add_argument(
-        "--model",
-        action="append",
-        default=[],
-        type=InputPath,
-        metavar="FOLDER",
-        help="show how this model was trained; repeatable",
-    )
-    parser.add_argument(
+    add_output(parser, "the HTML file to write; - for a pipe")
+    add_list(parser, "--model", metavar="FOLDER", help="show how this model was trained", type=InputPath)
+    add_list(
+        parser,
         "--dialogues",
-        action="append",
-        default=[],
-        type=InputPath,
         metavar="FILE",
-        help="the dialogues the samples were made from: adds a ranking and dialogues to read; repeatable",
+        help="the dialogues the samples were made from: adds a ranking and dialogues to read",
+        type=InputPath,
     )
     _add_settings(parser)
     add_map(parser)

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from interloq.cli.mapping import add_map
-from interloq.cli.output import BadLines, add_common, add_drop_own_replies, add_without_system, mark_incomplete
+from interloq.cli.arguments import add_common, add_drop_own_replies, add_map, add_without_system
+from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import InputError, count

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.output import BadLines, add_common
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.arguments import add_common, add_device, add_output
+from interloq.cli.output import BadLines
+from interloq.cli.paths import InputPath
 from interloq.cli.progress import progress
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.report.console import number, print_json, print_line, print_table
@@ -18,9 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="+", type=InputPath, metavar="FILE", help="pairs, dialogues, samples or text (one text per line)"
     )
-    parser.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the .json file to write, or a folder"
-    )
+    add_output(parser, "the .json file to write, or a folder")
     parser.add_argument(
         "--model", required=True, type=InputPath, metavar="MODEL", help="an encoder, as in bertscore(model=…)"
     )
@@ -28,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", type=int, default=10_000, metavar="N", help="pairs of texts (default 10000)")
     parser.add_argument("--idf", action="store_true", help="for bertscore(idf=True)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed for drawing the texts (default 0)")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="device (default auto)")
+    add_device(parser)
     add_common(parser)
 
 

@@ -6,9 +6,10 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
+from interloq.cli.arguments import add_common, add_device, add_list, add_output
 from interloq.cli.options import add_options, chosen
-from interloq.cli.output import BadLines, add_common
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.output import BadLines
+from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import MissingDependencyError, count
 from interloq.learn.learning_curve import read_curve
@@ -27,19 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser, job: Trainable) -> None:
         metavar="FILE",
         help=f"{job.reads}, also .gz .xz .zst",
     )
-    parser.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to resume in"
-    )
-    parser.add_argument(
-        "--without",
-        action="append",
-        default=[],
-        type=InputPath,
-        metavar="SAMPLES",
-        help="exclude what overlaps these samples",
-    )
+    add_output(parser, "the folder to write, or to resume in", metavar="FOLDER")
+    add_list(parser, "--without", metavar="SAMPLES", help="exclude what overlaps these samples", type=InputPath)
     add_options(parser, job)
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="device (default auto)")
+    add_device(parser)
     add_common(parser)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from interloq.cli.arguments import add_common, add_device, add_output
 from interloq.cli.options import add_option, option_names, with_options
-from interloq.cli.output import BadLines, add_common
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.output import BadLines
+from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import MissingDependencyError
 from interloq.report.console import interval, number, print_json, print_line, print_stderr, print_table
@@ -19,13 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="+", type=InputPath, metavar="FILE", help="samples with ratings; each file is one set"
     )
-    parser.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to resume in"
-    )
+    add_output(parser, "the folder to write, or to resume in", metavar="FOLDER")
     for part in (Frozen(), JudgeSettings()):
         for name in option_names(part):
             add_option(parser, part, name)
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="device (default auto)")
+    add_device(parser)
     add_common(parser)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from interloq.cli.output import BadLines, add_common
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.arguments import add_common, add_output
+from interloq.cli.output import BadLines
+from interloq.cli.paths import InputPath
 from interloq.report.console import print_json, print_line
 
 
@@ -17,9 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="samples, dialogues, pairs or text (one text per line), also compressed; - for samples",
     )
-    parser.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FILE", help="the model file to write"
-    )
+    add_output(parser, "the model file to write")
     parser.add_argument("--vocabulary", type=int, default=16_000, help="number of pieces (default 16000)")
     parser.add_argument("--coverage", type=float, default=0.9995, help="share of characters kept (default 0.9995)")
     parser.add_argument("--algorithm", choices=("unigram", "bpe"), default="unigram", help="default unigram")

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from interloq.cli.arguments import add_common, add_output
 from interloq.cli.options import add_option, option_names, with_options
-from interloq.cli.output import BadLines, add_common
+from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import progress
 from interloq.data.texts import KINDS
@@ -30,9 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="pairs, dialogues, samples, posts, or text with one text per line; - for a pipe",
     )
-    parser.add_argument(
-        "-o", "--output", type=OutputPath, required=True, metavar="FOLDER", help="the folder to write, or to resume in"
-    )
+    add_output(parser, "the folder to write, or to resume in", metavar="FOLDER")
     parser.add_argument(
         "--from",
         dest="source",

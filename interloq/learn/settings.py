@@ -31,7 +31,7 @@ def check_positive(settings: Any, *names: str) -> None:
 class Training(Component):
     """Settings of the training loop; network and data belong to the task."""
 
-    epochs: int = option(15, "most passes over all examples")
+    epochs: int = option(15, "maximum passes over all examples")
     learning_rate: float = option(1e-3, "peak learning rate")
     optimizer: Literal["adam", "adamw"] = "adam"
     weight_decay: float = option(0.0, "weight decay")

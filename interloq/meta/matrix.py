@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from interloq.meta.table import Estimate
 from interloq.records import Key
 
-Over = Literal["pairs", "all"]
 FEWEST = 3  # with two samples, ρ is always 1 or −1
 
 
@@ -22,21 +20,18 @@ class Matrix:
 
     names: tuple[str, ...]
     cells: tuple[tuple[Estimate, ...], ...]
-    over: Over
 
 
-def spearman_matrix(columns: Mapping[str, Mapping[Key, float]], *, over: Over = "pairs") -> Matrix:
+def spearman_matrix(columns: Mapping[str, Mapping[Key, float]]) -> Matrix:
     """Spearman's ρ between all pairs of columns, which map samples to values; missing and NaN are the same.
 
-    With `pairs`, each cell uses the samples that both columns have; with `all`, those that every column has.
+    Each cell uses the samples that both columns have.
     """
     values = _aligned(list(columns.values()))
-    if over == "all":
-        values = values[:, ~np.isnan(values).any(axis=0)]
     cells = [[_spearman(first, second) for second in values[: i + 1]] for i, first in enumerate(values)]
     size = range(len(cells))
     square = tuple(tuple(cells[max(i, j)][min(i, j)] for j in size) for i in size)
-    return Matrix(tuple(columns), square, over)
+    return Matrix(tuple(columns), square)
 
 
 def _aligned(columns: Sequence[Mapping[Key, float]]) -> NDArray[np.float64]:

@@ -32,8 +32,8 @@ LEAST = 1_000  # permutations per test
 TOLERANCE = 1e-12  # differences closer than this count as equal
 
 
-def williams(r12: float, r13: float, r23: float, n: int, *, sides: Literal[1, 2] = 2) -> float | None:
-    """p-value of r12 against r13, or None if undefined; the one-sided test asks whether r12 is higher."""
+def williams(r12: float, r13: float, r23: float, n: int) -> float | None:
+    """Two-sided p-value of r12 against r13, or None if undefined."""
     if n < 4 or any(math.isnan(r) for r in (r12, r13, r23)) or r23 > 1 - TOLERANCE:
         return None
     k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
@@ -41,7 +41,7 @@ def williams(r12: float, r13: float, r23: float, n: int, *, sides: Literal[1, 2]
     if spread <= 0:
         return None
     t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / spread)
-    return float(stats.t.sf(t, n - 3) if sides == 1 else 2 * stats.t.sf(abs(t), n - 3))
+    return float(2 * stats.t.sf(abs(t), n - 3))
 
 
 def permutation_p(differences: Array) -> float | None:

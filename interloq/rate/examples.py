@@ -41,8 +41,8 @@ class Examples(Component):
     replies. `"matched"` draws from the pairs of positives, as often as they occur there.
     """
 
-    most_replies: int = option(10, "most replies used per utterance")
-    most_positives: int = option(45, "most pairs of replies used per utterance")
+    most_replies: int = option(10, "maximum replies used per utterance")
+    most_positives: int = option(45, "maximum pairs of replies used per utterance")
     dev_share: float = option(0.02, "share of utterances in the dev part")
     negatives: Literal["any", "matched"] = option("any", "draw negatives from any pair, or from those of positives")
     seed: int = 0

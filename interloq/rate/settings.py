@@ -37,8 +37,8 @@ class Shape(_Sizes):
 class Batching(_Sizes):
     """Size of batches: at most `batch` examples, and `tokens` tokens, padding included."""
 
-    batch: int = option(1_000, "most examples per batch")
-    tokens: int = option(2**16, "most tokens per batch, padding included")
+    batch: int = option(1_000, "maximum examples per batch")
+    tokens: int = option(2**16, "maximum tokens per batch, padding included")
 
 
 BERT_TRAINING = Training(

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import pytest
 
-from interloq.cli.output import (
-    BadLines,
-    add_common,
-    add_drop_own_replies,
-    add_without_system,
-    exit_code,
-    mark_incomplete,
-)
+from interloq.cli.output import BadLines, exit_code, mark_incomplete
 from interloq.data.jsonl import SHOWN, read
 
 
@@ -39,12 +31,3 @@ def test_the_first_bad_lines_are_named_and_all_counted(tmp_path: Path, capsys: p
     assert bad.count == SHOWN + 2
     assert len(lines) == SHOWN + 1
     assert f"{SHOWN + 2} bad lines" in lines[-1]
-
-
-def test_options_of_every_verb() -> None:
-    parser = argparse.ArgumentParser()
-    for add in (add_common, add_drop_own_replies, add_without_system):
-        add(parser)
-    given = parser.parse_args(["--json", "--without-system", "a", "--without-system", "b"])
-    assert (given.json, given.strict, given.quiet, given.drop_own_replies) == (True, False, False, False)
-    assert given.without_system == ["a", "b"]

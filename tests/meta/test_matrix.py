@@ -43,18 +43,16 @@ def test_neither_the_order_of_samples_nor_the_side_matters(
     assert repr(matrix.cells[0][1]) == repr(matrix.cells[1][0])
 
 
-def test_pairs_and_all_count_different_samples() -> None:
+def test_cells_use_the_samples_that_both_columns_have() -> None:
     keys = [(str(i), "") for i in range(6)]
     columns = {
         "full": dict(zip(keys, [1.0, 2, 3, 4, 5, 6], strict=True)),
         "gap": dict(zip(keys, [2.0, 1, float("nan"), 3, 5, 4], strict=True)),
         "short": {keys[0]: 4.0, keys[1]: 3.0, keys[3]: 2.0, keys[4]: 1.0},
     }
-    pairs, complete = spearman_matrix(columns), spearman_matrix(columns, over="all")
+    pairs = spearman_matrix(columns)
     assert [[cell.n for cell in row] for row in pairs.cells] == [[6, 5, 4], [5, 5, 4], [4, 4, 4]]
-    assert all(cell.n == 4 for row in complete.cells for cell in row)
     assert pairs.cells[0][1].value == pytest.approx(spearmanr([1, 2, 4, 5, 6], [2, 1, 3, 5, 4]).statistic)
-    assert complete.cells[0][1].value == pytest.approx(spearmanr([1, 2, 4, 5], [2, 1, 3, 5]).statistic)
 
 
 def test_two_samples_are_too_few_for_a_number() -> None:
@@ -65,8 +63,7 @@ def test_two_samples_are_too_few_for_a_number() -> None:
     assert cell.n == 2
 
 
-@pytest.mark.parametrize("over", ["pairs", "all"])
-def test_no_columns_give_an_empty_matrix(over: str) -> None:
-    matrix = spearman_matrix({}, over="all" if over == "all" else "pairs")
+def test_no_columns_give_an_empty_matrix() -> None:
+    matrix = spearman_matrix({})
     assert matrix.names == ()
     assert matrix.cells == ()

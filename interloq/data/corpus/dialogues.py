@@ -32,7 +32,7 @@ class ThreadPost(NamedTuple):
 class Shape:
     """Which paths through a thread are dialogues, and which replies are pairs."""
 
-    users: Annotated[int, "exact number of users of a dialogue; 0: any"] = 2
+    users: Annotated[int, "exact number of users per dialogue; 0: any"] = 2
     min_posts: Annotated[int, "drop shorter dialogues"] = 3
     max_posts: Annotated[int, "truncate longer dialogues"] = 1000
     branches: Annotated[Literal["all", "longest"], "branches of a thread that become dialogues"] = "all"

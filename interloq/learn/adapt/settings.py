@@ -31,8 +31,8 @@ class Adaptation(Component):
         "auto", "predict masked tokens (mlm) or the next one (lm); auto: as the model was pretrained"
     )
     mask: float = option(0.15, "share of tokens that are masked for an encoder")
-    batch: int = option(64, "most pairs per batch")
-    tokens: int = option(8192, "most tokens per batch, padding included")
+    batch: int = option(64, "maximum pairs per batch")
+    tokens: int = option(8192, "maximum tokens per batch, padding included")
     longest: int = option(128, "tokens of a text that are used")
     dev: int = option(2000, "pairs for the dev part, at most a tenth")
     seed: int = 0
@@ -51,7 +51,7 @@ class SmallEncoder(Component):
     layers: int = option(4, "layers of the network")
     dimensions: int = option(256, "dimensions of token vectors")
     heads: int = option(4, "attention heads")
-    vocabulary: int = option(8000, "most pieces of the tokenizer")
+    vocabulary: int = option(8000, "maximum vocabulary size of the tokenizer")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,7 +81,7 @@ def _result(facts: Facts, _: list[Facts]) -> str:
 
 
 ADAPT_TRAINABLE = Trainable(
-    "a pretrained encoder or language model, further on logs",
+    "a pretrained encoder or language model further, on logs",
     (Pretrained(), Adaptation(), ADAPT),
     job="interloq.scorers.relevance.pairs:adapt_job",
     result=_result,

@@ -21,7 +21,7 @@ class Frozen:
 class JudgeSettings(Component):
     """What is learned from ratings."""
 
-    least: int = option(50, "fewest rated replies of a set from which an aspect is learned")
+    least: int = option(50, "minimum number of rated replies per set to learn an aspect from")
 
     def __post_init__(self) -> None:
         super().__post_init__()

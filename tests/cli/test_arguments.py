@@ -1,13 +1,15 @@
-"""The option --map."""
+"""Options that several verbs have, above all --map."""
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
 import pytest
 
 from interloq import Rating, write
+from interloq.cli.arguments import add_common, add_drop_own_replies, add_without_system
 from interloq.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
@@ -33,3 +35,12 @@ def test_every_verb_that_reads_samples_takes_a_mapping(folder: Path, arguments: 
     assert main([*given, "--map", "response=sadi"]) == 2
     said = capsys.readouterr().err
     assert "response is missing" in said or "'sadi'" in said
+
+
+def test_options_of_every_verb() -> None:
+    parser = argparse.ArgumentParser()
+    for add in (add_common, add_drop_own_replies, add_without_system):
+        add(parser)
+    given = parser.parse_args(["--json", "--without-system", "a", "--without-system", "b"])
+    assert (given.json, given.strict, given.quiet, given.drop_own_replies) == (True, False, False, False)
+    assert given.without_system == ["a", "b"]

@@ -1,0 +1,69 @@
+"""Arguments and options that several verbs have."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.data.synonyms import read_columns
+
+
+def add_samples(parser: argparse.ArgumentParser) -> None:
+    """Add the argument for a file of samples."""
+    parser.add_argument(
+        "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
+    )
+
+
+def add_output(parser: argparse.ArgumentParser, help: str, *, metavar: str = "FILE") -> None:
+    """Add the required option `-o`."""
+    parser.add_argument("-o", "--output", type=OutputPath, required=True, metavar=metavar, help=help)
+
+
+def add_list(
+    parser: argparse.ArgumentParser, *names: str, metavar: str, help: str, type: Callable[[str], str] = str
+) -> None:
+    """Add an option that may be given several times; its value is a list."""
+    parser.add_argument(*names, action="append", default=[], type=type, metavar=metavar, help=f"{help}; repeatable")
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--device`."""
+    parser.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to compute (default auto)"
+    )
+
+
+def add_map(parser: argparse.ArgumentParser, *, of: str = "samples") -> None:
+    """Add the option `--map`: names of fields in the user's file."""
+    parser.add_argument(
+        "--map",
+        type=read_columns,
+        default={},
+        dest="columns",
+        metavar="FIELD=NAME,…",
+        help=f"names of the fields in your {of}, e.g. "
+        + ("turns=chat,id=session" if of == "dialogues" else "response=reply,system=model"),
+    )
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every verb that prints results."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--strict", action="store_true", help="stop at the first bad line instead of setting it aside")
+    parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
+
+
+def add_drop_own_replies(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--drop-own-replies`."""
+    parser.add_argument(
+        "--drop-own-replies", action="store_true", help="drop references that are identical to the reply being judged"
+    )
+
+
+def add_without_system(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--without-system`."""
+    parser.add_argument(
+        "--without-system", action="append", default=[], metavar="NAME", help="exclude this system; repeatable"
+    )
