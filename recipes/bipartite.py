@@ -352,7 +352,7 @@ def _job(args: argparse.Namespace) -> Job:
         openings=args.openings or (1 if args.quick else 20),
         repeats=args.repeats,
         resamples=args.bootstrap or (50 if args.quick else 1_000),
-        left_out=frozenset(args.without),
+        excluded=frozenset(args.without),
         models=tuple(args.model),
         schemes=tuple(scheme for scheme in SCHEMES if scheme in (args.scheme or SCHEMES)),
     )

@@ -54,7 +54,7 @@ class Job:
     openings: int
     repeats: int
     resamples: int
-    left_out: frozenset[str]
+    excluded: frozenset[str]
     models: tuple[str, ...]  # to train; all if empty
     schemes: tuple[str, ...]  # to play and score
 
@@ -104,7 +104,7 @@ def targets(job: Job) -> dict[str, str]:
     found |= {RETRIEVAL: f"retrieval(index={str(job.work / 'index-train')!r})", "eliza": "eliza", "echo": "echo"}
     if job.lm:
         found |= {CHAT: _chat(job, 0.7), CHAT_HOT: _chat(job, 1.5), TUNED: _small(job, TUNED)}
-    return {name: spec for name, spec in found.items() if name not in job.left_out}
+    return {name: spec for name, spec in found.items() if name not in job.excluded}
 
 
 def partners(job: Job) -> dict[str, str]:
@@ -121,7 +121,7 @@ def partners(job: Job) -> dict[str, str]:
     }
     if job.lm:
         found["chat warm"] = _chat(job, 1.0)
-    return {name: spec for name, spec in found.items() if name not in job.left_out}
+    return {name: spec for name, spec in found.items() if name not in job.excluded}
 
 
 def other_models(job: Job) -> tuple[str, str]:

@@ -45,7 +45,7 @@ def ranked(columns: Sequence[Floats], human: Floats) -> Ranked:
 def blend(sets: Mapping[str, Ranked], tested: str) -> Blend:
     """Learn on the other sets, score the tested one."""
     others = {name: own for name, own in sets.items() if name != tested and name not in _kin(tested)}
-    strength = max(STRENGTHS, key=lambda s: _left_out(others, s))
+    strength = max(STRENGTHS, key=lambda s: _held_out_correlation(others, s))
     weights = fitted(list(others.values()), strength)
     return Blend(weights, strength, sets[tested].scores @ weights)
 
@@ -60,7 +60,7 @@ def fitted(sets: Sequence[Ranked], strength: float) -> Floats:
     return np.asarray(np.linalg.solve(left / len(sets) + strength * np.eye(n) / 3, right / len(sets)))
 
 
-def _left_out(sets: Mapping[str, Ranked], strength: float) -> float:
+def _held_out_correlation(sets: Mapping[str, Ranked], strength: float) -> float:
     """Mean correlation on each set with the weights of those it shares nothing with."""
     found = []
     for name, own in sets.items():

@@ -76,7 +76,7 @@ def examples(args: argparse.Namespace) -> None:
     stored = write_exchanges(log.exchanges(), Path(args.examples), subwords, READING, source=log.fingerprint)
     for name, kept in counts(log, stored).items():
         print_stderr(f"{name}: {kept:,} exchanges")
-    print_stderr(f"{stored.facts['exchanges']:,} exchanges in {args.examples}; {log.log.left_out:,} excluded")
+    print_stderr(f"{stored.facts['exchanges']:,} exchanges in {args.examples}; {log.log.excluded:,} excluded")
 
 
 def counts(log: ExchangeLog, stored: Exchanges) -> dict[str, int]:

@@ -55,12 +55,12 @@ class Cheating:
     @property
     def table(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """Rows: favoured wins or loses in the fair set; columns: in the unfair set. A tie counts as a loss."""
-        known = [(trial.fair > 0, trial.unfair > 0) for trial in self.trials if trial.favoured not in self.untold]
+        known = [(trial.fair > 0, trial.unfair > 0) for trial in self.trials if trial.favoured not in self.unscored]
         wins, loses = ((known.count((fair, True)), known.count((fair, False))) for fair in (True, False))
         return wins, loses
 
     @property
-    def untold(self) -> tuple[str, ...]:
+    def unscored(self) -> tuple[str, ...]:
         """Favoured systems without a score in one of the sets."""
         return tuple(trial.favoured for trial in self.trials if math.isnan(trial.fair + trial.unfair))
 

@@ -145,7 +145,7 @@ def _format_added(facts: Added) -> str:
         text = f"{facts.file}: resumed after {count(facts.before, 'pair')}, {facts.added:,} added"
     else:
         text = f"{facts.file}: {count(facts.added, 'pair')} added"
-    excluded = sum(facts.left_out.values())
+    excluded = sum(facts.excluded.values())
     return text + (f", {excluded:,} excluded that overlap test samples" if excluded else "")
 
 

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if args.unfavoured or args.alike or args.favoured:
         tried = cheating(rows, args.unfavoured or "", args.alike, favoured=args.favoured, lower_is_better=lower)
         if args.json:
-            print_json({**asdict(tried), "table": tried.table, "untold": tried.untold})
+            print_json({**asdict(tried), "table": tried.table, "unscored": tried.unscored})
         else:
             _print_cheating(tried)
         return 0
@@ -72,8 +72,8 @@ def _print_cheating(tried: Cheating) -> None:
     print_line(
         f"the choice of systems overturned {sum(t.overturned for t in tried.trials)} of {len(tried.trials)} rankings"
     )
-    if tried.untold:
-        print_line(f"note: not in the table, because unscored in one of the sets: {', '.join(tried.untold)}")
+    if tried.unscored:
+        print_line(f"note: not in the table, because unscored in one of the sets: {', '.join(tried.unscored)}")
 
 
 def _print_influence(found: Influence) -> None:

@@ -48,8 +48,8 @@ def run(args: argparse.Namespace, job: Trainable) -> int:
         raise
     finally:
         bad.close()
-        if log.left_out:
-            print_stderr(f"interloq: {count(log.left_out, 'pair')} excluded that overlap test samples")
+        if log.excluded:
+            print_stderr(f"interloq: {count(log.excluded, 'pair')} excluded that overlap test samples")
     if os.environ.get("RANK", "0") == "0":  # only one of several processes prints
         if args.json:
             print_json({job.noun: args.output, **facts, "epochs": read_curve(args.output)})

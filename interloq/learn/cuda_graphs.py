@@ -16,8 +16,8 @@ import torch
 
 from interloq.models.token_rows import Packed
 
-MOST = 96  # graphs; batches of further shapes are computed without
-SEEN = 1  # batches of a shape that are computed without, which makes torch load all that it needs
+MOST = 96  # maximum number of graphs; batches of other shapes are computed without one
+SEEN = 1  # batches of a shape computed without a graph first, so that torch loads everything it needs
 
 
 def mapped(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
@@ -47,7 +47,7 @@ class Recorded:
 
 
 class Learner:
-    """Adds the gradient of a batch's mean loss to that of the network, and gives the summed loss.
+    """Adds the gradient of a batch's mean loss to that of the network, and returns the summed loss.
 
     Gradients must stay in place between steps (`zero_grad(set_to_none=False)`): graphs write to them.
     """
@@ -61,7 +61,7 @@ class Learner:
         self._pool = torch.cuda.graph_pool_handle() if graphs else None
 
     def learn(self, batch: Any, examples: int) -> torch.Tensor:
-        """`examples` is what the mean is over; it may count those of other batches."""
+        """Summed loss of a batch; the mean is over `examples`, which may include those of other batches."""
         if not self.graphs or not isinstance(getattr(batch, "rows", None), Packed):  # padded rows have many shapes
             return self._backward(batch, examples)
         shape = _shape(batch)
@@ -78,7 +78,7 @@ class Learner:
         return tensor.to(self._device, non_blocking=True)
 
     def _record(self, batch: Any, shape: Any) -> bool:
-        """Record the graph of a shape that was seen often enough; after a failure none is recorded any more."""
+        """Record the graph of a shape that was seen often enough; after a failure no more are recorded."""
         self._seen[shape] += 1
         if self._seen[shape] <= SEEN or len(self._recorded) >= MOST:
             return False
@@ -113,7 +113,7 @@ def _replayed(recorded: Recorded, batch: Any, examples: int) -> torch.Tensor:
 
 
 def _shape(batch: Any) -> Any:
-    """What two batches must share to have one graph: shapes and types of tensors, and all other values."""
+    """Key of a batch's graph: shapes and types of its tensors, and all other values."""
     if isinstance(batch, torch.Tensor):
         return tuple(batch.shape), batch.dtype
     if not is_dataclass(batch):

@@ -1,4 +1,4 @@
-"""What the training loop sets up for a device: threads of a processor, and packed rows and a stream of a GPU."""
+"""Device settings of the training loop: threads on a processor, packed rows and a stream on a GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMALL = 1_000_000  # parameters of a network that one thread trains as fast as t
 def packed_rows(
     network: Any, training: Training, device: torch.device, report: Callable[[str], None]
 ) -> Iterator[bool]:
-    """On a GPU, rows without padding for the networks that read these; their kernels calculate in bf16 alone."""
+    """On a GPU, let a network read rows without padding if it can; needs bf16. Yields whether it does."""
     if device.type != "cuda" or not mixed_precision(training, device) or not hasattr(network, "packing"):
         yield False
         return
@@ -29,7 +29,7 @@ def packed_rows(
 
 @contextmanager
 def own_stream(device: torch.device) -> Iterator[None]:
-    """CUDA graphs cannot be recorded in the default stream; what is recorded must have run in the same one before."""
+    """A separate stream: CUDA graphs cannot be recorded in the default one, nor calls that first ran in another."""
     if device.type != "cuda":
         yield
         return

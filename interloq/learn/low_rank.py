@@ -3,8 +3,8 @@
     W' = W + s · B A        A [rank, in] random, B [out, rank] zero at first; s is α / rank in the paper
 
 Every linear layer of the encoder gets an update: attention and feed-forward layers alike. The encoder's own weights are
-frozen, the head on top of it is trained whole. What is stored is the updates and the head, in half precision; for
-scoring they are added to the encoder's weights, so it costs what the encoder costs.
+frozen; all weights of the head on top of it are trained. Only the updates and the head are stored, in half precision.
+For scoring, the updates are added to the encoder's weights, so scoring costs no more than with the encoder alone.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from interloq.learn.store import check_shapes
 if TYPE_CHECKING:  # every training imports this module, and those of networks of our own need no transformers
     from interloq.models.cross_encoder import CrossEncoder
 
-STORED = torch.float16  # finer than bfloat16, and updates are far from its bounds
-PART = ".parametrizations.weight.0."  # what torch puts between the name of a layer and that of its update's matrix
+STORED = torch.float16  # more precise than bfloat16, and updates are far from its limits
+PART = ".parametrizations.weight.0."  # torch puts this between the names of a layer and of its update's matrix
 
 
 class Update(torch.nn.Module):  # type: ignore[misc]
-    """What is added to a weight matrix."""
+    """The update of one weight matrix."""
 
     def __init__(self, weight: torch.Tensor, settings: LowRank) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Update(torch.nn.Module):  # type: ignore[misc]
 
 
 def attach(network: CrossEncoder, settings: LowRank, *, seed: int) -> None:
-    """Give the encoder's linear layers updates and freeze everything else but the head; nothing for rank 0."""
+    """Add updates to the encoder's linear layers and freeze the rest, except the head; rank 0 changes nothing."""
     if not settings.low_rank:
         return
     layers = list(_layers(network))
@@ -61,7 +61,7 @@ def attach(network: CrossEncoder, settings: LowRank, *, seed: int) -> None:
 
 
 def merge(network: CrossEncoder) -> None:
-    """Add the updates to the weights; the network has its usual shape again, and all of it can be trained."""
+    """Add the updates to the weights; the network then has its usual layers, and all of them can be trained."""
     with torch.no_grad():
         for _, layer in _layers(network):
             if parametrize.is_parametrized(layer, "weight"):
@@ -85,7 +85,7 @@ def round_as_stored(network: torch.nn.Module) -> None:
 
 
 def add_stored(network: CrossEncoder, settings: LowRank, tensors: Mapping[str, torch.Tensor], where: Path) -> None:
-    """Add stored updates to the network that they were trained for, and give it their head."""
+    """Add stored updates to the network they were trained for, and load the head stored with them."""
     attach(network, settings, seed=0)
     own = dict(_trained(network))
     check_shapes(own, tensors, where)
@@ -101,7 +101,7 @@ def has_updates(network: torch.nn.Module) -> bool:
 
 
 def _trained(network: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Parameter]]:
-    """Parameters that learn. The matrices of a layer's update are called `LAYER.weight.a` and `LAYER.weight.b`."""
+    """Parameters that are trained. The matrices of a layer's update are named `LAYER.weight.a` and `LAYER.weight.b`."""
     for name, parameter in network.named_parameters():
         if parameter.requires_grad:
             yield name.replace(PART, ".weight."), parameter

@@ -1,4 +1,4 @@
-"""Where the training of a cross-encoder starts: a pretrained encoder, or a scorer that was trained before.
+"""Networks to start the training of a cross-encoder from: a pretrained encoder, or an already trained scorer.
 
 A scorer is a folder with `model.json`. One that was trained with low-rank updates stores only these and names the
 encoder they belong to, its base. The base is read from the scorer's subfolder `base` if there is one, otherwise from
@@ -38,14 +38,14 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Start:
-    """A network to begin with, as `name` names it: an encoder, or a trained scorer."""
+    """A network to start from: an encoder, or a trained scorer."""
 
     name: str
     folder: Path
 
     @classmethod
     def of(cls, name: str | Path) -> Start:
-        """The network behind the name of a folder, of a package that carries a model, or on the hub."""
+        """Find a network by the name of a folder, of an installed package with a model, or of a hub repository."""
         return cls(str(name), ready_folder() if str(name) == READY else model_folder(name))
 
     @cached_property
@@ -69,14 +69,14 @@ class Start:
 
     @property
     def fingerprint(self) -> str:
-        """Names the weights, wherever they are."""
+        """Fingerprint of the weights, independent of their location."""
         if self.scorer is None:
             return weights_fingerprint(self.folder)
         with reading_saved(self.folder):
             return weights_of(self.scorer)
 
     def network(self, outputs: int, *, seed: int) -> CrossEncoder:
-        """The network with a new head, unless it is a scorer whose head has as many outputs."""
+        """The network with a new head; a scorer keeps its head if it has this number of outputs."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             if self.scorer is None:
@@ -88,26 +88,26 @@ class Start:
             return network if own == outputs else CrossEncoder(network.encoder, outputs)
 
     def described(self) -> dict[str, str]:
-        """What low-rank updates say of the network they belong to."""
+        """Facts about the network, stored with low-rank updates to it."""
         place = str(Path(self.name).resolve()) if self.name != READY and Path(self.name).is_dir() else self.name
         config = file_fingerprint(self.files / CONFIG)
         return {"name": place, "version": _version(place), "weights": self.fingerprint, "config": config}
 
 
 def low_rank_facts(settings: LowRank, start: Start) -> dict[str, Any]:
-    """What a scorer says of its updates; nothing if all its weights are stored."""
+    """Facts about a scorer's updates and their base; empty if all its weights are stored."""
     return {"low_rank": asdict(settings), "base": start.described()} if settings.low_rank else {}
 
 
 def keep_files(folder: Path, subwords: Subwords, settings: LowRank) -> None:
-    """Copy tokenizer and configuration to the folder of a scorer; with updates alone, those of the base serve."""
+    """Copy tokenizer and configuration to a scorer's folder; a scorer with updates uses those of its base."""
     if not settings.low_rank:
         subwords.save(folder)
         write_atomically(folder / CONFIG, (subwords.folder / CONFIG).read_bytes())
 
 
 def weights_of(facts: Facts) -> str:
-    """Names the weights of a scorer: its own, or those of its updates, their scale and their base."""
+    """Fingerprint of a scorer's weights: its own, or those of its updates with their scale and base."""
     if "base" not in facts:
         return str(facts["weights"])
     return fingerprint(str(facts["weights"]), str(facts["base"]["weights"]), full_spec(_settings(facts)))
@@ -136,7 +136,7 @@ def _settings(facts: Facts) -> LowRank:
 
 
 def _base(folder: Path, facts: Facts) -> Start | None:
-    """The network that updates belong to, with the very weights and configuration they were trained on."""
+    """The base of a scorer's updates, or None without updates; refused if its weights or configuration differ."""
     if "base" not in facts:
         return None
     with reading_saved(folder):

@@ -10,7 +10,7 @@ scoring a million samples takes a few seconds longer.
 - `case`: cased references and lower-case replies, or the reverse, if the metric is case-sensitive.
 - `length`: replies with fewer tokens than the metric needs: they score 0 whatever they say.
 - `trained on`: replies whose ratings the metric's network was trained on.
-- `rater`: a rater whose own dev figures say that it is weak.
+- `rater`: a rater with weak dev figures.
 """
 
 from __future__ import annotations

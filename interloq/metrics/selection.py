@@ -19,7 +19,7 @@ class Selection:
 
     def __init__(self, *, drop_own_replies: bool = False, without: Sequence[str] = ()) -> None:
         self.drop_own_replies, self.without = drop_own_replies, tuple(dict.fromkeys(without))
-        self.left_out: list[Key] = []
+        self.excluded: list[Key] = []
         self._systems: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
         self._emptied: Counter[str] = Counter()
@@ -29,7 +29,7 @@ class Selection:
         for sample in samples:
             self._systems[sample.system] += 1
             if (sample.system or NO_SYSTEM) in self.without:
-                self.left_out.append(sample.key)
+                self.excluded.append(sample.key)
             else:
                 yield self._with_others(sample) if self.drop_own_replies else sample
         self._check()
@@ -37,7 +37,7 @@ class Selection:
     def excludes(self, score: Score) -> bool:
         """Whether a score that matches no selected sample belongs to an excluded one."""
         named = (score.system or NO_SYSTEM) in self.without
-        return named or (not score.system and any(score.id == id for id, _ in self.left_out))
+        return named or (not score.system and any(score.id == id for id, _ in self.excluded))
 
     def facts(self) -> dict[str, str]:
         """Parts of the signature that describe the selection."""
@@ -45,7 +45,7 @@ class Selection:
         return facts | ({"without": ",".join(sorted(self.without))} if self.without else {})
 
     def notes(self) -> Iterator[Note]:
-        left = Counter(system for _, system in self.left_out)
+        left = Counter(system for _, system in self.excluded)
         if left:
             yield note_of("left out", left, self._systems, "were excluded as requested")
         if self._dropped:

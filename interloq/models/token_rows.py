@@ -1,7 +1,7 @@
 """Rows of token numbers for a network: padded to one length, or packed end to end without padding.
 
-The number of tokens of a packed batch is rounded up so that few shapes occur; the tokens added make up rows of their
-own, which are called spare.
+The number of tokens of a packed batch is rounded up so that few shapes occur; the added tokens form rows of their
+own, called spare.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-SHARE = 16  # the number of tokens is rounded up by at most one part of this many
+SHARE = 16  # token counts are rounded up by at most 1/16
 SPARE = 64  # tokens of a spare row, and the smallest value of `longest`
 
 
@@ -63,17 +63,17 @@ class Packed:
 
     @property
     def first(self) -> torch.Tensor:
-        """Places of the rows' first tokens."""
+        """Positions of the rows' first tokens."""
         return self.ends[: self.rows]
 
     @property
     def last(self) -> torch.Tensor:
-        """Places of the rows' last tokens."""
+        """Positions of the rows' last tokens."""
         return self.ends[1 : self.rows + 1] - 1
 
 
 def rounded(count: int) -> int:
-    """The next of about `SHARE` sizes per power of two, a multiple of `SPARE`."""
+    """The count rounded up to one of about `SHARE` sizes per power of two, all multiples of `SPARE`."""
     step = max(SPARE, (1 << max(0, count - 1).bit_length()) // (2 * SHARE))
     return -(-count // step) * step
 

@@ -3,9 +3,9 @@
 w = 2 · P − 1,  P the metric's score of the reference after the sample's context
 
 Any metric that scores a reply without references can be used. If its scores are probabilities (`relevance`, `valid`,
-`nsp`, `bert_ruber`), P is the score itself. Otherwise `pairs` names a log on which scores are made probabilities,
-without labels: P(the true reply rather than one from elsewhere in the log), see calibration.py. If lower scores are
-better (`perplexity`), they are negated first.
+`nsp`, `bert_ruber`), P is the score itself. Otherwise `pairs` names a log on which scores are converted to
+probabilities without labels: P(the true reply rather than one from elsewhere in the log), see calibration.py. If lower
+scores are better (`perplexity`), they are negated first.
 
 The gold reply is not read, so samples without one are rated too. `gold='one'` (default): gold replies weigh 1;
 `gold='rated'`: they are rated like the rest. A reference that the metric cannot score weighs 0. If it can score none of
@@ -70,7 +70,7 @@ class By(Component):
         return signature(self, scorer=foundation(self.scorer), pairs=pairs)
 
     def warning(self) -> str:
-        """What the metric's dev figures say against it, if it is a trained network."""
+        """A warning if the metric is a trained network with weak dev figures; otherwise empty."""
         return folder_warning(str(getattr(self.scorer, "model", "")), scaled=True)
 
     def _is_rated(self, reference: Reference) -> bool:
@@ -99,7 +99,7 @@ class By(Component):
 
 
 def _reply(sample: Sample, reference: Reference) -> Sample:
-    """What the metric is asked: a sample without an id, so that equal contexts and references are asked about once."""
+    """The reference as a reply to score, without an id, so that equal contexts and references are scored once."""
     return Sample("", sample.context, reference.text)
 
 

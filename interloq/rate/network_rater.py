@@ -57,7 +57,7 @@ class NetworkRater(Component):
         return signature(self, model=self.network().fingerprint)
 
     def warning(self) -> str:
-        """What its dev figures say against it, if anything."""
+        """A warning if its dev figures are weak; otherwise empty."""
         return folder_warning(self.model, scaled=self.calibrated)
 
     def network(self) -> Any:

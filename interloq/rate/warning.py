@@ -21,7 +21,7 @@ WEAK = 2 / 3 * GUESSING
 
 
 def warning(loss: float) -> str:
-    """What to know about the weights of a rater with this dev loss; empty if it is good enough."""
+    """The warning about a rater with this dev loss; empty if it is good enough."""
     if loss <= WEAK:
         return ""
     return (

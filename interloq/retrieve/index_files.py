@@ -29,7 +29,7 @@ class Added:
     file: str
     before: int
     added: int
-    left_out: dict[str, int]
+    excluded: dict[str, int]
 
 
 def index_files(

@@ -50,7 +50,7 @@ class TrainingLog:
         return [sample for path in self.without for sample in read(path, strict=self.strict)]
 
     @property
-    def left_out(self) -> int:
+    def excluded(self) -> int:
         """Number of pairs excluded in the last pass over each file."""
         return sum(counts.total() for counts in self.dropped.values())
 

@@ -97,7 +97,7 @@ def test_what_is_no_all_play_all_is_refused() -> None:
 def test_a_system_without_scores_is_told() -> None:
     rows = [*all_play_all(LEVELS), DialogueScore("z~x1/0", "z", "x1", math.nan, "x1|0", reason="crashed")]
     found = cheating(rows, "x1", ["x2", "x3"])
-    assert found.untold == ("z",)
+    assert found.unscored == ("z",)
     assert sum(map(sum, found.table)) == 4
 
 

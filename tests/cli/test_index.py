@@ -39,7 +39,7 @@ def found(index: str | Path) -> list[list[tuple[str, float]]]:
 
 def test_build_add_info_search(pool: Path, capsys: Captured) -> None:
     facts = printed(capsys, "index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25")
-    assert facts["files"] == [{"file": "pairs.jsonl", "before": 0, "added": 2400, "left_out": {}, "bad_lines": 0}]
+    assert facts["files"] == [{"file": "pairs.jsonl", "before": 0, "added": 2400, "excluded": {}, "bad_lines": 0}]
     write("more.jsonl", pairs(100, start=2_400), kind="pairs")
     assert main(["index", "add", "index", "more.jsonl"]) == 0
     assert capsys.readouterr().out == "more.jsonl: 100 pairs added\nindex: 2,500 pairs\n"
@@ -92,7 +92,7 @@ def test_raw_lines_without_ids_are_named_by_file_and_line(folder: Path, capsys: 
 def test_what_test_items_share_is_left_out(pool: Path, capsys: Captured) -> None:
     build = ["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--without", "samples.jsonl"]
     facts = printed(capsys, *build)
-    assert facts["files"][0]["left_out"] == {"utterance": 1}
+    assert facts["files"][0]["excluded"] == {"utterance": 1}
     assert facts["pairs"] == 2399
     assert "p5" not in {hit["id"] for hit in printed(capsys, "index", "search", "index", text(5))["hits"]}
     assert main(build) == 0

@@ -34,7 +34,7 @@ def test_copies_of_the_reply_are_dropped_and_counted_by_system() -> None:
 def test_systems_are_left_out_by_name() -> None:
     selection = Selection(without=["human", "(none)"])
     assert [sample.id for sample in selection.samples(SAMPLES)] == ["3"]
-    assert selection.left_out == [("1", "human"), ("2", "human"), ("4", "")]
+    assert selection.excluded == [("1", "human"), ("2", "human"), ("4", "")]
     (note,) = selection.notes()
     assert note.text == "3 of 4 replies (human 2, (none) 1) were excluded as requested"
     assert selection.facts() == {"without": "(none),human"}

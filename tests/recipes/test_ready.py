@@ -148,7 +148,7 @@ def test_no_exchange_shares_a_text_with_a_test_set(recipe: ModuleType, place: Pa
     log = recipe.exchange_log(data, place / "work")
     turns = {turn.text for sample in samples(data) for turn in sample.context}
     assert not turns & {text for exchange in log.exchanges() for text in (*exchange.context, exchange.reply)}
-    assert log.log.left_out == len(LOGS)
+    assert log.log.excluded == len(LOGS)
 
 
 @pytest.fixture(scope="module")

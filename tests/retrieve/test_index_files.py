@@ -20,7 +20,7 @@ def files(folder: Path) -> Path:
 
 def test_an_index_contains_a_file_once(files: Path) -> None:
     index, (first,) = index_files(["pairs.jsonl"], "index", retriever="bm25", without=["samples.jsonl"])
-    assert (first.before, first.added, first.left_out) == (0, 4, {"utterance": 4})
+    assert (first.before, first.added, first.excluded) == (0, 4, {"utterance": 4})
     (again,) = add_files(index, ["pairs.jsonl"], without=["samples.jsonl"])
     assert (again.before, again.added) == (4, 0)
     with pytest.raises(InputError, match="already in the index, with other samples"):

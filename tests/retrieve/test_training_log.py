@@ -36,7 +36,7 @@ def test_what_test_samples_share_is_excluded_and_counted_in_every_pass(logs: Pat
     log = TrainingLog(["pairs.jsonl"], ["test.jsonl"])
     for _ in range(2):
         assert texts(log) == {("any news", "none")}
-        assert log.left_out == 1
+        assert log.excluded == 1
     assert log.fingerprint != TrainingLog(["pairs.jsonl"]).fingerprint
 
 

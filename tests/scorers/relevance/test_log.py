@@ -34,14 +34,14 @@ def test_what_test_samples_share_is_excluded(logs: Path) -> None:
     write("test.jsonl", [Sample("x", ["How are you?"], "x", ["good"])], kind="samples")
     log = TrainingLog(["pairs.jsonl"], ["test.jsonl"])
     assert read(ExchangeLog(log, turns=3)) == [(("any news",), "none", ())]
-    assert log.left_out == 1
+    assert log.excluded == 1
 
 
 def test_a_copied_dialogue_is_excluded_whole(logs: Path) -> None:
     write("test.jsonl", [Sample("x", ["one", "two"], "x", ["good"])], kind="samples")
     log = TrainingLog(["talks.jsonl"], ["test.jsonl"])
     assert read(ExchangeLog(log, turns=3)) == []
-    assert log.left_out == 2
+    assert log.excluded == 2
 
 
 def test_written_replies_bring_wrong_ones(logs: Path) -> None:
