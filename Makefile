@@ -13,6 +13,9 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/pyt
 JOBS ?= 2
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
+# Every process would compile the package again if its bytecode were not kept.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check check-fast soak fuzz bench clean
 demo: .venv/runtime
 	$(BIN)/interloq demo -o out/demo

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from hypothesis import settings
 
 from interloq import Rating, Reference, Sample
 from interloq.records import Key
 
 pytest_plugins = ["tests.server_fixtures"]
+settings.register_profile("tests", max_examples=40, deadline=None)  # other runs draw other examples
+settings.load_profile("tests")
 os.environ["INTERLOQ_DEBUG"] = "1"  # a bug is to be seen here with its traceback, in subprocesses too
 # a shell starts jobs in the background deaf to Ctrl-C, and so their children; tests of interrupts need them to hear it
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -49,6 +52,10 @@ def chromium_path() -> str:
 
 @pytest.fixture
 def samples() -> list[Sample]:
+    return rated_samples()
+
+
+def rated_samples() -> list[Sample]:
     """Six replies of two systems with weighted references and three raters."""
     replies: Sequence[tuple[str, str, str, tuple[float, float, float]]] = [
         ("1", "good", "the food was quite good .", (5, 4, 5)),

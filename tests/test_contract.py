@@ -9,6 +9,7 @@ import dataclasses
 import math
 import re
 import shlex
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -170,21 +171,21 @@ TOKENIZERS = registry.names("tokenizer")
 CARDS = Path(__file__).parents[1] / "docs" / "metrics"
 
 PLAIN = [Reference("it was a very good day .", 1.0), Reference("we had a fine time there .", 0.5)]
-ODD = {
-    "empty reply": Sample("odd", (), "", PLAIN),
-    "reply of white space": Sample("odd", (), " \n\t\u3000", PLAIN),
-    "one token": Sample("odd", (), "good", PLAIN),
-    "one token, equal": Sample("odd", (), "yes", ["yes"]),
-    "no references": Sample("odd", (), "it was good ."),
-    "empty reference": Sample("odd", (), "it was good .", [""]),
-    "reference of white space": Sample("odd", (), "it was good .", [" \n "]),
-    "nothing on either side": Sample("odd", (), "", [""]),
-    "no weight above 0": Sample("odd", (), "it was good .", [Reference("it was good .", 0.0), Reference("no", -1.0)]),
-    "punctuation": Sample("odd", (), "...?!", ["?"]),
-    "markup": Sample("odd", (), "<skipped>", ["<skipped>", "&amp;"]),
-    "many references": Sample("odd", (), "it was good .", [f"it was good {i} ." for i in range(40)]),
-    "equal references": Sample("odd", (), "it was good .", ["it was fine ."] * 3),
-}
+ODD = [
+    Sample("empty reply", (), "", PLAIN),
+    Sample("reply of white space", (), " \n\t\u3000", PLAIN),
+    Sample("one token", (), "good", PLAIN),
+    Sample("one token, equal", (), "yes", ["yes"]),
+    Sample("no references", (), "it was good ."),
+    Sample("empty reference", (), "it was good .", [""]),
+    Sample("reference of white space", (), "it was good .", [" \n "]),
+    Sample("nothing on either side", (), "", [""]),
+    Sample("no weight above 0", (), "it was good .", [Reference("it was good .", 0.0), Reference("no", -1.0)]),
+    Sample("punctuation", (), "...?!", ["?"]),
+    Sample("markup", (), "<skipped>", ["<skipped>", "&amp;"]),
+    Sample("many references", (), "it was good .", [f"it was good {i} ." for i in range(40)]),
+    Sample("equal references", (), "it was good .", ["it was fine ."] * 3),
+]
 FOREIGN = {
     "Japanese": "昨日は友だちと映画を見に行きました。",
     "Chinese": "昨天我和朋友一起去看了电影。",
@@ -288,7 +289,13 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         index.add([Pair(f"p{i}", f"how was it {i % 3} ?", f"it was a good day {i}") for i in range(30)], source="made")
         places = [(s.id, place) for s in plain_samples() for place in range(len(s.references), len(s.references) + 9)]
         rated = [Rating(1 + place % 5, item=f"{id}/{place}") for id, place in places]  # not the gold replies
-        others = ("odd", "one", *map(str, range(20)), *FOREIGN, *(f"{script}, other" for script in FOREIGN))
+        others = (
+            *(sample.id for sample in ODD),
+            "one",
+            *map(str, range(20)),
+            *FOREIGN,
+            *(f"{script}, other" for script in FOREIGN),
+        )
         rated += [Rating(5, item=f"{id}/0") for id in others]  # weight 1, as a gold reply has without a rating
         write("ratings.jsonl", rated, kind="ratings")
         yield
@@ -306,7 +313,7 @@ def test_every_registered_metric_is_listed_here_and_has_a_card() -> None:
 
 @pytest.mark.parametrize("text", SPECS)
 def test_metrics_with_references_need_them(text: str) -> None:
-    assert (create(text).unscorable(ODD["no references"]) == NO_REFERENCES) == (text in REFERENCED)
+    assert (create(text).unscorable(Sample("1", (), "it was good .")) == NO_REFERENCES) == (text in REFERENCED)
 
 
 @pytest.mark.parametrize("text", SPECS)
@@ -340,7 +347,7 @@ def test_the_same_again(text: str) -> None:
 
 @pytest.mark.parametrize("text", SPECS)
 def test_neither_batches_nor_order_matter(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    samples = [*plain_samples(), *(dataclasses.replace(sample, id=name) for name, sample in ODD.items())]
+    samples = [*plain_samples(), *ODD]
     whole = evaluate(text, samples, n_bootstrap=20)
     for chunk in (1, 7):
         Random(chunk).shuffle(samples)
@@ -358,11 +365,11 @@ def test_the_order_of_references_does_not_matter(text: str) -> None:
     assert second.value == pytest.approx(first.value, abs=tolerance)
 
 
-@pytest.mark.parametrize("case", ODD)
 @pytest.mark.parametrize("text", SPECS)
-def test_odd_samples_have_a_value_or_a_reason(text: str, case: str) -> None:
-    sound(text, evaluate(text, [ODD[case]], n_bootstrap=5))
-    among = evaluate(text, [*plain_samples(6), ODD[case]], n_bootstrap=5)
+def test_odd_samples_have_a_value_or_a_reason(text: str) -> None:
+    for sample in ODD:
+        sound(text, evaluate(text, [sample], n_bootstrap=5))
+    among = evaluate(text, [*plain_samples(6), *ODD], n_bootstrap=5)
     sound(text, among)
     assert among.n >= 6
     assert among.ci is not None
@@ -420,7 +427,7 @@ def test_empty_and_one_token_replies_are_what_the_cards_say(
 @pytest.mark.parametrize("text", SPECS)
 def test_a_sample_without_a_score_changes_no_value(text: str) -> None:
     metric = create(text)
-    unscored = [dataclasses.replace(s, id=name) for name, s in ODD.items() if metric.unscorable(s)]
+    unscored = [sample for sample in ODD if metric.unscorable(sample)]
     if isinstance(metric, FittedMetric):  # what is fitted on references may well change with them
         unscored = [sample for sample in unscored if not sample.references]
     samples = plain_samples()
@@ -525,7 +532,7 @@ def test_the_signature_holds_what_stands_behind_the_number(text: str) -> None:
     assert evaluate(metric, other, n_bootstrap=3, seed=5).signature != signature
 
 
-@pytest.mark.parametrize("text", SPECS)
+@pytest.mark.parametrize("text", [text for text in SPECS if not text.startswith("meteor(")])  # they align alike
 def test_a_reply_of_two_thousand_tokens(text: str) -> None:
     rng = np.random.default_rng(0)
     reply, first, second = (" ".join(f"w{k}" for k in rng.zipf(1.4, 2000) % 5000) for _ in range(3))
@@ -542,8 +549,8 @@ REFERENCES = st.lists(st.builds(Reference, REPLY, WEIGHT), max_size=2)
 
 
 @pytest.mark.parametrize("text", SPECS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(pairs=st.lists(st.tuples(REPLY, REFERENCES), min_size=3, max_size=5))
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(pairs=st.lists(st.tuples(REPLY, REFERENCES), min_size=3, max_size=15))
 def test_any_text_has_a_value_in_the_range_or_a_reason(text: str, pairs: list[tuple[str, list[Reference]]]) -> None:
     samples = [Sample(str(i), (), reply, references) for i, (reply, references) in enumerate(pairs)]
     sound(text, evaluate(text, samples))
@@ -573,15 +580,35 @@ def commands(card: str) -> list[str]:
     return [line for line in "\n".join(blocks).replace("\\\n", " ").splitlines() if line.startswith("interloq ")]
 
 
+@pytest.fixture(scope="module")
+def trained() -> dict[str, Path]:
+    """Output of each `train` command: several cards show the same one, which is run once."""
+    return {}
+
+
+def run(command: str, trained: dict[str, Path]) -> int:
+    words = shlex.split(command)[1:]
+    output = Path(words[words.index("-o") + 1]) if words[0] == "train" else None
+    if output is None or command not in trained:
+        status = main(words)
+        if output is not None:
+            trained[command] = output.resolve()
+        return status
+    (shutil.copytree if trained[command].is_dir() else shutil.copyfile)(trained[command], output)
+    return 0
+
+
 @pytest.mark.parametrize("card", sorted(path.name for path in CARDS.glob("*.md")))
-def test_the_commands_of_a_card_run(card: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_of_a_card_run(
+    card: str, folder: Path, trained: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     for language, name in (("en", "samples"), ("ja", "samples-ja")):
         (folder / f"{name}.jsonl").write_bytes(embedded_path(language).read_bytes())
     some = load(embedded_log_path("en"), kind="pairs")[:956]  # not composed from patterns; quick to train on
     write(folder / "pairs.jsonl", some, kind="pairs", source="the first pairs of interloq/embedded/log_en")
     torch.set_num_threads(1)  # for networks this small, threads do little but wait for each other
     for command in commands(card):
-        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
+        assert run(command, trained) == 0, f"{command}: {capsys.readouterr().err}"
     assert commands(card) or card == "rouge_l.md"
 
 

@@ -149,9 +149,9 @@ def cut_off(command: list[str], index: Path, wanted: int, how: signal.Signals) -
 @pytest.mark.parametrize(
     ("retriever", "exact", "segment", "how"),
     [
-        ("bm25", "5000", "20", signal.SIGKILL),
-        ("bm25", "5000", "20", signal.SIGINT),
-        (DENSE, "5000", "20", signal.SIGKILL),
+        ("bm25", "5000", "60", signal.SIGKILL),
+        ("bm25", "5000", "60", signal.SIGINT),
+        (DENSE, "5000", "60", signal.SIGKILL),
         (DENSE, "200", "100", signal.SIGKILL),
     ],
 )

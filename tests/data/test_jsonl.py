@@ -127,10 +127,10 @@ def test_a_line_without_end_is_set_aside_in_bounded_memory(tmp_path: Path, monke
     assert rejected_path(path).stat().st_size < 3000
 
 
-def test_a_million_lines_stream_in_bounded_memory(tmp_path: Path) -> None:
-    path = tmp_path / "million.jsonl"
+def test_many_lines_stream_in_bounded_memory(tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
     with path.open("w") as file:
-        for i in range(1_000_000):
+        for i in range(200_000):
             file.write(f'{{"id":"{i}","context":["how are you today?"],"response":"fine, and you?"}}\n')
     program = (
         "import resource, sys, interloq\n"
@@ -140,9 +140,9 @@ def test_a_million_lines_stream_in_bounded_memory(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
     count, grown_kib = map(int, done.stdout.split())
-    assert count == 1_000_000
-    # the samples would take over a gigabyte; what stays is the table that finds duplicate ids
-    assert grown_kib < 200 * 1024
+    assert count == 200_000
+    # the samples would take over 200 MiB; what stays is the table that finds duplicate ids
+    assert grown_kib < 50 * 1024
 
 
 def test_standard_input_is_a_dash(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

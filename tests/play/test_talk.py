@@ -151,12 +151,24 @@ def test_a_bot_that_never_answers_is_given_up() -> None:
     assert sum(dialogue.failure == "" for dialogue in found.values()) == 60
 
 
+class Meeting:
+    """Two bots that are asked at the same time the first time, whenever later."""
+
+    def __init__(self) -> None:
+        self.barrier, self.met = threading.Barrier(2), False
+
+    def wait(self, timeout: float) -> None:
+        if not self.met:
+            self.barrier.wait(timeout)
+            self.met = True
+
+
 @dataclass(frozen=True)
 class Remote(Teller):
     """Waits for something else: a time of its own, or until the others have been asked as well."""
 
     seconds: float = 0.0
-    meet: threading.Barrier | None = field(default=None, compare=False)
+    meet: threading.Barrier | Meeting | None = field(default=None, compare=False)
     waits: ClassVar[bool] = True
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
@@ -171,11 +183,10 @@ def test_bots_that_wait_are_asked_side_by_side_and_beside_one_that_calculates() 
     bots: dict[str, Bot] = {name: Remote(name, meet=meet) for name in "abc"}
     found = by_id(bipartite("abc", "x", OPENINGS, exchanges=1), {**bots, "x": Teller("x")})
     assert [dialogue.failure for dialogue in found.values()] == [""] * 18
-    meet = threading.Barrier(2)
-    x = Here("x", meet)
-    bots = {"a": Remote("a", meet=meet), "x": x, "y": Here("y", None)}
+    meeting = Meeting()
+    bots = {"a": Remote("a", meet=meeting), "x": Here("x", meeting), "y": Here("y", None)}
     list(talk([*self_play("a", OPENINGS, exchanges=1), *self_play("x", OPENINGS, exchanges=1)], bots, patience=20))
-    assert x.together == 1
+    assert meeting.met
 
 
 def test_bots_that_calculate_are_asked_one_after_the_other() -> None:
@@ -193,13 +204,12 @@ class Here:
     most: ClassVar[int] = 0
     one: ClassVar[threading.Lock] = threading.Lock()
 
-    def __init__(self, name: str, meet: threading.Barrier | None) -> None:
-        self.teller, self.meet, self.together = Teller(name), meet, 0
+    def __init__(self, name: str, meet: Meeting | None) -> None:
+        self.teller, self.meet = Teller(name), meet
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
-        if self.meet and not self.together:
+        if self.meet:
             self.meet.wait(10)
-            self.together = 1
         with Here.one:
             Here.now += 1
             Here.most = max(Here.most, Here.now)
@@ -233,11 +243,11 @@ def test_a_bot_that_hangs_stops_nobody_beside_it() -> None:
 
 
 def test_a_bot_that_fails_slowly_is_given_up_after_the_time_of_one_batch() -> None:
-    bots = {**BOTS, "bad": Slow("bad", seconds=0.5)}
-    found = by_id(self_play(["bad", "a"], OPENINGS, repeats=5, exchanges=1), bots, batch=2, patience=2)
+    bots = {**BOTS, "bad": Slow("bad", seconds=0.25)}
+    found = by_id(self_play(["bad", "a"], OPENINGS, repeats=5, exchanges=1), bots, batch=2, patience=1)
     said = [dialogue.failure.rpartition(" at turn ")[0] for dialogue in found.values() if dialogue.failure]
     assert 2 <= said.count("bad: empty") <= 8  # four batches, or fewer on a busy machine
-    assert said.count("bad: given up: no reply for 2 s") == 30 - said.count("bad: empty")
+    assert said.count("bad: given up: no reply for 1 s") == 30 - said.count("bad: empty")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import pytest
 
 from interloq import Rating, Reference, Sample
 from interloq.learn.calibrate import calibration
+from tests.conftest import rated_samples
 from tests.report.parsed_html import parse, report
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ AA = 4.5  # WCAG 2.2, contrast of normal text, level AA
 # contrast of an element's text with what is painted behind it, by the WCAG formula
 CONTRAST = """element => {
   const channels = (colour) => {
-    const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+    const canvas = globalThis.pixel ??= new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+    canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
     return [...canvas.getImageData(0, 0, 1, 1).data];
   };
@@ -63,13 +65,14 @@ def browser(chromium_path: str) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def html(folder: Path, samples: list[Sample]) -> Path:
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report with everything in it: illustrative ratings, an unscored sample, a negative weight, a long text."""
+    folder = tmp_path_factory.mktemp("report")
     bare = Sample("7", ["how was it ?"], "fine " * 200, (), "<b>third</b>", [Rating(3, "rater-0", role="illustrative")])
     bad = Sample("8", ["how was it ?"], "今日は", [Reference("it was", -0.5)], "bad", [Rating(5, "rater-1")])
     options = ["--title", "In the <browser>", "--model", str(_model(folder / "rater"))]
-    report(folder, [*samples, bare, bad], *options, metrics=["bleu(order=2)", "length", "bleu_star"])
+    report(folder, [*rated_samples(), bare, bad], *options, metrics=["bleu(order=2)", "length", "bleu_star"])
     return folder / "report.html"
 
 

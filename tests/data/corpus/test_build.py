@@ -72,7 +72,7 @@ def test_every_post_is_accounted_for(expected: dict[str, bytes]) -> None:
     facts = json.loads(expected["corpus.json"])
     posts = facts["posts"]
     single = sum(found["count"] for reason, found in posts["dropped"].items() if reason != "seen_earlier")
-    assert posts["read"] == 20_000
+    assert posts["read"] == 8_000
     assert posts["bad_lines"] == 3
     assert posts["kept"] + single == posts["read"]
     in_threads = sum(facts["thread_posts"].values())
@@ -80,7 +80,7 @@ def test_every_post_is_accounted_for(expected: dict[str, bytes]) -> None:
     assert facts["unanswered"] <= alone
     assert sum(part["posts"] for part in facts["parts"].values()) == facts["thread_posts"]["kept"]
     rejected = [json.loads(line) for line in expected["posts.rejected.jsonl"].splitlines()]
-    assert [int(line["where"].rsplit(":", 1)[1]) for line in rejected] == [18, 9_001, 19_991]
+    assert [int(line["where"].rsplit(":", 1)[1]) for line in rejected] == [18, 4_001, 7_991]
     assert all(line["line"] == '{"id": "bad' and "not valid JSON" in line["what"] for line in rejected)
 
 
@@ -96,7 +96,7 @@ def test_examples_of_what_each_filter_drops(tmp_path: Path) -> None:
     assert dropped["short"]["examples"][0] == {"id": "s1", "user": "ann", "text": "hm"}
 
 
-@pytest.mark.parametrize(("workers", "block"), [(3, 2**18), (2, 2**16), (1, 2**19)])
+@pytest.mark.parametrize(("workers", "block"), [(3, 2**17), (2, 2**15), (1, 2**18)])
 def test_workers_and_cuts_change_no_byte(
     log: Path, expected: dict[str, bytes], tmp_path: Path, workers: int, block: int
 ) -> None:
@@ -106,9 +106,9 @@ def test_workers_and_cuts_change_no_byte(
 
 def test_the_order_of_posts_and_files_changes_no_record(log: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
     lines = log.read_bytes().splitlines(keepends=True)
-    (tmp_path / "one.jsonl").write_bytes(b"".join(reversed(lines[8000:])))
+    (tmp_path / "one.jsonl").write_bytes(b"".join(reversed(lines[3000:])))
     with gzip.open(tmp_path / "two.jsonl.gz", "wb") as file:
-        file.write(b"".join(lines[:8000]))
+        file.write(b"".join(lines[:3000]))
     build([tmp_path / "two.jsonl.gz", tmp_path / "one.jsonl"], tmp_path / "corpus", LOOSE, workers=1)
     found = contents(tmp_path / "corpus")
     for name in expected:
@@ -132,7 +132,7 @@ def start(log: Path, output: Path, *, workers: int = 2) -> subprocess.Popen[byte
         "import sys; from interloq.data.corpus.build import build; from interloq.data.corpus.settings import *\n"
         "if __name__ == '__main__':\n"
         " build([sys.argv[1]], sys.argv[2], Settings(joining=Joining(orphans=True), shape=Shape(pairs='all')),"
-        f" workers={workers}, block=2**17)\n"
+        f" workers={workers}, block=2**16)\n"
     )
     script = output.parent / "run.py"
     script.write_text(program)
@@ -225,7 +225,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch, log: Path, output: Path) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(building._Job, "_join", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            build([log], output, LOOSE, workers=1, block=2**18)
+            build([log], output, LOOSE, workers=1, block=2**17)
 
 
 def test_a_changed_log_is_refused_with_the_cure(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,23 +234,23 @@ def test_a_changed_log_is_refused_with_the_cure(log: Path, tmp_path: Path, monke
     stopped(monkeypatch, copy, tmp_path / "corpus")
     copy.write_bytes(log.read_bytes().replace(b"rain", b"snow", 1))
     with pytest.raises(InputError, match=r"the logs have changed since this build started; restore the logs.* --fresh"):
-        build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**18)
-    facts = build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**18, fresh=True)
-    assert facts["posts"]["read"] == 20_000
+        build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**17)
+    facts = build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**17, fresh=True)
+    assert facts["posts"]["read"] == 8_000
 
 
 def test_a_log_that_was_cut_or_went_on_at_a_cut_is_refused(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its finished shards are as they were, but there are more or fewer of them."""
-    parts = [shard.pieces[0].data for shard in Logs([log], block=2**18).shards()]
+    parts = [shard.pieces[0].data for shard in Logs([log], block=2**17).shards()]
     copy = tmp_path / "posts.jsonl"
     copy.write_bytes(b"".join(parts[:-1]))
     stopped(monkeypatch, copy, tmp_path / "corpus")
     for data in (parts, parts[:-2]):
         copy.write_bytes(b"".join(data))
         with pytest.raises(InputError, match="the logs have changed since this build started"):
-            build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**18)
+            build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**17)
 
 
 def test_an_output_among_the_logs_is_refused(log: Path, tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_an_output_among_the_logs_is_refused(log: Path, tmp_path: Path) -> None:
 def test_other_options_are_refused_with_the_cure(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped(monkeypatch, log, tmp_path / "corpus")
     with pytest.raises(InputError, match=r"an unfinished build with other logs or other options; .*--fresh"):
-        build([log], tmp_path / "corpus", Settings(), workers=1, block=2**18)
+        build([log], tmp_path / "corpus", Settings(), workers=1, block=2**17)
 
 
 def test_a_finished_corpus_is_left_alone(log: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
