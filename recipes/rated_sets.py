@@ -7,6 +7,7 @@ dialogue is judged through the system's turns in it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,12 +15,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq import Sample
-from interloq.data.sets.registry import locate, read_dataset
+from interloq import InputError, Sample
+from interloq.data.archives import DataFile, read_files
+from interloq.data.sets.registry import VARIABLE, locate, read_dataset
 from interloq.data.sets.usr import GROUND_TRUTH
 from interloq.records import Dialogue
 
 Floats = NDArray[np.float64]
+PLUSPLUS = "dailydialog_plusplus"
 SYSTEM = "System"  # FED's name of the judged speaker
 
 
@@ -61,6 +64,22 @@ class RatedSet:
         total = np.bincount(self.items[scored], values[scored], minlength=len(self.human))
         mean: Floats = np.divide(total, count, out=np.full(len(self.human), np.nan), where=count > 0)
         return mean
+
+
+def data_folder(given: str | None) -> Path:
+    """The folder of the data sets: as given, or as named by the environment."""
+    data = given or os.environ.get(VARIABLE, "")
+    if not data:
+        raise InputError("no data folder given", hint=f"add --data FOLDER or set {VARIABLE}")
+    return Path(data)
+
+
+def plusplus_files(data: Path, *names: str) -> list[DataFile]:
+    """Files of DailyDialog++."""
+    path = next((p for p in (data / PLUSPLUS, data / f"{PLUSPLUS}.tar.gz") if p.exists()), None)
+    if path is None:
+        raise InputError(f"no {PLUSPLUS} in {str(data)!r}", hint=f"put {PLUSPLUS}.tar.gz there")
+    return list(read_files(path, names))
 
 
 def rated_sets(data: Path) -> dict[str, RatedSet]:

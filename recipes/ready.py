@@ -4,8 +4,8 @@
     python recipes/ready.py train --examples EXAMPLES -o TRAINED
     python recipes/ready.py install TRAINED --data DATA --work WORK --examples EXAMPLES
 
-`examples` tokenises the exchanges of the permissive logs, without what any test set shares (see ready_logs.py). `train`
-needs nothing but the examples and the encoder, so it can run on another machine: minutes on a GPU, a day without.
+`examples` tokenises the exchanges of the permissive logs that overlap no test set (see ready_logs.py). `train`
+needs only the examples and the encoder, so it can run on another machine: minutes on a GPU, a day without.
 `install` measures the scorer on the rated sets (see relevance.py), which takes some ten minutes, and writes weights,
 facts and card to the package, or to `--to FOLDER`. It refuses weights from other logs or for another encoder, and files
 above 5 MB. Nothing is chosen by the measured figures.
@@ -20,7 +20,6 @@ or weights are missing or refused.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,11 +28,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rated_sets import data_folder
 
 from interloq import InputError, InterloqError
 from interloq.data.durable import write_atomically
 from interloq.data.files import write_json
-from interloq.data.sets.registry import VARIABLE
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.job import train
 from interloq.learn.learning_curve import CURVE
@@ -62,7 +61,7 @@ RESAMPLES = 1000
 
 
 def exchange_log(data: Path, work: Path, *, all_logs: bool = False) -> ExchangeLog:
-    """The exchanges of the logs without what the test samples share. A bad line is an error."""
+    """The exchanges of the logs that overlap no test sample. A bad line is an error."""
     from ready_logs import ENGLISH, PERMISSIVE, training_logs, write_samples
 
     logs = training_logs(data, ENGLISH if all_logs else tuple(PERMISSIVE), work)
@@ -71,7 +70,7 @@ def exchange_log(data: Path, work: Path, *, all_logs: bool = False) -> ExchangeL
 
 
 def examples(args: argparse.Namespace) -> None:
-    log = exchange_log(_data(args), Path(args.work), all_logs=args.all_logs)
+    log = exchange_log(data_folder(args.data), Path(args.work), all_logs=args.all_logs)
     subwords = Subwords(Start.of(args.encoder).files, longest=READING.longest)
     stored = write_exchanges(log.exchanges(), Path(args.examples), subwords, READING, source=log.fingerprint)
     for name, kept in counts(log, stored).items():
@@ -89,7 +88,7 @@ def counts(log: ExchangeLog, stored: Exchanges) -> dict[str, int]:
 
 
 def trained(args: argparse.Namespace) -> None:
-    """What `interloq train relevance --examples … --low-rank …` does, with the settings of the ready weights."""
+    """Train like `interloq train relevance --examples … --low-rank …`, with the settings of the ready weights."""
     given = Sources(encoder=args.encoder, examples=args.examples)
     loop = replace(LOOP, epochs=args.epochs, learning_rate=args.learning_rate, seed=args.seed)
     settings = replace(SETTINGS, seed=args.seed)
@@ -102,13 +101,15 @@ def trained(args: argparse.Namespace) -> None:
 
 
 def install(args: argparse.Namespace) -> None:
-    log, stored = exchange_log(_data(args), Path(args.work)), Exchanges.load(Path(args.examples))
+    log, stored = exchange_log(data_folder(args.data), Path(args.work)), Exchanges.load(Path(args.examples))
     folder, target = Path(args.trained), Path(args.to)
     facts = checked(folder, log.fingerprint)
     if facts["examples"] != stored.facts:
-        raise InputError(f"{folder} was not trained on these examples", hint="name its own", where=args.examples)
+        raise InputError(
+            f"{folder} was not trained on these examples", hint="name those it was trained on", where=args.examples
+        )
     write_scorer(folder, target, facts)
-    figures = measured(_data(args), target, args.against)
+    figures = measured(data_folder(args.data), target, args.against)
     write_atomically(target / CARD, card(facts, counts(log, stored), figures).encode())
     print_stderr(f"installed in {target}")
 
@@ -117,7 +118,7 @@ def checked(folder: Path, source: str) -> dict[str, Any]:
     """The facts of weights that may be in the package, with the encoder named as its package."""
     facts, _ = load_model(folder, kind="relevance")
     if "base" not in facts:
-        raise InputError("the scorer holds all its weights", hint="train it with --low-rank", where=str(folder))
+        raise InputError("the scorer has no low-rank updates", hint="train it with --low-rank", where=str(folder))
     if facts["source"] != source:
         raise InputError(
             f"the scorer was trained on logs {facts['source']}, not on the permissive ones, {source}",
@@ -225,17 +226,11 @@ def _cell(row: Any) -> str:
 # ---- the command -----------------------------------------------------------------------------------------------------
 
 
-def _data(args: argparse.Namespace) -> Path:
-    if not (data := args.data or os.environ.get(VARIABLE, "")):
-        raise InputError("no data named", hint=f"give --data FOLDER or set {VARIABLE}")
-    return Path(data)
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     stages = parser.add_subparsers(dest="stage", required=True, metavar="STAGE")
     first = stages.add_parser("examples", help="tokenise the exchanges of the logs")
-    first.add_argument("--all-logs", action="store_true", help="all English logs, not the permissive ones alone")
+    first.add_argument("--all-logs", action="store_true", help="all English logs, not only the permissive ones")
     second = stages.add_parser("train", help="train on the examples")
     second.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to resume in")
     second.add_argument("--low-rank", type=int, default=RANK.low_rank, metavar="N", help=f"({RANK.low_rank})")

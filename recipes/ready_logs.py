@@ -1,7 +1,7 @@
 """The logs behind the ready weights of `relevance`, and the test samples that they must not overlap.
 
-The data folder holds `logs/NAME.jsonl.xz` (one dialogue per line) and the published sets. Weights that the package
-carries come from PERMISSIVE logs alone; ENGLISH names all logs, to measure what that costs.
+The data folder holds `logs/NAME.jsonl.xz` (one dialogue per line) and the published sets. The weights in the
+package come from PERMISSIVE logs only; ENGLISH names all logs, to measure what that costs.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from rated_sets import PLUSPLUS, plusplus_files
 from spot_the_bot import read_dialogues
 
 from interloq import Dialogue, InputError, Reference, Sample
-from interloq.data.archives import read_files, text_lines
+from interloq.data.archives import text_lines
 from interloq.data.corpus.build import build
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.dialogues import Shape
@@ -28,12 +29,7 @@ from interloq.data.files import lines, replacing
 from interloq.data.jsonl import read
 from interloq.data.sets.registry import locate, read_dataset
 
-REDDIT_POSTS, REDDIT_PAIRS, DAILYDIALOG, PLUSPLUS = (
-    "reddit_posts",
-    "reddit_pairs",
-    "dailydialog",
-    "dailydialog_plusplus",
-)
+REDDIT_POSTS, REDDIT_PAIRS, DAILYDIALOG = "reddit_posts", "reddit_pairs", "dailydialog"
 # log → its licence
 PERMISSIVE: Mapping[str, str] = {
     "self_dialogue": "BSD-3",
@@ -121,8 +117,8 @@ def _mutual(data: Path, work: Path) -> Iterator[Path]:
 
 
 def _plusplus(data: Path, work: Path) -> Iterator[Path]:
-    """The dev part, and the contexts of which there are good replies alone."""
-    for item_file in _plusplus_files(data, ("dev.json", "data_positives.json")):
+    """The dev part, and contexts that have only good replies."""
+    for item_file in plusplus_files(data, "dev.json", "data_positives.json"):
         yield _objects(work / WRITTEN / f"{PLUSPLUS}_{Path(item_file.name).stem}.jsonl", _items(item_file))
 
 
@@ -130,13 +126,6 @@ def _items(file: Any) -> Iterator[dict[str, Any]]:
     for item in map(json.loads, filter(str.strip, text_lines(file))):
         wrong = item.get("adversarial_negative_responses", [])
         yield _with_wrong(item["context"], item["positive_responses"], wrong)
-
-
-def _plusplus_files(data: Path, names: tuple[str, ...]) -> list[Any]:
-    path = next((p for p in (data / PLUSPLUS, data / f"{PLUSPLUS}.tar.gz") if p.exists()), None)
-    if path is None:
-        raise InputError(f"no {PLUSPLUS} in {str(data)!r}", hint=f"put {PLUSPLUS}.tar.gz there")
-    return list(read_files(path, names))
 
 
 def _with_wrong(context: Sequence[str], good: Sequence[str], wrong: Sequence[str]) -> dict[str, Any]:
@@ -179,7 +168,7 @@ def test_samples(data: Path) -> Iterator[Sample]:
     talks = [*read_dataset("fed", locate("fed", data), subset="dialogue"), *read_dialogues(data, humans=True)]
     for talk in talks:
         yield Sample(f"talk/{talk.id}", tuple(talk.turns[:-1]), talk.turns[-1].text, [Reference(talk.turns[-1].text)])
-    for file in _plusplus_files(data, ("test.json",)):
+    for file in plusplus_files(data, "test.json"):
         for i, item in enumerate(_items(file)):
             good = [Reference(text) for text in item["positive_responses"]]
             yield Sample(f"{PLUSPLUS}/{i}", item["context"], item["positive_responses"][0], good)

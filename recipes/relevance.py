@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
@@ -30,11 +29,10 @@ from typing import Any
 import numpy as np
 from blend import blend, ranked
 from numpy.typing import NDArray
-from rated_sets import KNOWN, RatedSet, rated_sets
+from rated_sets import KNOWN, RatedSet, data_folder, plusplus_files, rated_sets
 
 from interloq import InputError, InterloqError, Rating, Sample, Score
-from interloq.data.archives import read_files, text_lines
-from interloq.data.sets.registry import VARIABLE
+from interloq.data.archives import text_lines
 from interloq.learn.ready import scorer_folder
 from interloq.meta.evaluate import meta_evaluate
 from interloq.metrics.metric import FittedMetric
@@ -68,11 +66,7 @@ class Row:
 
 def plusplus(data: Path) -> list[dict[str, Any]]:
     """The test contexts of DailyDialog++."""
-    path = next((p for p in (data / "dailydialog_plusplus", data / "dailydialog_plusplus.tar.gz") if p.exists()), None)
-    if path is None:
-        raise InputError(f"no dailydialog_plusplus in {str(data)!r}", hint="put dailydialog_plusplus.tar.gz there")
-    files = read_files(path, ("test.json",))
-    return [json.loads(line) for file in files for line in text_lines(file) if line.strip()]
+    return [json.loads(line) for file in plusplus_files(data, "test.json") for line in text_lines(file) if line.strip()]
 
 
 # ---- scorers ---------------------------------------------------------------------------------------------------------
@@ -314,11 +308,8 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 def show(recipe: str, args: argparse.Namespace, make: Callable[[Path], Figures]) -> int:
     """Make the figures from the data folder and print them; returns the exit code."""
-    data = args.data or os.environ.get(VARIABLE, "")
     try:
-        if not data:
-            raise InputError("no data folder given", hint=f"add --data FOLDER or set {VARIABLE}")
-        figures = make(Path(data))
+        figures = make(data_folder(args.data))
     except InterloqError as error:
         print(f"{recipe}: {error}", file=sys.stderr)
         return 2

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 from collections import Counter
@@ -31,11 +30,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rated_sets import data_folder
 
 from interloq import InputError, InterloqError, Reference, Sample, Score, evaluate, load, read, write
 from interloq.data.archives import read_files, text_lines
 from interloq.data.jsonl import header, to_json
-from interloq.data.sets.registry import VARIABLE, locate, read_dataset
+from interloq.data.sets.registry import locate, read_dataset
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.table import MetaTable
 from interloq.records import Pair
@@ -350,11 +350,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals and tests (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args(argv)
-    data = args.data or os.environ.get(VARIABLE, "")
     try:
-        if not data:
-            raise InputError("no data folder given", hint=f"add --data FOLDER or set {VARIABLE}")
-        facts, tables = run(Path(data), Path(args.work), args.limit, args.resamples)
+        facts, tables = run(data_folder(args.data), Path(args.work), args.limit, args.resamples)
     except InterloqError as error:
         print(f"retrieval: {error}", file=sys.stderr)
         return 2

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rated_sets import RatedSet
+from rated_sets import RatedSet, data_folder
 from reference_claims import (
     EIGHT,
     FIVE,
@@ -49,8 +49,7 @@ from reference_claims import (
 from reference_pool import GUPTA, pool, pool_index, rated_references, sets_with_references, with_random, with_scarce
 from relevance import ENCODER, KINDS, Floats, Row, auc_of, cell, correlations, plusplus, scorers
 
-from interloq import InputError, InterloqError, Reference, Sample
-from interloq.data.sets.registry import VARIABLE
+from interloq import InterloqError, Reference, Sample
 from interloq.metrics.ruber import normalise
 from interloq.models.vector_cache import VARIABLE as VECTORS
 from interloq.rate.selection import select
@@ -276,15 +275,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args(argv)
-    data, work = args.data or os.environ.get(VARIABLE, ""), Path(args.work)
+    work = Path(args.work)
     try:
-        if not data:
-            raise InputError("no data folder given", hint=f"add --data FOLDER or set {VARIABLE}")
+        data = data_folder(args.data)
         os.environ.setdefault("INTERLOQ_CACHE", str(work / "cache"))
         os.environ.setdefault(VECTORS, str(work / "vectors.sqlite"))
-        pairs = pool(Path(data), work)
+        pairs = pool(data, work)
         parts = Parts(args.scorer, args.rater or f"by({args.scorer})", args.encoder, pairs, pool_index(pairs))
-        tables = run(Path(data), parts, args.resamples, rated=args.rated)
+        tables = run(data, parts, args.resamples, rated=args.rated)
     except InterloqError as error:
         print(f"vbleu_tables: {error}", file=sys.stderr)
         return 2

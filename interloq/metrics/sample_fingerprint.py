@@ -22,8 +22,8 @@ class SampleFingerprint:
     def add(self, samples: Iterable[Sample]) -> None:
         for sample in samples:
             references = [f"{r.text}\0{r.weight!r}" for r in sample.references]
-            told = ["\0".join([sample.id, sample.response, *references]), sample.system]
-            self._sum += int(fingerprint(*filter(None, told)), 16)
+            parts = ["\0".join([sample.id, sample.response, *references]), sample.system]
+            self._sum += int(fingerprint(*filter(None, parts)), 16)
             count = len(sample.references)
             self._most = max(self._most, count)
             self._fewest = count if self._fewest is None else min(self._fewest, count)

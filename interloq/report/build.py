@@ -116,9 +116,9 @@ def columns(scores: Iterable[Score]) -> dict[str, dict[Key, float]]:
 
 def _names(evidence: Evidence) -> dict[str, Name]:
     """Metrics in the order of the results, then those that have only sample scores, by name."""
-    told = dict.fromkeys(result.metric for result in evidence.results)
-    rest = sorted({score.metric for score in evidence.scores} - told.keys())
-    return {metric: text.name(metric, i) for i, metric in enumerate([*told, *rest], start=1)}
+    with_results = dict.fromkeys(result.metric for result in evidence.results)
+    rest = sorted({score.metric for score in evidence.scores} - with_results.keys())
+    return {metric: text.name(metric, i) for i, metric in enumerate([*with_results, *rest], start=1)}
 
 
 def _in_order(rankings: Sequence[Ranking], names: Mapping[str, Name]) -> list[Ranking]:

@@ -41,14 +41,14 @@ def read_evidence(
     headers = {str(path): header(path) for path in (*inputs.dialogues, *inputs.scores)}
     partners = common_origin(headers).get("partners", "")
     dialogues: list[Dialogue] = list(read(inputs.dialogues, kind="dialogues"))
-    told = [(headers[str(path)], str(path)) for path in inputs.scores]
+    read_headers = [(headers[str(path)], str(path)) for path in inputs.scores]
     scored, judged = columns(scores), _judgments(samples, options.aspect)
     ranked = _ranked(scores, dialogues, options, partners) if dialogues else _Ranked([], {}, {})
     return Evidence(
         samples=samples,
         scores=scores,
-        results=[result for facts, path in told for result in read_results(facts, path)],
-        notes=read_notes(facts for facts, _ in told),
+        results=[result for facts, path in read_headers for result in read_results(facts, path)],
+        notes=read_notes(facts for facts, _ in read_headers),
         judgments=judged,
         table=_table(scores, samples, options) if judged else None,
         matrix=spearman_matrix(scored | ({PEOPLE: judged} if judged else {})),

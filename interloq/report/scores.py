@@ -93,11 +93,11 @@ def _system_score(value: Mapping[str, Any]) -> SystemScore:
 
 def complete(results: Iterable[SystemScore], scores: Sequence[Score]) -> list[SystemScore]:
     """Results from headers; the mean of sample scores if these have none, or several that differ."""
-    told: dict[tuple[str, str], set[SystemScore]] = {}
+    seen: dict[tuple[str, str], set[SystemScore]] = {}
     for result in results:
-        told.setdefault((result.metric, result.system), set()).add(result)
+        seen.setdefault((result.metric, result.system), set()).add(result)
     means = {(mean.metric, mean.system): mean for mean in _means(scores)}
-    clear = {key: found.pop() for key, found in told.items() if len(found) == 1 or key not in means}
+    clear = {key: found.pop() for key, found in seen.items() if len(found) == 1 or key not in means}
     return [*clear.values(), *(mean for key, mean in means.items() if key not in clear)]
 
 

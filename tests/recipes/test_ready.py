@@ -202,7 +202,7 @@ def test_what_does_not_fit_is_not_installed(
 
     assert recipe.main([*trained(small, rank="0"), "-o", str(tmp_path / "whole")]) == 0
     capsys.readouterr()
-    assert "the scorer holds all its weights; train it with --low-rank" in refused(tmp_path / "whole")
+    assert "the scorer has no low-rank updates; train it with --low-rank" in refused(tmp_path / "whole")
     other = [*trained(tmp_path), "-o", str(tmp_path / "some")]
     change = json.loads((small / "examples" / "examples.json").read_text()) | {"blank": 1}
     shutil.copytree(small / "examples", tmp_path / "examples")
@@ -210,7 +210,7 @@ def test_what_does_not_fit_is_not_installed(
     (tmp_path / "examples" / "examples.json").write_text(json.dumps(change))
     assert recipe.main(other) == 0
     capsys.readouterr()
-    assert "was not trained on these examples; name its own" in refused(tmp_path / "some")
+    assert "was not trained on these examples; name those it was trained on" in refused(tmp_path / "some")
     with monkeypatch.context() as patch:
         patch.setattr(recipe, "LARGEST", 100)
         assert "bytes; lower --low-rank: at most 100 are allowed" in refused(small / "trained")
