@@ -13,9 +13,8 @@ from interloq.arena.settle import RULE, Look, Rule, Settled, plan_looks, rounds_
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
 from interloq.metrics.metric import Metric
-from interloq.play.run import Hear, Plan, playing
+from interloq.play.run import Hear, Plan, PlayOptions, playing
 from interloq.play.schedule import Match
-from interloq.play.talk import Tally
 from interloq.records import Dialogue, Score
 from interloq.registry import title
 from interloq.signature import Signature, signature
@@ -36,26 +35,20 @@ def play_until_settled(
     output: str | Path,
     metric: Metric,
     rule: Rule = RULE,
+    options: PlayOptions | None = None,
     *,
-    batch: int | None = None,
-    patience: float = 0.0,
-    again: bool = False,
-    tally: Tally | None = None,
-    progress: Callable[[int], None] | None = None,
     on_look: Callable[[Look], None] | None = None,
 ) -> Played:
     """Play the plan round by round and write it to `output`; the plan's matches are the budget.
 
-    All rounds between two looks are played together, in full batches. An interrupted run resumes; `again` plays
-    failed dialogues again.
+    All rounds between two looks are played together, in full batches. An interrupted run resumes.
     """
     check_metric(metric, rule.lower_is_better)
     rounds = rounds_of(plan.matches)
     systems = len({match.target for match in plan.matches})
     planned, _ = plan_looks(len(rounds), systems, rule)
     scores: list[Score] = []
-    options: Any = {"batch": batch, "patience": patience, "again": again, "tally": tally, "progress": progress}
-    with playing(plan, output, **options) as play_matches:
+    with playing(plan, output, options or PlayOptions()) as play_matches:
         found = _scored(play_matches, plan, planned, metric, scores)
         settled = watch(found, rule, budget=len(rounds), systems=systems, on_look=on_look)
     if not settled.settled and settled.rounds < len(rounds):

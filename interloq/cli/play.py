@@ -123,7 +123,7 @@ def _add_bots(parser: argparse.ArgumentParser, what: str, help_text: str) -> Non
 
 def _run(args: argparse.Namespace) -> int:
     from interloq.cli.play_view import watching
-    from interloq.play.run import play
+    from interloq.play.run import PlayOptions, play
     from interloq.play.talk import Tally, close_all
 
     if args.output == "-":
@@ -143,19 +143,13 @@ def _run(args: argparse.Namespace) -> int:
                 ranking=ranking,
             ) as progress,
         ):
+            options = PlayOptions(
+                batch=args.batch, patience=args.patience, again=args.again, tally=tally, progress=progress
+            )
             if settling:
-                settled = settling.play(plan, tally, progress)
+                settled = settling.play(plan, options)
             else:
-                play(
-                    plan,
-                    args.output,
-                    batch=args.batch,
-                    patience=args.patience,
-                    again=args.again,
-                    tally=tally,
-                    progress=progress,
-                    hear=running.hear if running else None,
-                )
+                play(plan, args.output, options, hear=running.hear if running else None)
     except KeyboardInterrupt:
         print_stderr(f"\n{count(tally.dialogues, 'dialogue')} kept; rerun the same command to resume")
         raise

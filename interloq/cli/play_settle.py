@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from interloq.cli.paths import OutputPath
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from interloq.arena.play_settled import Played
     from interloq.arena.settle import Look, Settled
     from interloq.metrics.metric import Metric
-    from interloq.play.run import Plan
+    from interloq.play.run import Plan, PlayOptions
     from interloq.play.talk import Tally
 
 
@@ -40,7 +39,7 @@ class Settling:
         self.args, self.metric = args, metric
         self.last: Look | None = None
 
-    def play(self, plan: Plan, tally: Tally, progress: Callable[[int], None]) -> Played:
+    def play(self, plan: Plan, options: PlayOptions) -> Played:
         """Play; the caller closes the bots."""
         from interloq.arena.play_settled import play_until_settled
         from interloq.arena.settle import Rule
@@ -51,11 +50,7 @@ class Settling:
             args.output,
             self.metric,
             Rule(args.alpha, margin=args.margin, lower_is_better=args.lower_is_better),
-            batch=args.batch,
-            patience=args.patience,
-            again=args.again,
-            tally=tally,
-            progress=progress,
+            options,
             on_look=self._look,
         )
 

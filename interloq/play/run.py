@@ -98,39 +98,31 @@ def plan(
     return Plan(tuple(matches), bots, run, same, stop_repeating)
 
 
-def play(
-    plan: Plan,
-    output: str | Path,
-    *,
-    batch: int | None = None,
-    patience: float = 0.0,
-    again: bool = False,
-    tally: Tally | None = None,
-    progress: Callable[[int], None] | None = None,
-    hear: Hear | None = None,
-) -> Tally:
-    """Play what was not played before, and write all dialogues; `again` plays failed dialogues again.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayOptions:
+    """Options of a run that its dialogues do not depend on; `batch`, `patience` and `progress` are those of `talk`."""
+
+    batch: int | None = None
+    patience: float = 0.0
+    again: bool = False  # play failed dialogues again
+    tally: Tally = field(default_factory=Tally)
+    progress: Callable[[int], None] | None = None
+
+
+def play(plan: Plan, output: str | Path, options: PlayOptions | None = None, *, hear: Hear | None = None) -> Tally:
+    """Play what was not played before, and write all dialogues.
 
     `hear` is called with each finished dialogue, including those played before.
     """
-    tally = Tally() if tally is None else tally
-    with playing(
-        plan, output, batch=batch, patience=patience, again=again, tally=tally, progress=progress
-    ) as play_matches:
+    options = options or PlayOptions()
+    with playing(plan, output, options) as play_matches:
         play_matches(plan.matches, hear)
-    return tally
+    return options.tally
 
 
 @contextlib.contextmanager
 def playing(
-    plan: Plan,
-    output: str | Path,
-    *,
-    batch: int | None = None,
-    patience: float = 0.0,
-    again: bool = False,
-    tally: Tally | None = None,
-    progress: Callable[[int], None] | None = None,
+    plan: Plan, output: str | Path, options: PlayOptions
 ) -> Iterator[Callable[[Sequence[Match], Hear | None], None]]:
     """A run in parts: yields a function that plays some of the plan's matches. The file is written at the end."""
     with Journal(journal_path(output), plan.run) as journal:
@@ -138,19 +130,19 @@ def playing(
 
         def play_matches(matches: Sequence[Match], hear: Hear | None) -> None:
             ids = [match.id for match in matches]
-            if again:
+            if options.again:
                 journal.forget_failed(ids)
             _try_out(plan, [match for match in matches if match.id not in journal])
             found = talk(
                 matches,
                 plan.bots,
-                batch=batch,
+                batch=options.batch,
                 repeats=plan.repeats,
                 stop_repeating=plan.stop_repeating,
-                patience=patience,
+                patience=options.patience,
                 journal=journal,
-                tally=tally,
-                progress=progress,
+                tally=options.tally,
+                progress=options.progress,
             )
             for dialogue in chain(journal.dialogues(ids) if hear else (), found):
                 if hear:

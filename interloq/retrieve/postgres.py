@@ -40,10 +40,10 @@ from interloq.retrieve.postgres_sql import (
 from interloq.retrieve.recall import as_probes, choose_effort, share_reaching
 from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Retriever, Words, fields
 from interloq.retrieve.servers import (
-    BUILD,
     N_PROBES,
     NEIGHBOURS,
     Manifest,
+    ServerStore,
     check,
     check_source,
     new_manifest,
@@ -64,7 +64,7 @@ class TableOptions:
     index: str = "ivfflat"  # or hnsw: slower to build, faster to search
 
 
-class Postgres:
+class Postgres(ServerStore):
     """A store in PostgreSQL."""
 
     def __init__(self, address: str, retriever: Retriever | None = None) -> None:
@@ -133,13 +133,6 @@ class Postgres:
                 return None
             found = connection.execute(self._sql("SELECT manifest FROM {notes}")).fetchone()
         return read_manifest(found[0], self.where) if found else None
-
-    def _refresh(self) -> Manifest:
-        manifest = self._read()
-        if manifest is None:
-            raise InputError("no index at this address", hint=BUILD, where=self.where)
-        self.manifest = manifest
-        return manifest
 
     def _lock(self, connection: psycopg.Connection) -> Manifest:
         """The current manifest, locked against changes by others until this transaction ends."""
@@ -320,12 +313,6 @@ class Postgres:
             rows = connection.execute(self._sql("SELECT id, pair FROM {table} WHERE id = ANY(%s)"), [list(ids)])
             found = {id: Pair(**values) for id, values in rows}
         return [found[id] for id in ids]
-
-    def sources(self) -> dict[str, int]:
-        return dict(self._refresh().sources)  # others may have added
-
-    def __len__(self) -> int:
-        return self.manifest.pairs
 
 
 def _split(address: str) -> tuple[str, tuple[str, ...], str, str]:

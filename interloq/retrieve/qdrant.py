@@ -38,10 +38,10 @@ from interloq.retrieve.qdrant_points import Ranking
 from interloq.retrieve.recall import as_probes, choose_effort, share_reaching
 from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Retriever, Words, best, fields
 from interloq.retrieve.servers import (
-    BUILD,
     N_PROBES,
     NEIGHBOURS,
     Manifest,
+    ServerStore,
     check,
     check_source,
     new_manifest,
@@ -57,7 +57,7 @@ LAG = 10.0  # the longest pause of a load while the server merges, in seconds
 MOST_STRAYS = 2**16  # points past the end that a search skips
 
 
-class Qdrant:
+class Qdrant(ServerStore):
     """A store in Qdrant, for logs that are too large for one machine."""
 
     def __init__(
@@ -110,13 +110,6 @@ class Qdrant:
     def _read(self) -> Manifest | None:
         found = self._notes.payloads([0]) if self._notes.exists() else {}
         return read_manifest(found[0], self.where) if found else None
-
-    def _refresh(self) -> Manifest:
-        manifest = self._read()
-        if manifest is None:
-            raise InputError("no index at this address", hint=BUILD, where=self.where)
-        self.manifest = manifest
-        return manifest
 
     def _write(self, manifest: Manifest) -> None:
         self._notes.write_note(asdict(manifest))
@@ -250,12 +243,6 @@ class Qdrant:
         if lost:
             raise InputError(f"pair {lost[0]} is not in the collection", hint="build it again", where=self.where)
         return [Pair(**found[id]) for id in ids]
-
-    def sources(self) -> dict[str, int]:
-        return dict(self._refresh().sources)  # others may have added
-
-    def __len__(self) -> int:
-        return self.manifest.pairs
 
 
 def _mean_lengths(encoded: Mapping[Field, Encoded], options: Mapping[str, Any]) -> dict[str, float]:

@@ -40,6 +40,30 @@ class Manifest:
     kind: str = "index"
 
 
+class ServerStore:
+    """Base of stores on servers: the manifest, read again when other clients may have changed it."""
+
+    where: str  # the address, without a password
+    manifest: Manifest
+
+    def _read(self) -> Manifest | None:
+        """The manifest on the server, or None if there is none."""
+        raise NotImplementedError
+
+    def _refresh(self) -> Manifest:
+        manifest = self._read()
+        if manifest is None:
+            raise InputError("no index at this address", hint=BUILD, where=self.where)
+        self.manifest = manifest
+        return manifest
+
+    def sources(self) -> dict[str, int]:
+        return dict(self._refresh().sources)  # others may have added
+
+    def __len__(self) -> int:
+        return self.manifest.pairs
+
+
 def new_manifest(
     retriever: Retriever, options: Any, given: Mapping[str, Any], *, exact_up_to: int, recall: float
 ) -> Manifest:

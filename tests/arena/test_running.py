@@ -11,7 +11,7 @@ from interloq.data.jsonl import load
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import dialogue_scores, means
 from interloq.play.openings import Opening
-from interloq.play.run import plan, play
+from interloq.play.run import PlayOptions, plan, play
 from interloq.records import Dialogue
 from interloq.registry import create
 from tests.arena.made_arena import Wordy
@@ -37,7 +37,7 @@ def test_the_ranking_so_far_is_that_of_all_dialogues_heard(folder: Path) -> None
         lower.hear(dialogue)
         seen.append(running.standings() if len(seen) % 3 else [])
 
-    play(planned, folder / "d.jsonl", batch=2, hear=hear)
+    play(planned, folder / "d.jsonl", PlayOptions(batch=2), hear=hear)
     dialogues = load(folder / "d.jsonl", kind="dialogues")
     expected = means(dialogue_scores(score_dialogues(metric, dialogues), dialogues))
     assert [name for name, _ in running.standings()] == ["long", "short"]

@@ -15,7 +15,7 @@ from interloq.data.jsonl import header, load
 from interloq.meta.dialogue_scores import dialogue_scores
 from interloq.meta.rank import rank
 from interloq.play.openings import Opening
-from interloq.play.run import plan
+from interloq.play.run import PlayOptions, plan
 from interloq.play.talk import Tally
 from interloq.registry import create
 from tests.arena.made_arena import Wordy
@@ -38,7 +38,7 @@ def test_the_command_says_how_many_dialogues_it_took(folder: Path, capsys: pytes
     args = parser.parse_args(["--until-settled", "length", "--higher-is-better", "--scores", "s.jsonl"])
     vars(args).update(output="d.jsonl", batch=None, patience=0.0, again=False, quiet=False, json=False)
     tally, settling = Tally(), play_settle.Settling(args, create("length", kind="metric"))
-    played = settling.play(planned, tally, lambda _: None)
+    played = settling.play(planned, PlayOptions(tally=tally))
     play_settle.show(args, played, planned, tally)
     captured = capsys.readouterr()
     assert "not settled: the schedule ended after 180 dialogues in 60 of 60 rounds" in captured.out
