@@ -85,18 +85,18 @@ def _reddit_posts(data: Path, work: Path) -> Iterator[Path]:
     folder = work / f"{REDDIT_POSTS}_corpus"
     build([data / "reddit_posts.jsonl.gz"], folder, settings, workers=1)
     (path,) = folder.rglob("dialogues.jsonl*")
-    yield _rewritten(work / f"{REDDIT_POSTS}.jsonl", read(path, kind="dialogues"))
+    yield write_dialogues(work / f"{REDDIT_POSTS}.jsonl", read(path, kind="dialogues"))
 
 
 def _byu_chitchat(data: Path, work: Path) -> Iterator[Path]:
     """Without its ratings, which are in a layout of their own."""
     talks = (json.loads(line) for _, line in lines(data / "logs" / "byu_chitchat.jsonl.xz"))
-    yield _objects(work / "byu_chitchat.jsonl", ({"id": talk["id"], "turns": talk["turns"]} for talk in talks))
+    yield write_objects(work / "byu_chitchat.jsonl", ({"id": talk["id"], "turns": talk["turns"]} for talk in talks))
 
 
 def _dailydialog(data: Path, work: Path) -> Iterator[Path]:
     found = read_dataset("dailydialog", locate("dailydialog", data), subset="train")
-    yield _rewritten(work / f"{DAILYDIALOG}.jsonl", found)
+    yield write_dialogues(work / f"{DAILYDIALOG}.jsonl", found)
 
 
 def _reddit_pairs(data: Path, work: Path) -> Iterator[Path]:
@@ -110,16 +110,16 @@ def _mutual(data: Path, work: Path) -> Iterator[Path]:
     """Its wrong replies are those to the last turn."""
     talks = [json.loads(line) for _, line in lines(data / "logs" / "mutual.jsonl.xz")]
     before = [{"id": talk["id"], "turns": talk["turns"][:-1]} for talk in talks if len(talk["turns"]) > 2]
-    yield _objects(work / "mutual.jsonl", before)
+    yield write_objects(work / "mutual.jsonl", before)
     last = [[turn["text"] for turn in talk["turns"]] for talk in talks]
     written = [_with_wrong(turns[:-1], turns[-1:], t["negatives"]) for turns, t in zip(last, talks, strict=True)]
-    yield _objects(work / WRITTEN / "mutual.jsonl", written)
+    yield write_objects(work / WRITTEN / "mutual.jsonl", written)
 
 
 def _plusplus(data: Path, work: Path) -> Iterator[Path]:
     """The dev part, and contexts that have only good replies."""
     for item_file in plusplus_files(data, "dev.json", "data_positives.json"):
-        yield _objects(work / WRITTEN / f"{PLUSPLUS}_{Path(item_file.name).stem}.jsonl", _items(item_file))
+        yield write_objects(work / WRITTEN / f"{PLUSPLUS}_{Path(item_file.name).stem}.jsonl", _items(item_file))
 
 
 def _items(file: Any) -> Iterator[dict[str, Any]]:
@@ -142,15 +142,16 @@ _MADE = {
 }
 
 
-def _rewritten(path: Path, dialogues: Iterable[Dialogue]) -> Path:
-    """Without a header, which names the package's version: the same log has the same hash in each."""
-    return _objects(
+def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> Path:
+    """Write dialogues without a header, which names the package's version: the same log has the same hash in each."""
+    return write_objects(
         path,
         ({"id": d.id, "turns": [{"speaker": turn.speaker, "text": turn.text} for turn in d.turns]} for d in dialogues),
     )
 
 
-def _objects(path: Path, objects: Iterable[Mapping[str, Any]]) -> Path:
+def write_objects(path: Path, objects: Iterable[Mapping[str, Any]]) -> Path:
+    """Write one JSON object per line, without a header."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.writelines(orjson.dumps(value) + b"\n" for value in objects)
@@ -185,4 +186,4 @@ def write_samples(data: Path, path: Path) -> Path:
         }
         for s in test_samples(data)
     )
-    return _objects(path, texts)
+    return write_objects(path, texts)

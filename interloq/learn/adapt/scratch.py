@@ -57,8 +57,14 @@ def _start(pairs: Callable[[], Iterable[Pair]], folder: Path, shape: SmallEncode
 
 def _write_start(pairs: Callable[[], Iterable[Pair]], part: Path, shape: SmallEncoder, settings: Adaptation) -> int:
     size = train_word_pieces(pairs, part, vocabulary=shape.vocabulary)
+    write_untrained(part, size, shape, settings)
+    return size
+
+
+def write_untrained(folder: Path, pieces: int, shape: SmallEncoder, settings: Adaptation) -> None:
+    """Add a network with random weights, drawn from the seed, to a folder with a tokenizer of so many pieces."""
     config = transformers.BertConfig(
-        vocab_size=size,
+        vocab_size=pieces,
         hidden_size=shape.dimensions,
         num_hidden_layers=shape.layers,
         num_attention_heads=shape.heads,
@@ -70,5 +76,4 @@ def _write_start(pairs: Callable[[], Iterable[Pair]], part: Path, shape: SmallEn
         torch.manual_seed(settings.seed)
         model, pooler = transformers.BertForMaskedLM(config), transformers.BertModel(config).pooler
     # BERT's pooler is not used to predict tokens; it is saved untrained, so that the saved BERT is complete
-    write_network(part, model, {f"bert.pooler.{name}": tensor for name, tensor in pooler.state_dict().items()})
-    return size
+    write_network(folder, model, {f"bert.pooler.{name}": tensor for name, tensor in pooler.state_dict().items()})
