@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -48,6 +49,25 @@ def chromium_path() -> str:
     if not path:
         missing("Chromium")
     return path
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """Folders made once for all processes that run tests: the first that asks for a name fills it, others wait."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+    def made(name: str, fill: Callable[[Path], object]) -> Path:
+        folder = shared / f"made-{name}"
+        with (shared / f"made-{name}.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.exists():
+                started = tmp_path_factory.mktemp(name)
+                fill(started)
+                started.rename(folder)
+        return folder
+
+    return made
 
 
 @pytest.fixture

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import time
+from dataclasses import replace
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -46,3 +52,36 @@ def curve_of(task: Any, training: Training, folder: Path, **options: Any) -> lis
         {name: epoch[name] for name in ("epoch", "train_loss", "dev_loss")}
         for epoch in fit(task, training, folder, job="a", device="cpu", **options)
     ]
+
+
+class Slow(Line):
+    """Takes its time, so that a signal comes before the end."""
+
+    started: Path
+
+    def loss(self, prepared: Any) -> torch.Tensor:
+        self.started.touch()
+        time.sleep(0.02)
+        return super().loss(prepared)
+
+
+def started(folder: Path, *, slow: bool, checkpoint_minutes: float = 0.0, **environment: str) -> BaseProcess:
+    """A training in a process of its own, which writes its curve beside the folder when it is done.
+
+    It is a fork of a server that has torch loaded, which takes longer than the training.
+    """
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["torch._dynamo", "interloq.learn.fit", __name__])
+    process = context.Process(target=_train, args=(folder, slow, checkpoint_minutes, environment))
+    process.start()
+    return process
+
+
+def _train(folder: Path, slow: bool, checkpoint_minutes: float, environment: dict[str, str]) -> None:
+    os.environ.update(environment)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # no traceback of an interrupt
+    task = Slow() if slow else Line(dropout=0.0)
+    if isinstance(task, Slow):
+        task.started = folder.with_name("started")
+    curve = fit(task, replace(FEW, checkpoint_minutes=checkpoint_minutes), folder, job="a", device="cpu")
+    folder.with_name(f"curve-{os.environ.get('RANK', '0')}.json").write_text(json.dumps(curve))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,8 @@ from interloq.errors import InputError
 from interloq.learn import fit as train
 from interloq.learn.fit import fit
 from interloq.learn.settings import Training
-from tests.learn.made_line import FEW, Line, curve_of
+from tests.learn.made_line import FEW, Line, curve_of, started
+from tests.server_fixtures import free_port
 
 
 def weights(task: Any) -> NDArray[np.float32]:
@@ -132,51 +132,35 @@ def test_a_killed_job_goes_on_with_the_losses_it_would_have_had(
     assert weights(resumed).tolist() == weights(whole).tolist()
 
 
-SCRIPT = """
-import json, sys, time
-from pathlib import Path
-sys.path.insert(0, {root!r})
-from tests.learn import test_fit
-from interloq.learn.fit import fit
-class Slow(test_fit.Line):
-    def loss(self, prepared):
-        time.sleep({pause})
-        return super().loss(prepared)
-task = Slow()
-curve = fit(task, test_fit.replace(test_fit.FEW, checkpoint_minutes=0.0), Path({folder!r}), job="a", device="cpu")
-Path({folder!r}, "curve-" + __import__("os").environ.get("RANK", "0") + ".json").write_text(json.dumps(curve))
-"""
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
-def script(folder: Path, pause: float = 0.0) -> str:
-    return SCRIPT.format(root=str(Path(__file__).parents[2]), folder=str(folder), pause=pause)
+def stop(process: BaseProcess, number: int) -> None:
+    assert process.pid is not None
+    os.kill(process.pid, number)
+    process.join(60)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_killed_from_outside_it_loses_nothing(tmp_path: Path, number: int) -> None:
     folder = tmp_path / "work"
-    process = subprocess.Popen([sys.executable, "-c", script(folder, 0.02)], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not list(folder.glob("checkpoint-00000[3-9]")) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(number)
-    process.wait(timeout=60)
-    assert process.returncode != 0
-    assert not (folder / "curve-0.json").exists(), "it was to be cut short"
+    process = started(folder, slow=True)
+    until(lambda: bool(list(folder.glob("checkpoint-00000[3-9]"))))
+    stop(process, number)
+    assert process.exitcode not in (None, 0)
+    assert not (tmp_path / "curve-0.json").exists(), "it was to be cut short"
     assert curve_of(Line(), replace(FEW, checkpoint_minutes=0.0), folder) == curve_of(Line(), FEW, tmp_path / "whole")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_asked_to_stop_it_keeps_what_it_learned_since_the_last_checkpoint(tmp_path: Path, number: int) -> None:
     folder = tmp_path / "work"
-    code = script(folder, 0.02).replace("checkpoint_minutes=0.0", "checkpoint_minutes=10.0")
-    code = code.replace("        time.sleep", "        (Path(sys.argv[1]) / 'begun').touch(); time.sleep")
-    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(number)
-    process.wait(timeout=60)
+    process = started(folder, slow=True, checkpoint_minutes=10.0)
+    until((tmp_path / "started").exists)
+    stop(process, number)
     (found,) = folder.glob("checkpoint-*/state.json")
     kept = json.loads(found.read_text())
     assert (kept["epoch"], kept["batches"] > 0) == (0, True)
@@ -184,15 +168,13 @@ def test_asked_to_stop_it_keeps_what_it_learned_since_the_last_checkpoint(tmp_pa
 
 
 def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
-    path = tmp_path / "job.py"
-    path.write_text(script(tmp_path / "work").replace("Slow()", "Slow(dropout=0.0)"))
-    launch = ["-m", "torch.distributed.run", "--standalone", "--nnodes=1", "--nproc-per-node=2", str(path)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, *launch], env=environment, capture_output=True, text=True, timeout=240, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    curves = [json.loads((tmp_path / "work" / f"curve-{rank}.json").read_text()) for rank in (0, 1)]
+    shared = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    ranks = [{"RANK": rank, "LOCAL_RANK": rank} for rank in "01"]
+    processes = [started(tmp_path / "work", slow=False, **shared, **rank) for rank in ranks]
+    for process in processes:
+        process.join(240)
+    assert [process.exitcode for process in processes] == [0, 0]
+    curves = [json.loads((tmp_path / f"curve-{rank}.json").read_text()) for rank in (0, 1)]
     expected = curve_of(Line(dropout=0.0), FEW, tmp_path / "one")
     for curve in curves:
         assert [e["train_loss"] for e in curve] == pytest.approx([e["train_loss"] for e in expected], rel=1e-4)

@@ -51,7 +51,7 @@ def alignments(response: list[Word], reference: list[Word], related: Related) ->
 
 
 @pytest.mark.parametrize("related", [unrelated, are_synonyms])
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(response=WORDS, reference=WORDS)
 def test_most_matches_then_fewest_chunks(related: Related, response: list[Word], reference: list[Word]) -> None:
     every = alignments(response, reference, related)

@@ -79,7 +79,7 @@ def test_stems_count_where_words_do_not() -> None:
     assert score(Meteor(stages=("exact",), lowercase=False), "The cats barked", "the cat barks loudly") == 0
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TOKENS, TOKENS)
 def test_equals_nltk_where_its_alignment_is_as_good(response: list[str], reference: list[str]) -> None:
     """NLTK matches as many words, in at least as many chunks; with as many chunks it gives the same score."""

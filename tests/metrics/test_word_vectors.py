@@ -110,7 +110,7 @@ PAIRS = st.lists(st.tuples(TEXT, st.lists(TEXT, max_size=3)), max_size=6)
 @pytest.mark.parametrize("unknown", ["skip", "mean"])
 @pytest.mark.parametrize("name", NAMES)
 @given(pairs=PAIRS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_scores_are_those_of_a_literal_loop(
     name: str, unknown: str, folder: str, pairs: list[tuple[str, list[str]]]
 ) -> None:

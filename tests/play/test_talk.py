@@ -37,7 +37,7 @@ def literally(match: Match, bots: Mapping[str, Bot]) -> list[str]:
     return [turn.text for turn in turns]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(st.integers(1, 9), st.integers(1, 40), st.randoms())
 def test_batches_and_order_change_nothing(batch: int, together: int, shuffle: object) -> None:
     matches = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +13,23 @@ from interloq.learn.job import train
 from tests.made_bert import bert_job, small_bert_rater
 from tests.made_rater import rater_job, small_rater
 
+Made = Callable[[str, Callable[[Path], object]], Path]
 
-@pytest.fixture(scope="module")
-def learned_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+
+@pytest.fixture(scope="session")
+def learned_bert(made_once: Made) -> Path:
     """A folder with a rater that has learned its log."""
-    folder = tmp_path_factory.mktemp("learned_bert")
     quiet: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    train(bert_job(folder, **quiet), folder / "rater", device="cpu")
-    return folder / "rater"
+
+    def fill(folder: Path) -> None:
+        train(bert_job(folder, **quiet), folder / "rater", device="cpu")
+
+    return made_once("learned_bert", fill) / "rater"
 
 
-@pytest.fixture(scope="module")
-def small_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("small_bert")
-    small_bert_rater(folder)
-    return folder / "rater"
+@pytest.fixture(scope="session")
+def small_bert(made_once: Made) -> Path:
+    return made_once("small_bert", small_bert_rater) / "rater"
 
 
 @pytest.fixture
@@ -34,19 +37,15 @@ def copied_bert(small_bert: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(small_bert, tmp_path / "rater"))
 
 
-@pytest.fixture(scope="module")
-def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="session")
+def learned(made_once: Made) -> Path:
     """A folder with a rater that has learned its log."""
-    folder = tmp_path_factory.mktemp("learned")
-    train(rater_job(folder), folder / "rater", device="cpu")
-    return folder / "rater"
+    return made_once("learned", lambda folder: train(rater_job(folder), folder / "rater", device="cpu")) / "rater"
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("small")
-    small_rater(folder)
-    return folder / "rater"
+@pytest.fixture(scope="session")
+def small(made_once: Made) -> Path:
+    return made_once("small", small_rater) / "rater"
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from interloq.errors import InputError
 from interloq.rate.bert import Bert
 from interloq.rate.bert_model import BertRaterModel
 from interloq.rate.gru import Gru
-from tests.made_rater import small_rater
 from tests.rate.made_bert_rater import literal
 
 GOLD = Reference("i like tea", 0.5)
@@ -24,10 +23,9 @@ OTHER = Reference("the rain", 1.0, "retrieved:2")
 SAMPLE = Sample("1", ["rain today", " tea ? "], "yes tea", [GOLD, PARROT, FOUND, OTHER])
 
 
-def test_raters_of_the_other_kind_are_refused(small_bert: Path, tmp_path: Path) -> None:
-    small_rater(tmp_path)
+def test_raters_of_the_other_kind_are_refused(small_bert: Path, small: Path) -> None:
     with pytest.raises(InputError, match="the folder contains a 'rater', not a 'bert_rater'; use a bert_rater"):
-        Bert(str(tmp_path / "rater")).rate([SAMPLE])
+        Bert(str(small)).rate([SAMPLE])
     with pytest.raises(InputError, match="the folder contains a 'bert_rater', not a 'rater'; use a rater"):
         Gru(str(small_bert)).rate([SAMPLE])
 

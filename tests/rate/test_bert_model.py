@@ -80,8 +80,7 @@ def test_the_same_again_has_the_same_weights(tmp_path: Path, small_bert: Path) -
 
 def test_the_folder_needs_no_other(small_bert: Path, tmp_path: Path) -> None:
     assert {path.name for path in small_bert.iterdir()} == FILES
-    model = small_bert_rater(tmp_path)
-    before = model.chances(TRIPLETS)
+    before = small_bert_rater(tmp_path).chances(TRIPLETS)
     shutil.rmtree(tmp_path / "encoder")
     moved = shutil.move(tmp_path / "rater", tmp_path / "moved")
     assert BertRaterModel.load(moved).chances(TRIPLETS).tolist() == before.tolist()

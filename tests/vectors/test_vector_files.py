@@ -143,7 +143,7 @@ NUMBER = st.floats(-(2.0**60), 2.0**60, width=32)  # the squares of larger ones 
     form=st.sampled_from(["v.txt", "v.txt.gz", "v.bin", "folder"]),
     several=st.integers(1, 5),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_what_is_written_is_read_again_bit_by_bit(
     tmp_path_factory: pytest.TempPathFactory, rows: dict[str, tuple[float, float, float]], form: str, several: int
 ) -> None:

@@ -42,7 +42,7 @@ def literal_mean(vectors: WordVectors, text: str, unknown: str) -> NDArray[np.fl
     unknown=st.sampled_from(["unk", "skip", "mean"]),
     stands=st.sampled_from(["<unk>", "unk", "other"]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_sentences_are_those_of_a_literal_loop(texts: list[str], unknown: Any, stands: str) -> None:
     words = [stands if word == "<unk>" else word for word in WORDS]
     matrix = np.random.default_rng(1).standard_normal((len(words), 4)).astype(np.float32)

@@ -121,7 +121,7 @@ def trees(draw: st.DrawFn) -> list[tuple[str, str, str]]:
     return [(str(i), draw(st.sampled_from("xyz")), parents[i]) for i in range(n)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(posts=trees(), users=st.integers(0, 3), least=st.integers(1, 4))
 def test_paths_equal_a_literal_search(posts: list[tuple[str, str, str]], users: int, least: int) -> None:
     """A path counts when its users are few enough and no reply could go on with it."""
@@ -143,7 +143,7 @@ def test_paths_equal_a_literal_search(posts: list[tuple[str, str, str]], users: 
     assert set(found) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(posts=trees())
 def test_pairs_equal_a_literal_search(posts: list[tuple[str, str, str]]) -> None:
     user = {id: name for id, name, _ in posts}

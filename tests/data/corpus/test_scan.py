@@ -117,7 +117,7 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize("cleaning", OPTIONS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(texts=st.lists(NASTY, max_size=12))
 def test_batches_equal_single_texts(cleaning: Cleaning, texts: list[str]) -> None:
     cleaned, reasons = scan.judged_texts(texts, cleaning)
@@ -126,7 +126,7 @@ def test_batches_equal_single_texts(cleaning: Cleaning, texts: list[str]) -> Non
     assert scan.normalised_texts(cleaned) == [clean.normalised(text) for text in cleaned]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(text=st.text(alphabet="ab cd", max_size=60))
 def test_repeats_in_little_alphabets(text: str) -> None:
     cleaning = Cleaning(repeated_letters=2, repeated_words=2)

@@ -213,7 +213,7 @@ def literal_threads(posts: Posts) -> tuple[dict[str, str], Counter[str]]:
     return {id: root for id, root in roots.items() if sizes[root] > 1}, broken
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), n=st.integers(3, 40))
 def test_threads_equal_loops(tmp_path: Path, data: st.DataObject, n: int) -> None:
     rng = random.Random(data.draw(st.integers(0, 10**6)))

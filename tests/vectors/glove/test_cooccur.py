@@ -66,7 +66,7 @@ def cramped(monkeypatch: pytest.MonkeyPatch) -> None:
     window=st.integers(1, 24),
     n=st.integers(1, 5),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_counts_are_those_of_a_literal_loop(
     tmp_path_factory: pytest.TempPathFactory, texts: Texts, window: int, n: int
 ) -> None:

@@ -77,7 +77,7 @@ def _breaking_at(function: Callable[..., Any], call: int) -> Callable[..., Any]:
 def test_a_killed_job_goes_on_and_ends_the_same(tmp_path: Path, how: signal.Signals) -> None:
     (tmp_path / "texts.txt").write_text("\n".join(topical_texts(1000)))
     command = [sys.executable, "-m", "interloq.cli", "train", "vectors", "texts.txt", "--dimensions", "40"]
-    command += ["--epochs", "80", "--min-count", "1", "--tokenizer", "whitespace", "--threads", "1", "-o"]
+    command += ["--epochs", "40", "--min-count", "1", "--tokenizer", "whitespace", "--threads", "1", "-o"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen([*command, "out"], cwd=tmp_path, stderr=subprocess.PIPE, env=environment)
     deadline = time.monotonic() + 60
@@ -96,7 +96,7 @@ def test_a_killed_job_goes_on_and_ends_the_same(tmp_path: Path, how: signal.Sign
     resumed, whole = WordVectors.load(tmp_path / "out"), WordVectors.load(tmp_path / "whole")
     assert resumed.signature() == whole.signature()
     assert curve_of(tmp_path / "out") == curve_of(tmp_path / "whole")
-    assert len(curve_of(tmp_path / "out")) == 80
+    assert len(curve_of(tmp_path / "out")) == 40
 
 
 def test_a_finished_job_is_not_done_again_and_another_is_refused(tmp_path: Path) -> None:
