@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -65,14 +67,16 @@ class Slow(Line):
         return super().loss(prepared)
 
 
-def started(folder: Path, *, slow: bool, checkpoint_minutes: float = 0.0, **environment: str) -> BaseProcess:
+def started(
+    folder: Path, *, slow: bool, checkpoint_minutes: float = 0.0, environment: Mapping[str, str] = MappingProxyType({})
+) -> BaseProcess:
     """A training in a process of its own, which writes its curve beside the folder when it is done.
 
     It is a fork of a server that has torch loaded, which takes longer than the training.
     """
     context = get_context("forkserver")
     context.set_forkserver_preload(["torch._dynamo", "interloq.learn.fit", __name__])
-    process = context.Process(target=_train, args=(folder, slow, checkpoint_minutes, environment))
+    process = context.Process(target=_train, args=(folder, slow, checkpoint_minutes, dict(environment)))
     process.start()
     return process
 

@@ -170,7 +170,7 @@ def test_asked_to_stop_it_keeps_what_it_learned_since_the_last_checkpoint(tmp_pa
 def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
     shared = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     ranks = [{"RANK": rank, "LOCAL_RANK": rank} for rank in "01"]
-    processes = [started(tmp_path / "work", slow=False, **shared, **rank) for rank in ranks]
+    processes = [started(tmp_path / "work", slow=False, environment=shared | rank) for rank in ranks]
     for process in processes:
         process.join(240)
     assert [process.exitcode for process in processes] == [0, 0]
