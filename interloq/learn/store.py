@@ -72,6 +72,15 @@ def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
     return facts
 
 
+def foreign(what: str, folder: str | Path, owner: str) -> InputError:
+    """The error for a part of a folder that does not belong to the model in it."""
+    return InputError(
+        f"{what} is missing or not the one the {owner} was trained with",
+        hint="copy the complete folder, or train it again",
+        where=str(folder),
+    )
+
+
 def check_temperature(facts: Mapping[str, Any]) -> None:
     """Check the temperature that a model's logits are divided by."""
     if not (isinstance(facts["temperature"], int | float) and 1e-6 < facts["temperature"] < 1e6):

@@ -22,7 +22,7 @@ from interloq.data.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.encoder_probe import layers_of, probe
-from interloq.models.memory import cut_to_fit
+from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import (
     check_fit,
     load_network,
@@ -228,14 +228,11 @@ class Encoder:
 
     def _states(self, ids: torch.Tensor, mask: torch.Tensor, *, every: bool = False) -> list[torch.Tensor]:
         """States of the encoder's layer; with `every`, preceded by those of all layers up to it."""
-        parts = cut_to_fit(
+        parts = read_in_parts(
+            self,
             lambda part: self._read(ids[part], mask[part], every),
             len(ids),
-            error=lambda: InputError(
-                f"not enough memory for one text of {ids.shape[1]} tokens on {self.device}",
-                hint="use a smaller model, fewer tokens, or device cpu",
-            ),
-            smaller=self._halve,
+            lambda: f"one text of {ids.shape[1]} tokens",
         )
         return parts[0] if len(parts) == 1 else [torch.cat(layer) for layer in zip(*parts, strict=True)]
 
@@ -244,9 +241,6 @@ class Encoder:
         found = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=every or not cut)
         own = found.last_hidden_state if cut else found.hidden_states[self.layer]
         return [*(found.hidden_states[: self.layer + 1] if every else ()), own]
-
-    def _halve(self) -> None:
-        self.tokens = max(1, self.tokens // 2)  # later batches are smaller from the start
 
 
 def _positions(model: Any) -> int:

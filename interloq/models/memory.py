@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import torch
 
 from interloq.errors import InputError
 
 Result = TypeVar("Result")
+
+
+class Reader(Protocol):
+    """A network on a device that reads batches of at most `tokens` tokens."""
+
+    device: torch.device
+    tokens: int
+
+
+def read_in_parts(reader: Reader, work: Callable[[slice], Result], n: int, item: Callable[[], str]) -> list[Result]:
+    """`cut_to_fit` for a network; after a split its later batches are smaller. `item` describes one for the error."""
+
+    def halve() -> None:
+        reader.tokens = max(1, reader.tokens // 2)
+
+    def no_memory() -> InputError:
+        return InputError(
+            f"not enough memory for {item()} on {reader.device}",
+            hint="use a smaller model, or a machine with more memory",
+        )
+
+    return cut_to_fit(work, n, error=no_memory, smaller=halve)
 
 
 def cut_to_fit(

@@ -22,7 +22,7 @@ from interloq.data.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import joined_rows
-from interloq.models.memory import cut_to_fit
+from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import load_network, load_tokenizer, model_folder, weights_fingerprint
 from interloq.models.processes import pick_device
 from interloq.models.subwords import LONGEST, Subwords
@@ -95,19 +95,13 @@ class MaskedLikelihood:
 
     def _log_likelihoods(self, rows: Rows, columns: Ints) -> Floats:
         """Log-likelihood of one token per row, with that token masked."""
-        parts = cut_to_fit(
+        parts = read_in_parts(
+            self,
             lambda part: self._masked_likelihoods(rows[part], torch.from_numpy(columns[part])),
             len(columns),
-            error=lambda: InputError(
-                f"not enough memory for one row of {rows.ids.shape[1]} tokens on {self.device}",
-                hint="use a smaller encoder, or a machine with more memory",
-            ),
-            smaller=self._halve,
+            lambda: f"one row of {rows.ids.shape[1]} tokens",
         )
         return np.asarray(torch.cat(parts).double().cpu())
-
-    def _halve(self) -> None:
-        self.tokens = max(1, self.tokens // 2)  # later batches are smaller from the start
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _masked_likelihoods(self, rows: Rows, columns: torch.Tensor) -> torch.Tensor:

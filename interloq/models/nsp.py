@@ -14,10 +14,9 @@ import torch
 import transformers
 from numpy.typing import NDArray
 
-from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import rows
-from interloq.models.memory import cut_to_fit
+from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import check_fit, load_network, model_folder, pick_precision, weights_fingerprint
 from interloq.models.processes import pick_device
 from interloq.models.subwords import LONGEST, Subwords
@@ -61,18 +60,13 @@ class NextSentence:
         return f"{kind}-{weights_fingerprint(self.folder)}-{self.subwords.signature()}{precision}"
 
     def _probabilities(self, tokens: Sequence[Any]) -> torch.Tensor:
-        parts = cut_to_fit(
+        parts = read_in_parts(
+            self,
             lambda part: self._logits(rows(tokens[part], self.subwords, limit=self.positions)),
             len(tokens),
-            error=lambda: InputError(
-                f"not enough memory for one pair of texts on {self.device}", hint="use a smaller model, or device cpu"
-            ),
-            smaller=self._halve,
+            lambda: "one pair of texts",
         )
         return torch.cat(parts).double().softmax(dim=1)[:, FOLLOWS]
-
-    def _halve(self) -> None:
-        self.tokens = max(1, self.tokens // 2)  # later batches are smaller from the start
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _logits(self, padded: Rows) -> torch.Tensor:

@@ -18,11 +18,11 @@ from interloq.learn.job import Curve, Run
 from interloq.learn.low_rank import attach
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.start import Start, files_of, keep_files, low_rank_facts, trained_network, weights_of
-from interloq.learn.store import check_counts, check_temperature, load_model
+from interloq.learn.store import check_counts, check_temperature, foreign, load_model
 from interloq.learn.trainable import Log
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CONFIG, CrossEncoder, joined_rows, row_lengths
-from interloq.models.memory import cut_to_fit
+from interloq.models.memory import read_in_parts
 from interloq.models.processes import pick_device
 from interloq.models.subwords import Subwords
 from interloq.models.token_rows import Rows
@@ -124,12 +124,12 @@ class BertRaterModel:
         facts, tensors = load_model(folder, kind=KIND)
         files = files_of(folder, facts)
         if not (files / CONFIG).exists() or file_fingerprint(files / CONFIG) != facts.get("config"):
-            raise _foreign(CONFIG, folder)
+            raise foreign(CONFIG, folder, "rater")
         with reading_saved(folder):
             check_counts(facts, "longest")
             subwords = Subwords(files, longest=facts["longest"])
             if subwords.signature() != facts["subwords"]:
-                raise _foreign("the tokenizer", folder)
+                raise foreign("the tokenizer", folder, "rater")
             check_temperature(facts)
         network = trained_network(folder, facts, tensors, outputs=OUTPUTS)
         return cls(network, subwords, facts, device)
@@ -161,25 +161,10 @@ class BertRaterModel:
         return found
 
     def _logits(self, rows: Rows) -> torch.Tensor:
-        parts = cut_to_fit(
+        parts = read_in_parts(
+            self,
             lambda part: self.network(rows[part]),
             len(rows.ids),
-            error=lambda: InputError(
-                f"not enough memory for one triplet of {rows.ids.shape[1]} tokens on {self.device}",
-                hint="use a smaller encoder, or a machine with more memory",
-            ),
-            smaller=self._halve,
+            lambda: f"one triplet of {rows.ids.shape[1]} tokens",
         )
         return torch.cat(parts)
-
-    def _halve(self) -> None:
-        """Make later batches smaller from the start."""
-        self.tokens = max(1, self.tokens // 2)
-
-
-def _foreign(what: str, folder: Path) -> InputError:
-    return InputError(
-        f"{what} is missing or not the one the rater was trained with",
-        hint="copy the complete folder of the rater, or train it again",
-        where=str(folder),
-    )

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from interloq.data.durable import write_atomically
 from interloq.data.files import reading_saved
-from interloq.errors import InputError
 from interloq.learn.calibrate import probabilities
 from interloq.learn.job import Curve, Run
 from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
-from interloq.learn.store import check_counts, check_temperature, load_model, restored
+from interloq.learn.store import check_counts, check_temperature, foreign, load_model, restored
 from interloq.learn.trainable import Log
 from interloq.models.batches import bucketed
 from interloq.models.processes import pick_device
@@ -108,11 +107,7 @@ class RaterModel:
         folder = Path(folder)
         facts, tensors = load_model(folder, kind=KIND)
         if not (folder / PIECES).exists() or file_fingerprint(folder / PIECES) != facts.get("pieces"):
-            raise InputError(
-                f"{PIECES} is missing or not the one the rater was trained with",
-                hint="copy the complete folder of the rater, or train it again",
-                where=str(folder),
-            )
+            raise foreign(PIECES, folder, "rater")
         with reading_saved(folder):
             check_counts(facts, "longest")
             pieces = Pieces(folder / PIECES, longest=facts["longest"])

@@ -117,7 +117,7 @@ def test_another_configuration_is_refused(copy: Path) -> None:
 def test_another_tokenizer_is_refused(copy: Path) -> None:
     path = copy / "encoder" / "tokenizer.json"
     path.write_text(path.read_text().replace('"tea"', '"ten"'))
-    with pytest.raises(InputError, match="the tokenizer is not the one the scorer was trained with"):
+    with pytest.raises(InputError, match="the tokenizer is missing or not the one the scorer was trained with"):
         scores(copy / "updates")
 
 

@@ -32,7 +32,6 @@ from interloq.models.batches import bucketed
 from interloq.models.lm import tree as lm_tree
 from interloq.models.lm.network import TOKENS, LoadedModel
 from interloq.models.lm.turns import Layout, Turns, TurnTokens
-from interloq.models.memory import cut_to_fit
 
 ROWS = 256
 ON_GPU = 8192  # tokens per batch of trees
@@ -118,12 +117,7 @@ class LanguageModel(LoadedModel):
         return sums, lengths - starts
 
     def _sums(self, rows: list[list[int]], starts: NDArray[np.int64]) -> list[float]:
-        parts = cut_to_fit(
-            lambda part: self._read_rows(rows[part], starts[part]),
-            len(rows),
-            error=lambda: self._no_memory(max(map(len, rows))),
-            smaller=self._halve,
-        )
+        parts = self._in_parts(lambda part: self._read_rows(rows[part], starts[part]), list(map(len, rows)))
         return [value for part in parts for value in part]
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[list[int]], NDArray[np.int64]]:
@@ -170,12 +164,7 @@ class LanguageModel(LoadedModel):
         sums: NDArray[np.float64],
         own: NDArray[np.float64] | None,
     ) -> None:
-        cut_to_fit(
-            lambda part: self._read_trees(rows[part], block, sums, own),
-            len(rows),
-            error=lambda: self._no_memory(max(row.size(block) for row in rows)),
-            smaller=self._halve,
-        )
+        self._in_parts(lambda part: self._read_trees(rows[part], block, sums, own), [row.size(block) for row in rows])
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _read_trees(

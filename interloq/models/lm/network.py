@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import torch
 
 from interloq.errors import InputError
+from interloq.models.memory import Result, read_in_parts
 from interloq.models.pretrained import (
     Precision,
     check_fit,
@@ -62,11 +64,6 @@ class LoadedModel:
             parts.append(str(self.precision).removeprefix("torch."))
         return "-".join(parts)
 
-    def _no_memory(self, length: int) -> InputError:
-        return InputError(
-            f"not enough memory for one text of {length} tokens on {self.device}",
-            hint="use a smaller model, or device cpu",
-        )
-
-    def _halve(self) -> None:
-        self.tokens = max(1, self.tokens // 2)  # later batches are smaller from the start
+    def _in_parts(self, work: Callable[[slice], Result], lengths: Sequence[int]) -> list[Result]:
+        """Results of `work` on texts of these lengths, read in parts if memory runs out."""
+        return read_in_parts(self, work, len(lengths), lambda: f"one text of {max(lengths)} tokens")

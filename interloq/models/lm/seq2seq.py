@@ -20,7 +20,6 @@ from interloq.models.batches import bucketed
 from interloq.models.lm.causal import RESERVE, ROWS, FollowUpScores, check_follow_ups, log_likelihood
 from interloq.models.lm.network import LoadedModel
 from interloq.models.lm.turns import Layout, Turns, TurnTokens
-from interloq.models.memory import cut_to_fit
 
 Rows = Sequence[Sequence[int]]
 
@@ -87,12 +86,7 @@ class Seq2SeqModel(LoadedModel):
 
     def _pairs(self, contexts: Sequence[Sequence[int]], answers: Sequence[Rows]) -> NDArray[np.float64]:
         """Sums of each context's answers; all contexts have the same number of answers."""
-        parts = cut_to_fit(
-            lambda part: self._read(contexts[part], answers[part]),
-            len(contexts),
-            error=lambda: self._no_memory(max(map(len, contexts))),
-            smaller=self._halve,
-        )
+        parts = self._in_parts(lambda part: self._read(contexts[part], answers[part]), list(map(len, contexts)))
         return np.concatenate(parts)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]

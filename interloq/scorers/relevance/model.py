@@ -14,13 +14,12 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.data.files import reading_saved
-from interloq.errors import InputError
 from interloq.learn.ready import scorer_folder
 from interloq.learn.start import files_of, trained_network, weights_of
-from interloq.learn.store import check_counts, check_temperature, load_model
+from interloq.learn.store import check_counts, check_temperature, foreign, load_model
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder, rows
-from interloq.models.memory import cut_to_fit
+from interloq.models.memory import read_in_parts
 from interloq.models.processes import pick_device
 from interloq.models.subwords import Subwords
 from interloq.models.token_rows import Rows
@@ -52,11 +51,7 @@ class RelevanceScorer:
             check_counts(facts["config"], "context", least=0)  # `valid` reads the reply alone
             subwords = Subwords(files_of(folder, facts), longest=facts["config"]["longest"])
             if subwords.signature() != facts["subwords"]:
-                raise InputError(
-                    "the tokenizer is not the one the scorer was trained with",
-                    hint="copy the complete folder, or train it again",
-                    where=str(folder),
-                )
+                raise foreign("the tokenizer", folder, "scorer")
             check_temperature(facts)
         network = trained_network(folder, facts, tensors, outputs=1)
         return cls(network, subwords, facts, device)
@@ -111,20 +106,11 @@ class RelevanceScorer:
         return read
 
     def _batch(self, batch: Rows, network: Network) -> torch.Tensor:
-        parts = cut_to_fit(
-            lambda part: network(batch[part]),
-            len(batch.ids),
-            error=lambda: InputError(
-                f"not enough memory for one row of {batch.ids.shape[1]} tokens on {self.device}",
-                hint="use a smaller encoder, or a machine with more memory",
-            ),
-            smaller=self._halve,
+        parts = read_in_parts(
+            self, lambda part: network(batch[part]), len(batch.ids), lambda: f"one row of {batch.ids.shape[1]} tokens"
         )
         outputs: torch.Tensor = torch.cat(parts)
         return outputs
-
-    def _halve(self) -> None:
-        self.tokens = max(1, self.tokens // 2)  # later batches are smaller from the start
 
 
 class ValidScorer(RelevanceScorer):

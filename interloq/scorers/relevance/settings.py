@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.learn.settings import LowRank, Training, option
+from interloq.learn.settings import LowRank, Training, check_positive, option
 from interloq.learn.trainable import Facts, Trainable
 from interloq.registry import Component
 
@@ -29,9 +29,7 @@ class Reading(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_above_zero(self, "turns", "longest", "dev")
-        if self.seed < 0:
-            raise InputError(f"seed must not be below 0, got {self.seed}")
+        check_positive(self, "turns", "longest", "dev")
 
 
 @dataclass(frozen=True)
@@ -59,9 +57,7 @@ class Relevance(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_above_zero(self, "batch", "reply", *(["context"] if self.context else []))
-        if self.seed < 0:
-            raise InputError(f"seed must not be below 0, got {self.seed}")
+        check_positive(self, "batch", "reply", *(["context"] if self.context else []))
         if bad := [name for name in self.slots if name not in KINDS]:
             raise InputError(f"unknown kind of negatives {bad[0]!r}", hint=f"choose from {', '.join(KINDS)}")
         if min(self.shares) < 0 or sum(self.shares) <= 0 or not 0 <= self.written <= 1:
@@ -95,12 +91,6 @@ class Relevance(Component):
     def kind(self) -> Literal["relevance", "valid"]:
         """Name of the scorer."""
         return "relevance" if self.context else "valid"
-
-
-def _check_above_zero(settings: Component, *names: str) -> None:
-    for name in names:
-        if getattr(settings, name) <= 0:
-            raise InputError(f"{name} must be above 0, got {getattr(settings, name)}")
 
 
 # the scorer `valid`, with the shares of Phy et al. (2020)

@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from interloq.data.files import reading_saved
 from interloq.data.token_texts import Texts
-from interloq.errors import InputError
 from interloq.learn.gru import SentenceGru
 from interloq.learn.pieces import Pieces
-from interloq.learn.store import check_counts, load_model, restored
+from interloq.learn.store import check_counts, foreign, load_model, restored
 from interloq.models.batches import bucketed
 from interloq.models.processes import pick_device
 from interloq.signature import file_fingerprint
@@ -90,11 +89,7 @@ class RuberScorer:
         facts, tensors = load_model(folder, kind=KIND)
         model = Path(folder) / PIECES
         if not model.exists() or file_fingerprint(model) != facts.get("pieces"):
-            raise InputError(
-                f"{PIECES} is missing or not the one the scorer was trained with",
-                hint="copy the complete folder, or train it again",
-                where=str(folder),
-            )
+            raise foreign(PIECES, folder, "scorer")
         with reading_saved(folder):
             check_counts(facts["config"], "longest", "embedding", "hidden")
             pieces = Pieces(model, longest=facts["config"]["longest"])
