@@ -7,7 +7,8 @@
 # make bench       run the benchmarks (minutes)
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet
+# Modules are compiled when they are first imported: most of those in torch and transformers never are.
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --no-compile
 
 # Two processes with one thread each: the networks in tests are so small that more threads cost time.
 JOBS ?= 2
@@ -45,13 +46,16 @@ clean:
 	rm -rf .venv out build dist
 
 # Stamp files: set-up runs again only when its inputs change.
-.venv/runtime: pyproject.toml constraints.txt
+.venv/python: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "interloq needs Python 3.11 or newer; set PYTHON=…")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) --upgrade pip
+	touch $@
+
+.venv/runtime: .venv/python
 	$(PIP) --editable '.[rater,retrieve]'
 	touch $@
 
-.venv/development: .venv/runtime
+.venv/development: .venv/python
 	$(PIP) --editable '.[all]' --group dev
 	touch $@

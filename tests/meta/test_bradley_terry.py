@@ -103,13 +103,13 @@ def test_ranking_by_wins_ignores_how_large_a_difference_is() -> None:
 def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
     rng, hits = np.random.default_rng(3), 0
     true = math.log(0.7 / 0.3)
-    for trial in range(100):
+    for trial in range(50):
         won = rng.random(80) < 0.7
         rows = _rows({"a": list(won.astype(float)), "b": list((~won).astype(float))})
         ci = rank(rows, method="bradley-terry", n_bootstrap=200, n_permutations=0, seed=trial).differences[0].ci
         low, high = sorted(abs(end) * math.copysign(1, end) for end in ci or (0, 0))
         hits += low <= true <= high
-    assert 88 <= hits <= 100
+    assert 44 <= hits <= 50
 
 
 def test_nothing_shared_is_refused_and_nothing_connected_is_noted() -> None:

@@ -88,7 +88,7 @@ def test_thousand_resamples_of_ten_thousand_replies_take_seconds() -> None:
 
 @pytest.mark.parametrize("stock", [0.0, 0.7], ids=["varied", "stock replies"])
 def test_the_interval_covers_the_mean_of_fresh_sets(stock: float) -> None:
-    """120 sets of 100 replies, all different or mostly from 20 fixed ones."""
+    """60 sets of 100 replies, all different or mostly from 20 fixed ones."""
     rng = np.random.default_rng(0)
     replies = [" ".join(map(str, rng.zipf(1.5, rng.integers(4, 15)))) for _ in range(3000)]
 
@@ -96,14 +96,14 @@ def test_the_interval_covers_the_mean_of_fresh_sets(stock: float) -> None:
         places = np.where(rng.random(100) < stock, rng.integers(20, size=100), rng.integers(3000, size=100))
         return [Sample(f"{i:03}", (), replies[place]) for i, place in enumerate(places)]
 
-    truth = np.mean([evaluate("distinct", fresh(), n_bootstrap=0).value for _ in range(300)])
+    truth = np.mean([evaluate("distinct", fresh(), n_bootstrap=0).value for _ in range(150)])
     covered = 0
-    for _ in range(120):
+    for _ in range(60):
         ci = evaluate("distinct", fresh(), n_bootstrap=200).ci
         assert ci is not None
         assert ci[1] <= 1
         covered += bool(ci[0] <= truth <= ci[1])
-    assert 102 <= covered <= 120  # 85 % and more
+    assert 51 <= covered <= 60  # 85 % and more
 
 
 def test_one_reply_alone_has_an_interval_without_width() -> None:
