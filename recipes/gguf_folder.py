@@ -29,7 +29,7 @@ DTYPES = ("float32", "bfloat16")
 def convert(file: Path, folder: Path, *, dtype: str = "float32") -> str:
     """Write the folder and return the signature of its model."""
     _check(file, folder)
-    from interloq.models.lm.loading import language_model
+    from interloq.models.lm.dialogue_scorer import language_model
 
     network, tokenizer = unpacked(file, dtype)
     with atomic_folder(folder) as part:

@@ -13,7 +13,7 @@ import pytest
 from interloq.errors import InputError
 from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.encoder import Encoder
-from interloq.models.lm.loading import language_model
+from interloq.models.lm.dialogue_scorer import language_model
 from interloq.models.mlm import MaskedLikelihood
 from interloq.models.pretrained import model_folder
 from interloq.play.generate import Writer

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from interloq.data.corpus.dialogues import group_of, pairs_of_dialogue
 from interloq.data.corpus.outputs import SUFFIXES
 from interloq.data.jsonl import write
 from interloq.data.sets import registry
-from interloq.data.sets.pairs import pairs
 from interloq.data.summary import Summary
-from interloq.records import Dialogue
+from interloq.records import Dialogue, Pair
 
 
 def import_dataset(
@@ -57,3 +58,16 @@ def import_corpus(
         turns = sum(len(dialogue.turns) for dialogue in dialogues)
         parts[part] = {"dialogues": len(dialogues), "turns": turns, "pairs": len(found), "group_pairs": len(groups)}
     return {"corpus": name, "source": source, "parts": parts}
+
+
+def pairs(name: str, dialogues: Sequence[Dialogue]) -> tuple[list[Pair], list[Pair]]:
+    """The pairs of dialogues, and groups of several answers to one question if the corpus has such."""
+    found = [pair for dialogue in dialogues for pair in pairs_of_dialogue(dialogue)]
+    if not registry.dataset(name).questions:
+        return found, []
+    answers: dict[tuple[str, str], list[Pair]] = {}
+    for pair in found:
+        language = pair.id.split("/")[1]
+        answers.setdefault((language, pair.utterance), []).append(pair)
+    asked = [[replace(pair, to=group[0].to) for pair in group] for group in answers.values()]
+    return [pair for group in asked for pair in group], [pair for group in asked for pair in group_of(group)]

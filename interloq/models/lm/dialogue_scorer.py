@@ -13,11 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.models.lm.causal import FollowUpScores
-from interloq.models.lm.loading import language_model
+from interloq.models.lm.causal import FollowUpScores, LanguageModel
+from interloq.models.lm.seq2seq import Seq2SeqModel
 from interloq.models.lm.turns import Layout, Turns
+from interloq.models.pretrained import has_encoder, model_folder
 
 FEW = 4  # sets of dialogues whose scores are cached
+
+
+def language_model(name: str, **options: Any) -> Any:
+    """A causal or an encoder-decoder model, depending on the folder."""
+    return (Seq2SeqModel if has_encoder(model_folder(name)) else LanguageModel)(name, **options)
 
 
 class DialogueScorer:

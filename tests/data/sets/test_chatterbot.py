@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interloq.data.sets import chatterbot
-from interloq.data.sets.pairs import pairs
+from interloq.data.sets.imports import pairs
 from interloq.errors import InputError
 from tests.data.sets.made_sets import both, write_text
 

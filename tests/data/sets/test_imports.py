@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from interloq import InputError
+from interloq import Dialogue, InputError, Turn
 from interloq.data.jsonl import header, load
-from interloq.data.sets.imports import import_corpus, import_dataset
+from interloq.data.sets.imports import import_corpus, import_dataset, pairs
 from tests.data.sets.made_sets import write_text
 from tests.published_layouts import write_usr
 
@@ -36,3 +36,24 @@ def test_a_corpus_is_written_with_pairs_and_groups(tmp_path: Path, compress: str
 def test_an_unknown_set_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="usrr"):
         import_dataset("usrr", tmp_path / "a.jsonl")
+
+
+# ---- pairs -----------------------------------------------------------------------------------------------------------
+
+
+def talk(id: str, *texts: str) -> Dialogue:
+    return Dialogue(id, [Turn(text, "ab"[i % 2]) for i, text in enumerate(texts)])
+
+
+def test_dialogues_have_pairs_and_no_groups() -> None:
+    found, groups = pairs("dailydialog", [talk("d/1", "a", "b", "c"), talk("d/2", "a", "z")])
+    assert [(pair.utterance, pair.response) for pair in found] == [("a", "b"), ("b", "c"), ("a", "z")]
+    assert groups == []
+
+
+def test_answers_to_one_question_of_one_language_are_a_group() -> None:
+    made = [("en/x/0", "hi", "hello"), ("en/x/1", "hi", "hey"), ("de/x/0", "hi", "hallo"), ("en/x/2", "bye", "ciao")]
+    found, groups = pairs("chatterbot", [talk(f"chatterbot/{id}", *texts) for id, *texts in made])
+    assert len(found) == 4
+    assert [pair.response for pair in groups] == ["hello", "hey"]
+    assert len({pair.to for pair in groups}) == 1

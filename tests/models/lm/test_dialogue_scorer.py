@@ -11,7 +11,7 @@ import pytest
 from interloq import InputError
 from interloq.models.lm import tree as lm_tree
 from interloq.models.lm.causal import LanguageModel
-from interloq.models.lm.dialogue_scorer import DialogueScorer
+from interloq.models.lm.dialogue_scorer import DialogueScorer, language_model
 from tests.made_lm import tiny_lm
 from tests.models.lm.made_trees import DIALOGUES, FOLLOW_UPS, KINDS, Literal
 
@@ -91,3 +91,9 @@ def test_follow_ups_that_cannot_be_said(plain: Path) -> None:
         model.follow_up_scores(DIALOGUES, [""])
     with pytest.raises(InputError, match="a follow-up has 65 tokens, at most 64 are allowed: 'zzz"):
         model.follow_up_scores(DIALOGUES, ["z" * 65])
+
+
+def test_the_kind_of_model_is_seen_from_its_folder(tmp_path: Path) -> None:
+    model = language_model(str(tiny_lm(tmp_path, positions=128)), device="cpu")
+    assert isinstance(model, LanguageModel)
+    assert np.isfinite(model.follow_up_scores([("a",)], ["b"]).sums[0, 0])

@@ -11,7 +11,7 @@ import torch
 import transformers
 
 from interloq import InputError
-from interloq.models.lm.loading import language_model
+from interloq.models.lm.dialogue_scorer import language_model
 from interloq.models.lm.seq2seq import Seq2SeqModel
 from tests.made_seq2seq import tiny_seq2seq
 
