@@ -31,7 +31,7 @@ from interloq.learn.job import train
 from interloq.learn.settings import Training
 from interloq.metrics import evaluate as evaluating
 from interloq.metrics.context_reply import NO_CONTEXT
-from interloq.metrics.metric import NO_REFERENCES, FittedMetric, SetMetric, is_mean
+from interloq.metrics.metric import NO_REFERENCES, FittedMetric, SetMetric, best_reference, is_mean
 from interloq.models.mlm import BOUNDS
 from interloq.needs import METRICS as NEEDS
 from interloq.records import Pair
@@ -165,6 +165,12 @@ FREE = (
     "valid",
 )
 REFERENCED = [text for text in SPECS if text.split("(")[0] not in FREE or "referenced'" in text]
+BEST_REFERENCE = [
+    *(text for text in SPECS if text.split("(")[0] in ("bleu_star", "meteor", *WITH_VECTORS)),
+    DEFAULTS["bertscore"],
+    "deep_am(model='bert',mode='referenced')",
+    "rouge_l(beta=1,multiple='best')",
+]
 # in float32: what else is in a batch may change the last digits
 NETWORKS = ("'bert", "'form'", "'judge'", "'lm'", "'masked'", "'rated'")
 TOKENIZERS = registry.names("tokenizer")
@@ -314,6 +320,19 @@ def test_every_registered_metric_is_listed_here_and_has_a_card() -> None:
 @pytest.mark.parametrize("text", SPECS)
 def test_metrics_with_references_need_them(text: str) -> None:
     assert (create(text).unscorable(Sample("1", (), "it was good .")) == NO_REFERENCES) == (text in REFERENCED)
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_a_metric_over_single_references_says_so(text: str) -> None:
+    metric = create(text)
+    reduction = getattr(metric, "over_references", None)
+    assert reduction == ("max" if text in BEST_REFERENCE else None)
+    if reduction:
+        samples = plain_samples(12)
+        single = [dataclasses.replace(sample, references=(r,)) for sample in samples for r in sample.references]
+        found = metric.by_reference(samples)
+        np.testing.assert_allclose(found, metric.value(metric.stats(single)), atol=1e-6)
+        np.testing.assert_allclose(best_reference(found, samples), metric.value(metric.stats(samples)), atol=1e-6)
 
 
 @pytest.mark.parametrize("text", SPECS)

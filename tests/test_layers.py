@@ -18,6 +18,7 @@ LAYERS = [  # from the bottom; a folder that is not named belongs to the one abo
     {"data"},
     {"data.corpus"},
     {"data.sets"},
+    {"statistics"},
     {"models"},
     {"models.lm"},
     {"learn"},

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from interloq.errors import InputError, count, nearest
-from interloq.meta.correlate import kendall_rows
 from interloq.meta.dialogue_scores import DialogueScore, downwards, means
 from interloq.meta.rank import ranks_of
 from interloq.metrics.metric import Array
+from interloq.statistics.correlation import kendall_rows
 
 # ---- cheating by the choice of systems -------------------------------------------------------------------------------
 

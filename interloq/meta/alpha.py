@@ -17,11 +17,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.meta.correlate import BLOCK, Ties
+from interloq.meta.correlate import Ties
 from interloq.meta.judgments import Judgments
 from interloq.meta.table import Estimate
 from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array
+from interloq.statistics.correlation import BLOCK
 
 Index = NDArray[np.int64]
 

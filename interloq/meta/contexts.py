@@ -21,6 +21,7 @@ from interloq.meta.set_scores import Column, scores_of
 from interloq.meta.table import Estimate
 from interloq.metrics.evaluate import bootstrap_counts
 from interloq.metrics.metric import Array
+from interloq.statistics.correlation import constant
 
 Index = NDArray[np.int64]
 Rows = NDArray[np.intp]
@@ -111,14 +112,14 @@ def _average(found: Array) -> Estimate:
     if not len(known):
         return Estimate(float("nan"), 0, note=note or "no context has enough scored replies")
     estimate = Estimate(float(known.mean()), len(known), note=note)
-    if len(known) < 2 or correlate.constant(known):
+    if len(known) < 2 or constant(known):
         return estimate  # a t-test needs variance
     return replace(estimate, p=float(stats.ttest_1samp(known, 0.0).pvalue))
 
 
 def _varying(rows: Rows, *columns: Array) -> Rows:
     """Rows of the contexts in which no column is constant."""
-    flat = np.any([correlate.constant(column[rows]) for column in columns], axis=0)
+    flat = np.any([constant(column[rows]) for column in columns], axis=0)
     return np.asarray(rows[~flat])
 
 

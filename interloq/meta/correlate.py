@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +25,12 @@ from interloq.meta.coefficients import BUILT_IN, Coefficients, Correlation, numb
 from interloq.meta.table import COEFFICIENTS, Estimate
 from interloq.metrics.evaluate import bootstrap_counts
 from interloq.metrics.metric import Array
+from interloq.statistics.correlation import BY_ROW, constant, dot, ratio
 
 Counts = NDArray[np.int64]
 MATRIX_LIMIT = 5000  # points up to which a matrix of signs is faster than one sort per resample for Kendall
 ROWS_LIMIT = 200  # the same for a single pair of vectors
-BLOCK = 2**21  # numbers in memory at a time
 EXACT_LIMIT = 8  # points up to which Spearman's p-value is exact, from all orders: 8! = 40,320
-NEARLY_CONSTANT = 1e-13  # range relative to size, below which differences are rounding errors
 TWO_POINTS = "only two points: uninformative"
 
 
@@ -101,11 +99,6 @@ def complete(*columns: Array) -> NDArray[np.intp]:
     return np.flatnonzero(~np.isnan(np.array(columns)).any(axis=0))
 
 
-def constant(x: Array) -> Any:
-    """Whether all values along the last axis are equal up to rounding."""
-    return np.ptp(x, axis=-1) <= NEARLY_CONSTANT * np.abs(x).max(axis=-1)
-
-
 # ---- many rows at once -----------------------------------------------------------------------------------------------
 
 
@@ -114,49 +107,7 @@ def by_rows(one: str | Correlation, x: Array, y: Array) -> Array:
     if not isinstance(one, str):
         missing = constant(x) | constant(y) | np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)
         return np.array([np.nan if gone else number(one, *row) for gone, *row in zip(missing, x, y, strict=True)])
-    return {"pearson": pearson_rows, "spearman": spearman_rows, "kendall": kendall_rows}[one](x, y)
-
-
-def pearson_rows(x: Array, y: Array) -> Array:
-    """Pearson's r per row."""
-    flat = constant(x) | constant(y)
-    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
-    coefficient = _ratio(_dot(x, y), _dot(x, x), _dot(y, y))
-    coefficient[flat] = np.nan  # rounding may leave a tiny variance
-    return coefficient
-
-
-def spearman_rows(x: Array, y: Array) -> Array:
-    """Spearman's ρ per row."""
-    return pearson_rows(_ranked(x), _ranked(y))
-
-
-def kendall_rows(x: Array, y: Array) -> Array:
-    """Kendall's τ-b per row, from matrices of signs."""
-    x, y = np.broadcast_arrays(x, y)
-    step = max(1, BLOCK // max(1, x.shape[1] ** 2))
-    parts = [_kendall_rows(x[i : i + step], y[i : i + step]) for i in range(0, len(x), step)]
-    return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def _kendall_rows(x: Array, y: Array) -> Array:
-    a, b = (np.sign(z[:, :, None] - z[:, None, :]) for z in (x, y))
-    return _ratio((a * b).sum(axis=(1, 2)), np.abs(a).sum(axis=(1, 2)), np.abs(b).sum(axis=(1, 2)))
-
-
-def _ranked(x: Array) -> Array:
-    return np.asarray(stats.rankdata(x, axis=1, nan_policy="propagate"), dtype=np.float64)
-
-
-def _dot(x: NDArray[Any], y: NDArray[Any]) -> Array:
-    return np.asarray(np.einsum("ij,ij->i", x, y), dtype=np.float64)
-
-
-def _ratio(product: Array, first: Array, second: Array) -> Array:
-    """product / √(first · second), clipped to [−1, 1]; NaN if either factor is 0."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.clip(product / (np.sqrt(first) * np.sqrt(second)), -1.0, 1.0)
-    return np.where((first > 0) & (second > 0), ratio, np.nan)
+    return BY_ROW[one](x, y)
 
 
 # ---- resamples as counts ---------------------------------------------------------------------------------------------
@@ -196,7 +147,7 @@ def resampled(x: Array, y: Array, *, n_bootstrap: int, seed: int, chosen: Coeffi
     for drawn in bootstrap_counts(len(x), n_bootstrap, seed):
         counts = [tie.counts(drawn) for tie in ties]
         ranks = [tie.midranks(c) for tie, c in zip(ties, counts, strict=True)]
-        untied = [len(x) ** 2 - _dot(c, c) for c in counts]
+        untied = [len(x) ** 2 - dot(c, c) for c in counts]
         some = np.where((untied[0] > 0) & (untied[1] > 0), 1.0, np.nan)
         for name, one in chosen.items():
             if one == "pearson":
@@ -214,14 +165,14 @@ def resampled(x: Array, y: Array, *, n_bootstrap: int, seed: int, chosen: Coeffi
 def _weighted_pearson(x: Array, y: Array, drawn: Counts) -> Array:
     """Pearson's r per resample, from centred products, so that no digits cancel at any scale."""
     weights = drawn.astype(np.float64)
-    x, y = (z - _dot(weights, np.broadcast_to(z, weights.shape))[:, None] / drawn.shape[1] for z in (x, y))
+    x, y = (z - dot(weights, np.broadcast_to(z, weights.shape))[:, None] / drawn.shape[1] for z in (x, y))
     heavy = weights * x
-    return _ratio(_dot(heavy, y), _dot(heavy, x), _dot(weights * y, y))
+    return ratio(dot(heavy, y), dot(heavy, x), dot(weights * y, y))
 
 
 def _kendall_by_signs(signs: NDArray[np.float32], drawn: Counts, untied: Sequence[Array]) -> Array:
     concordant = drawn.astype(np.float32) @ signs  # sums of integers this small are exact in single precision
-    return _ratio(_dot(concordant.astype(np.float64), drawn), untied[0], untied[1])
+    return ratio(dot(concordant.astype(np.float64), drawn), untied[0], untied[1])
 
 
 def _by_loop(function: Correlation, x: Array, y: Array, drawn: Counts, some: Array) -> Array:

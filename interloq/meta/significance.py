@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from interloq.meta.coefficients import Correlation
-from interloq.meta.correlate import BLOCK, by_rows, constant
+from interloq.meta.correlate import by_rows
 from interloq.metrics.metric import Array
+from interloq.statistics.correlation import BLOCK, constant
 
 Adjust = Literal["holm", "bh"]
 Swaps = NDArray[np.float64]  # one row per permutation; 1 for samples whose two scores are swapped

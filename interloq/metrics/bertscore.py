@@ -28,7 +28,7 @@ import numpy as np
 from interloq.errors import InputError
 from interloq.metrics.baseline import Part, levels, load_baseline
 from interloq.metrics.delta_bleu import NO_POSITIVE_WEIGHT
-from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, Reduction, mean_parts, mean_value, needs_references, score_rows
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
@@ -61,6 +61,15 @@ class BertScore(Component):
     def reads_weights(self) -> bool:
         """Whether weights of references are used."""
         return self.weights != "ignore"
+
+    @property
+    def over_references(self) -> Reduction | None:
+        """ "max", except if a reference's score depends on its weight or, with idf, on the other references."""
+        return None if self.idf or self.reads_weights else "max"
+
+    def by_reference(self, samples: Sequence[Sample]) -> Array:
+        """Score of each reply against each of its references."""
+        return np.concatenate([np.zeros(0), *(part[:, COLUMNS[self.part]] for part in self.parts(samples))])
 
     def fit(self, samples: Sequence[Sample]) -> Self:
         """A copy with the idf weights of these samples' references; itself without `idf`."""

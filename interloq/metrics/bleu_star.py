@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from interloq.data.tokenize import TokenizerChoice
 from interloq.metrics import ngrams
 from interloq.metrics.bleu import DEFAULT_K, Smoothing, bleu_value, check_order, tokens_needed
-from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, Reduction, best_reference, mean_value, needs_references, score_rows
 from interloq.records import Sample
 from interloq.registry import Component, component
 
@@ -27,6 +27,8 @@ class BleuStar(Component):
     order: Annotated[int, "longest n-gram, 1 to 9"] = 4
     smoothing: Annotated[Smoothing, "smoothing for orders without a match, as in `bleu`"] = "method1"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
+
+    over_references: ClassVar[Reduction] = "max"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,6 +42,10 @@ class BleuStar(Component):
         return needs_references(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
+        return score_rows(best_reference(self.by_reference(samples), samples))
+
+    def by_reference(self, samples: Sequence[Sample]) -> Array:
+        """BLEU of each reply against each of its references."""
         numbered = ngrams.number(samples, self.tokenizer)
         rows = np.zeros((len(numbered.references.lengths), 2 * self.order + 2))
         owner = np.repeat(np.arange(len(samples)), numbered.n_references)
@@ -51,10 +57,7 @@ class BleuStar(Component):
         lengths = numbered.responses.lengths[owner]
         rows[:, self.order : 2 * self.order] = np.maximum(lengths[:, None] - np.arange(self.order), 0)
         rows[:, -2], rows[:, -1] = lengths, numbered.references.lengths
-        scores = bleu_value(rows, self.order, self.smoothing, DEFAULT_K.get(self.smoothing, 0.0))
-        best = np.full(len(samples), -np.inf)
-        np.maximum.at(best, owner, scores)
-        return score_rows(best)
+        return bleu_value(rows, self.order, self.smoothing, DEFAULT_K.get(self.smoothing, 0.0))
 
     def value(self, total: Array) -> Array:
         return mean_value(total)

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from interloq.metrics.context_reply import needs_context
-from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, Reduction, mean_value, needs_references, score_rows
 from interloq.models.loaded import loaded
 from interloq.records import Sample
 from interloq.registry import Component
@@ -39,17 +39,25 @@ class DeepAm(Component):
     def built_with(self) -> str:
         return str(self._encoder().signature())
 
+    @property
+    def over_references(self) -> Reduction | None:
+        """ "max" if replies are compared with references."""
+        return "max" if self.mode == "referenced" else None
+
     def unscorable(self, sample: Sample) -> str | None:
         return needs_references(sample) if self.mode == "referenced" else needs_context(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
+        return score_rows(best(self.by_reference(samples), [len(compared_with(s, self.mode)) for s in samples]))
+
+    def by_reference(self, samples: Sequence[Sample]) -> Array:
+        """Cosine of each reply with each text that it is compared with."""
         targets = [compared_with(sample, self.mode) for sample in samples]
         counts = [len(texts) for texts in targets]
         texts = [text for texts in targets for text in texts]
         vectors = self._encoder().sentences([*texts, *(sample.response for sample in samples)]).astype(np.float64)
         replies = np.repeat(vectors[len(texts) :], counts, axis=0)
-        cosines = np.clip((vectors[: len(texts)] * replies).sum(axis=1), -1, 1)
-        return score_rows(best(cosines, counts))
+        return np.asarray(np.clip((vectors[: len(texts)] * replies).sum(axis=1), -1, 1))
 
     def value(self, total: Array) -> Array:
         return mean_value(total)

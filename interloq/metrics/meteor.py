@@ -17,14 +17,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from interloq.data.tokenize import TokenizerChoice
 from interloq.errors import InputError, MissingDependencyError, SpecError
 from interloq.metrics.align import Word, align
-from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, Reduction, mean_parts, mean_value, needs_references, score_rows
 from interloq.records import Sample
 from interloq.registry import Component, component
 
@@ -43,6 +43,8 @@ class Meteor(Component):
     ] = "sentence"
     lowercase: Annotated[bool, "lower-case all words first"] = True
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
+
+    over_references: ClassVar[Reduction] = "max"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,6 +74,11 @@ class Meteor(Component):
         rows = np.array([self._best(sample) for sample in samples], dtype=np.float64).reshape(-1, 4)
         return score_rows(self._meteor(rows), rows) if self.level == "sentence" else rows
 
+    def by_reference(self, samples: Sequence[Sample]) -> Array:
+        """Score of each reply with each of its references."""
+        rows = [row for sample in samples for row in self._rows(sample)]
+        return self._meteor(np.array(rows, dtype=np.float64).reshape(-1, 4))
+
     @property
     def is_mean(self) -> bool:
         """Whether the set's score is the mean of sample scores."""
@@ -86,15 +93,19 @@ class Meteor(Component):
         return mean_parts(total, *names) if self.is_mean else dict(zip(names, total.tolist(), strict=True))
 
     def _best(self, sample: Sample) -> list[float]:
+        # equal scores may have different counts: the choice must not depend on the order of the references
+        return max(self._rows(sample), key=lambda row: (float(self._meteor(np.array(row))), row))
+
+    def _rows(self, sample: Sample) -> list[list[float]]:
+        """[matches, chunks, reply length, reference length] of each reference."""
         response = self._words(sample.response)
         related = _share_synset if "synonym" in self.stages else None
-        rows = []
+        found: dict[str, list[float]] = {}
         for text in {reference.text for reference in sample.references}:
             reference = self._words(text)
-            found = align(response, reference, related)
-            rows.append([float(found.matches), found.chunks, len(response), len(reference)])
-        # equal scores may have different counts: the choice must not depend on the order of the references
-        return max(rows, key=lambda row: (float(self._meteor(np.array(row))), row))
+            match = align(response, reference, related)
+            found[text] = [float(match.matches), match.chunks, len(response), len(reference)]
+        return [found[reference.text] for reference in sample.references]
 
     def _words(self, text: str) -> list[Word]:
         tokens = self.tokenizer.tokens(text)

@@ -16,6 +16,7 @@ from interloq.records import Sample
 
 Array = NDArray[np.float64]
 Direction = Literal["higher", "lower", "neither"]  # which score is better
+Reduction = Literal["max", "mean"]  # from the scores of single references to the score of a reply
 
 NO_REFERENCES = "no references"
 
@@ -32,6 +33,8 @@ class Metric(Protocol):
     - `is_probability`: True if scores are probabilities that are comparable with those of any rater (see
       pipelines/by.py).
     - `trained_on(samples) -> int`: number of the samples whose ratings its network was trained on (see checks.py).
+    - `over_references`: "max" or "mean" if a reply's score is the largest or the mean of its scores against each
+      reference alone, which `by_reference` returns (see reliability/labels.py); None or absent otherwise.
     - `details(total) -> Mapping[str, float]`: further numbers in a row or a sum of rows, such as precision and recall;
       `Result.details` has those of the whole set.
     """
@@ -54,6 +57,15 @@ class FittedMetric(Protocol):
 
     def fitted(self) -> str:
         """Identifies the samples that the constants were fitted to, for the signature; empty before `fit`."""
+
+
+class ReferenceMetric(Protocol):
+    """A metric whose `over_references` is not None."""
+
+    over_references: Reduction
+
+    def by_reference(self, samples: Sequence[Sample]) -> Array:
+        """Score of each reply against each of its references alone, sample after sample; NaN if unscored."""
 
 
 @runtime_checkable
@@ -91,6 +103,14 @@ def score_rows(scores: Array, *parts: Array) -> Array:
 def mean_parts(total: Array, *names: str) -> dict[str, float]:
     """Means over samples of the parts that follow [score, 1] in a sum of rows, by name."""
     return dict(zip(names, (total[2:] / total[1]).tolist(), strict=True))
+
+
+def best_reference(scores: Array, samples: Sequence[Sample]) -> Array:
+    """Largest score of each sample's references, which follow each other, ignoring NaN; NaN without any."""
+    best = np.full(len(samples), -np.inf)
+    owner = np.repeat(np.arange(len(samples)), [len(sample.references) for sample in samples])
+    np.fmax.at(best, owner, scores)
+    return np.where(np.isinf(best), np.nan, best)
 
 
 def needs_references(sample: Sample) -> str | None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from interloq.data.tokenize import TokenizerChoice
 from interloq.errors import SpecError
 from interloq.metrics import ngrams
-from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, Reduction, mean_parts, mean_value, needs_references, score_rows
 from interloq.records import Sample
 from interloq.registry import Component, component
 
@@ -37,6 +37,15 @@ class RougeL(Component):
         super().__post_init__()
         if not 0 <= self.beta < math.inf:
             raise SpecError(f"rouge_l: beta must be 0 or a finite positive number, got {self.beta}")
+
+    @property
+    def over_references(self) -> Reduction | None:
+        """ "max" if precision and recall come from the same reference."""
+        return "max" if self.multiple == "best" else None
+
+    def by_reference(self, samples: Sequence[Sample]) -> Array:
+        """F of each reply with each of its references."""
+        return self._f(*_precisions_and_recalls(ngrams.number(samples, self.tokenizer)))
 
     def unscorable(self, sample: Sample) -> str | None:
         return needs_references(sample)

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.metrics.metric import Array, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, Reduction, best_reference, mean_value, needs_references, score_rows
 from interloq.records import Sample
 from interloq.registry import Component
 from interloq.vectors.word_numbering import Numbering
@@ -53,6 +53,8 @@ class WordVectorMetric(Component):
     vectors: Annotated[str, "folder made by `interloq train vectors`"]
     unknown: Annotated[Unknown, "skip words without a vector (Liu et al.), or use the mean vector (nlg-eval)"] = "skip"
 
+    over_references: ClassVar[Reduction] = "max"
+
     def built_with(self) -> str:
         return self._lexicon.vectors.signature()
 
@@ -66,7 +68,11 @@ class WordVectorMetric(Component):
         return None if known else NO_KNOWN_REFERENCE
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        return score_rows(np.concatenate([np.zeros(0), *map(self._scores, _blocks(samples))]))
+        return score_rows(best_reference(self.by_reference(samples), samples))
+
+    def by_reference(self, samples: Sequence[Sample]) -> Array:
+        """Similarity of each reply to each of its references; NaN if nothing can be compared."""
+        return np.concatenate([np.zeros(0), *map(self._scores, _blocks(samples))])
 
     def value(self, total: Array) -> Array:
         return mean_value(total)
@@ -76,16 +82,13 @@ class WordVectorMetric(Component):
         """Similarity of each pair of texts, given by their numbers; 0 if one has no words."""
 
     def _scores(self, samples: Sequence[Sample]) -> Array:
-        """Similarity of each reply to its nearest reference; NaN if nothing can be compared."""
         place: dict[str, int] = {}
         replies = _places(place, [sample.response for sample in samples])
         references = _places(place, [reference.text for sample in samples for reference in sample.references])
         owner = np.repeat(np.arange(len(samples)), [len(sample.references) for sample in samples])
         bags = self._lexicon.bags(list(place), self.unknown)
         found = self.similarities(bags, replies[owner], references).clip(-1, 1)
-        best = np.full(len(samples), -np.inf)
-        np.maximum.at(best, owner, np.where(bags.known[references], found, -np.inf))
-        return np.where(np.isfinite(best) & (bags.known | bags.empty)[replies], best, np.nan)
+        return np.where(bags.known[references] & (bags.known | bags.empty)[replies[owner]], found, np.nan)
 
     @cached_property
     def _lexicon(self) -> Lexicon:

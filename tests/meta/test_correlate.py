@@ -100,28 +100,6 @@ def test_perfect_order_of_three_points() -> None:
     assert [round(found[name].value, 12) for name in COEFFICIENTS] == [1.0, 1.0, 1.0]
 
 
-# ---- rows ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", COEFFICIENTS)
-def test_rows_equal_scipy_row_by_row(name: str) -> None:
-    rng = np.random.default_rng(3)
-    x, y = rng.integers(0, 4, (50, 6)).astype(float), rng.integers(0, 3, (50, 6)).astype(float)
-    x[0], y[1] = 0.1, 0.7
-    x[2, 3] = np.nan
-    found = correlate.by_rows(name, x, y)
-    assert np.isnan(found[:3]).all()
-    expected = [scipy_values(a, b)[name] for a, b in zip(x[3:], y[3:], strict=True)]
-    np.testing.assert_allclose(found[3:], expected, atol=1e-12)
-
-
-def test_kendall_rows_do_not_depend_on_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, y = np.random.default_rng(0).normal(size=(2, 30, 7))
-    whole = correlate.kendall_rows(x, y)
-    monkeypatch.setattr(correlate, "BLOCK", 100)
-    np.testing.assert_array_equal(correlate.kendall_rows(x, y), whole)
-
-
 # ---- resamples -------------------------------------------------------------------------------------------------------
 
 

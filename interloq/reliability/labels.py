@@ -1,0 +1,259 @@
+"""How reliable sets of references are, measured with people's ratings: the labels of REAM# (Gao et al., 2021).
+
+c(q, R) = correlation over the replies to query q of metric(reply, R) with people's mean rating
+
+Every reply is scored against every single reference once. The score with a set of references is the maximum or the mean
+of these numbers, so no set is ever scored again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.errors import InputError
+from interloq.metrics.metric import Array, Reduction
+from interloq.records import Reference, Sample
+from interloq.registry import create, name_of, named_class, names
+from interloq.signature import fingerprint
+from interloq.statistics.correlation import BY_ROW, constant
+
+Coefficient = Literal["pearson", "spearman", "kendall"]
+Members = NDArray[np.int32]  # one row of reference numbers per set, padded with NONE
+NONE = -1
+SIZES, PER_SIZE = (3, 5, 7, 10), 25  # as in the paper
+FEWEST_REPLIES = 3  # two replies always correlate perfectly
+REPLIES = 4096  # scored together: bounds memory
+
+FEW_REPLIES = f"fewer than {FEWEST_REPLIES} replies with a rating and a score"
+CONSTANT_RATINGS = "constant ratings"
+FEW_REFERENCES = "fewer references than the smallest set"
+CONSTANT_SCORES = "constant scores"
+UNSCORED = "a reply without a score"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """An utterance with its replies, their mean ratings (NaN: unrated) and distinct references."""
+
+    turns: tuple[str, ...]
+    replies: tuple[str, ...]
+    ratings: Array
+    references: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """Short hash of the turns."""
+        return fingerprint(*self.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryScores:
+    """A query with the scores of its replies [replies, references] by one metric; NaN: unscored."""
+
+    query: Query
+    scores: Array
+    over: Reduction
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Sets of references with their labels. Set i has references `members[i]` of query `query[i]`."""
+
+    query: NDArray[np.int64]
+    members: Members
+    values: Array  # NaN: undefined
+    skipped: Mapping[str, int]  # queries without any set, by reason
+    undefined: Mapping[str, int]  # sets whose label is NaN, by reason
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of references of each set."""
+        return np.asarray((self.members != NONE).sum(axis=1))
+
+
+# ---- queries ---------------------------------------------------------------------------------------------------------
+
+
+def group(samples: Iterable[Sample], *, aspect: str = "overall") -> list[Query]:
+    """Join samples with the same context into queries, in an order that does not depend on the samples'.
+
+    A query's references are those of all its samples: distinct texts, without empty ones. Samples without a context
+    are joined only if their ids are equal.
+    """
+    found: dict[tuple[tuple[str, ...], str], list[Sample]] = {}
+    for sample in samples:
+        turns = tuple(turn.text for turn in sample.context)
+        found.setdefault((turns, "" if turns else sample.id), []).append(sample)
+    return [_query(some, aspect) for _, some in sorted(found.items())]
+
+
+def _query(samples: Sequence[Sample], aspect: str) -> Query:
+    ordered = sorted(samples, key=lambda sample: (*sample.key, sample.response))
+    return Query(
+        tuple(turn.text for turn in ordered[0].context),
+        tuple(sample.response for sample in ordered),
+        np.array([_mean_rating(sample, aspect) for sample in ordered]),
+        distinct_texts(reference.text for sample in ordered for reference in sample.references),
+    )
+
+
+def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:
+    """Distinct texts in sorted order, without outer white space and without empty ones."""
+    return tuple(sorted({stripped for text in texts if (stripped := text.strip())}))
+
+
+def _mean_rating(sample: Sample, aspect: str) -> float:
+    values = [r.value for r in sample.ratings if r.aspect == aspect and r.value is not None]
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+# ---- scores ----------------------------------------------------------------------------------------------------------
+
+
+def score(queries: Sequence[Query], metric: Any) -> list[QueryScores]:
+    """Score every reply against every reference of its query; `metric` is a metric or its spec."""
+    metric = create(metric, kind="metric") if isinstance(metric, str) else metric
+    over = reduction(metric)
+    samples = [sample for query in queries for sample in _samples(query)]
+    parts = [metric.by_reference(samples[i : i + REPLIES]) for i in range(0, len(samples), REPLIES)]
+    flat = np.concatenate([np.zeros(0), *parts])
+    ends = np.cumsum([len(query.replies) * len(query.references) for query in queries])
+    shapes = [(len(query.replies), len(query.references)) for query in queries]
+    cut = np.split(flat, ends[:-1]) if queries else []
+    return [QueryScores(q, part.reshape(shape), over) for q, part, shape in zip(queries, cut, shapes, strict=True)]
+
+
+def _samples(query: Query) -> list[Sample]:
+    references = tuple(Reference(text) for text in query.references)
+    return [Sample("", query.turns, reply, references) for reply in query.replies] if references else []
+
+
+def reduction(metric: Any) -> Reduction:
+    """How a metric combines references; a metric whose score is not the maximum or mean over references is refused."""
+    found: Reduction | None = getattr(metric, "over_references", None)
+    if found is None:
+        raise InputError(
+            f"{name_of(metric)} with these settings is not a maximum or mean over single references",
+            hint=f"use one of {', '.join(usable_metrics())}",
+        )
+    return found
+
+
+def usable_metrics() -> list[str]:
+    """Names of the metrics that combine single references, some of them only with certain settings."""
+    return [name for name in names("metric") if hasattr(named_class(name, kind="metric"), "over_references")]
+
+
+def subset_scores(scores: Array, members: Members, over: Reduction) -> Array:
+    """Scores [sets, replies] with each set of references, from `scores` [replies, references]; NaN: unscored."""
+    padded = np.concatenate([scores, np.full((len(scores), 1), np.nan)], axis=1)  # the column that NONE reads
+    taken = padded.T[members]  # [sets, members, replies]
+    if over == "max":
+        return np.asarray(np.fmax.reduce(taken, axis=1))
+    known = (~np.isnan(taken)).sum(axis=1)
+    total = np.where(np.isnan(taken), 0.0, taken).sum(axis=1)
+    return np.where(known > 0, total / np.maximum(known, 1), np.nan)
+
+
+# ---- labels ----------------------------------------------------------------------------------------------------------
+
+
+def labels(
+    queries: Sequence[QueryScores],
+    *,
+    sizes: Sequence[int] = SIZES,
+    per_size: int = PER_SIZE,
+    coefficient: Coefficient = "pearson",
+    seed: int = 0,
+) -> Labels:
+    """Draw different sets of each size for each query, and compute their labels.
+
+    If a query has fewer than `per_size` sets of a size, all of them are used; a query's sets do not depend on the other
+    queries.
+    """
+    if not sizes or min(sizes) < 1 or per_size < 1:
+        raise InputError(f"sizes and sets per size must be at least 1, got {tuple(sizes)} and {per_size}")
+    width, skipped, undefined = max(sizes), Counter[str](), Counter[str]()
+    numbers, members, values = [], [np.zeros((0, width), dtype=np.int32)], [np.zeros(0)]
+    for i, scored in enumerate(queries):
+        if reason := _unusable(scored, min(sizes)):
+            skipped[reason] += 1
+            continue
+        drawn = draw_sets(len(scored.query.references), sizes, per_size, f"{seed} {scored.query.id}")
+        found = set_labels(scored, drawn, coefficient)
+        undefined.update(_reasons(scored, drawn[np.isnan(found)]))
+        numbers += [i] * len(drawn)
+        members.append(drawn)
+        values.append(found)
+    joined = np.array(numbers, dtype=np.int64), np.concatenate(members), np.concatenate(values)
+    return Labels(*joined, skipped, undefined)
+
+
+def set_labels(scored: QueryScores, members: Members, coefficient: Coefficient = "pearson") -> Array:
+    """Labels of some sets of one query; NaN if undefined."""
+    rated = _rated(scored)
+    found = subset_scores(scored.scores[rated], members, scored.over)
+    ratings = np.broadcast_to(scored.query.ratings[rated], found.shape)
+    return BY_ROW[coefficient](found, ratings) if rated.sum() >= FEWEST_REPLIES else np.full(len(members), np.nan)
+
+
+def labels_without(scored: QueryScores, members: Members, coefficient: Coefficient = "pearson") -> Array:
+    """Labels [sets, members] of each set without one of its references; NaN if undefined and for padding."""
+    sets, width = members.shape
+    smaller = np.repeat(members[:, None], width, axis=1)
+    smaller[:, range(width), range(width)] = NONE
+    found = set_labels(scored, smaller.reshape(-1, width), coefficient).reshape(sets, width)
+    return np.where(members == NONE, np.nan, found)
+
+
+def draw_sets(references: int, sizes: Sequence[int], per_size: int, seed: str) -> Members:
+    """Different sets of each size that is not above the number of references, each in ascending order."""
+    rng = np.random.default_rng(int(fingerprint(seed), 16))
+    drawn = [
+        row + (NONE,) * (max(sizes) - size)
+        for size in dict.fromkeys(sizes)
+        if size <= references
+        for row in _draw(references, size, per_size, rng)
+    ]
+    return np.array(drawn, dtype=np.int32).reshape(-1, max(sizes))
+
+
+def _draw(references: int, size: int, wanted: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    if math.comb(references, size) <= 2 * wanted:
+        every = list(combinations(range(references), size))
+        return [every[i] for i in sorted(rng.permutation(len(every))[:wanted])]
+    found: dict[tuple[int, ...], None] = {}
+    while len(found) < wanted:
+        order = rng.random((wanted, references)).argpartition(size - 1, axis=1)[:, :size]
+        found |= dict.fromkeys(map(tuple, np.sort(order, axis=1).tolist()))
+    return list(found)[:wanted]
+
+
+def _rated(scored: QueryScores) -> NDArray[np.bool_]:
+    """Replies with a rating and a score against at least one reference."""
+    return np.asarray(~np.isnan(scored.query.ratings) & ~np.isnan(scored.scores).all(axis=1))
+
+
+def _unusable(scored: QueryScores, smallest: int) -> str:
+    """Why no set of a query has a label, or an empty string."""
+    if len(scored.query.references) < smallest:
+        return FEW_REFERENCES
+    rated = _rated(scored)
+    if rated.sum() < FEWEST_REPLIES:
+        return FEW_REPLIES
+    return CONSTANT_RATINGS if constant(scored.query.ratings[rated]) else ""
+
+
+def _reasons(scored: QueryScores, members: Members) -> Counter[str]:
+    """Why the labels of some sets are undefined."""
+    missing = np.isnan(subset_scores(scored.scores[_rated(scored)], members, scored.over)).any(axis=1)
+    found = {UNSCORED: int(missing.sum()), CONSTANT_SCORES: int((~missing).sum())}
+    return Counter({reason: n for reason, n in found.items() if n})
