@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,13 @@ def sizes(dimensions: int = 32, inner: int = 64, *, layers: int = 2) -> dict[str
         "num_attention_heads": 2,
         "intermediate_size": inner,
     }
+
+
+@lru_cache(maxsize=4)
+def loaded(folder: Path, kind: str) -> tuple[Any, Any]:
+    """The tokenizer and the network, of a class of transformers, in a folder that stays as it is."""
+    network = getattr(transformers, kind).from_pretrained(folder).eval()
+    return transformers.AutoTokenizer.from_pretrained(folder), network
 
 
 def word_pieces(words: Iterable[str]) -> Any:

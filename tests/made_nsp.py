@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-import transformers
 
 from interloq import Sample
+from tests.made_network import loaded
 
 REPLIES = ["it was a very good day .", "no", "we saw the film there again .", "日本語", "how was it ?", "day"]
 
@@ -18,8 +18,7 @@ def chat(replies: list[str] = REPLIES) -> list[Sample]:
 
 def literal(folder: Path, first: str, second: str) -> float:
     """Label 0 is is-next: the loss with this label is −log P(is-next), as transformers itself says."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.BertForNextSentencePrediction.from_pretrained(folder).eval()
+    tokenizer, model = loaded(folder, "BertForNextSentencePrediction")
     with torch.inference_mode():
         loss = model(**tokenizer(first, second, return_tensors="pt"), labels=torch.tensor([0])).loss
     return float(torch.exp(-loss.double()))

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import transformers
 
 from interloq import Sample, create, evaluate
 from interloq.errors import InputError, SpecError
 from interloq.metrics.deep_am import DeepAm
 from tests.conftest import by_id
 from tests.made_lm import tiny_bert
+from tests.made_network import loaded
 from tests.metrics.made_am_fm import REPLIES, chat, scores
 
 
@@ -25,8 +25,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def mean_vector(folder: Path, text: str, layer: int) -> np.ndarray[Any, Any]:
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.AutoModel.from_pretrained(folder).eval()
+    tokenizer, model = loaded(folder, "AutoModel")
     inputs = tokenizer(text, return_tensors="pt", truncation=True, max_length=64)
     with torch.inference_mode():
         states = model(**inputs, output_hidden_states=True).hidden_states[layer][0]

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
-import transformers
 
 from interloq import Sample, evaluate
 from interloq.errors import InputError
 from interloq.metrics.deep_fm import DeepFm
 from tests.conftest import by_id
 from tests.made_lm import tiny_bert, tiny_lm
+from tests.made_network import loaded
 from tests.metrics.made_am_fm import chat, scores
 
 
@@ -28,7 +28,7 @@ def lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def log_likelihood(folder: Path, tokens: list[int]) -> float:
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    _, model = loaded(folder, "AutoModelForCausalLM")
     row = torch.tensor([[0, *tokens]])
     with torch.inference_mode():
         said = torch.log_softmax(model(row).logits[0].double(), dim=1)
@@ -36,7 +36,7 @@ def log_likelihood(folder: Path, tokens: list[int]) -> float:
 
 
 def numbers(folder: Path, text: str) -> list[int]:
-    found: list[int] = transformers.AutoTokenizer.from_pretrained(folder)(text)["input_ids"]
+    found: list[int] = loaded(folder, "AutoModelForCausalLM")[0](text)["input_ids"]
     return found
 
 

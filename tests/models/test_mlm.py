@@ -24,6 +24,7 @@ from interloq.models.mlm import BOUNDS, MaskedLikelihood, read_bounds, reply_bou
 from interloq.models.token_rows import Rows
 from tests.conftest import missing
 from tests.made_lm import tiny_bert, tiny_lm
+from tests.made_network import loaded
 from tests.made_ruber import topic_pairs
 
 TEXTS = ["it was a very good day .", "no", "we saw the film there again .", "how was it ?", "no", "day ξ day"]
@@ -36,8 +37,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def literal(folder: Path, text: str) -> tuple[float, int]:
     """Each token that is no special one is masked alone; the loss of transformers is −log p of the right one."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.BertForMaskedLM.from_pretrained(folder).eval()
+    tokenizer, model = loaded(folder, "BertForMaskedLM")
     ids = tokenizer(text, return_tensors="pt")["input_ids"]
     total, count = 0.0, 0
     for place in range(1, ids.shape[1] - 1):

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from interloq import InputError
 from interloq.models.lm.causal import LanguageModel
 from tests.made_lm import byte_tokenizer, tiny_bert, tiny_lm
-from tests.made_network import random_network, save
+from tests.made_network import loaded, random_network, save
 
 KINDS = ["gpt2", "llama", "gemma2"]  # gemma2 bends its logits after the head
 PAIRS = [
@@ -36,8 +36,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def literal(folder: Path, context: str, continuation: str) -> tuple[float, int]:
     """A token at a time, each from a row of its own."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    tokenizer, model = loaded(folder, "AutoModelForCausalLM")
     start = [tokenizer.bos_token_id] if tokenizer.bos_token_id is not None else []
     row = [*start, *tokenizer(context, add_special_tokens=False)["input_ids"]] or [tokenizer.eos_token_id]
     total, tokens = 0.0, tokenizer(continuation, add_special_tokens=False)["input_ids"]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import transformers
 
 from interloq import InputError
 from interloq.models.lm.dialogue_scorer import language_model
 from interloq.models.lm.seq2seq import Seq2SeqModel
+from tests.made_network import loaded
 from tests.made_seq2seq import tiny_seq2seq
 
 KINDS = ["t5", "bart", "blenderbot", "forced"]  # the last one: a BART whose decoder must say a certain token first
@@ -33,8 +33,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def literal(folder: Path, turns: tuple[str, ...], text: str, layout: str) -> float:
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    tokenizer, model = loaded(folder, "AutoModelForSeq2SeqLM")
     start = [3] if model.generation_config.forced_bos_token_id is None else [3, 5]
     read, end = [0], tokenizer.eos_token_id
     for turn in turns:
