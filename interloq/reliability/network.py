@@ -1,0 +1,31 @@
+"""REAM#'s network (Gao et al., 2021): how reliable a set of references is, from one vector per query and reference.
+
+v_1 … v_n = GAT(x_1 … x_n),  f(q, R) = tanh(w · max_i v_i + b), the maximum of each dimension
+"""
+
+from __future__ import annotations
+
+import torch
+
+from interloq.reliability.graph import GraphAttention
+
+
+class ReliabilityNetwork(torch.nn.Module):  # type: ignore[misc]
+    """An ensemble of networks from pairs [pairs, dimensions] and sets of them to reliabilities [members, sets].
+
+    A set is a row of pair numbers, padded with numbers below 0; every set has at least one pair.
+    """
+
+    def __init__(self, dimensions: int, hidden: int, members: int = 1) -> None:
+        super().__init__()
+        self.attention = GraphAttention(dimensions, hidden, members)
+        bound = hidden**-0.5  # as torch starts a linear layer
+        self.weight = torch.nn.Parameter(torch.empty(members, hidden).uniform_(-bound, bound))
+        self.bias = torch.nn.Parameter(torch.zeros(members))
+
+    def forward(self, pairs: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
+        """Reliability of each set by each member, from −1 to 1."""
+        states = self.attention(pairs, sets)
+        pooled = states.masked_fill((sets < 0).unsqueeze(-1), -torch.inf).amax(dim=2)
+        scores: torch.Tensor = torch.tanh((pooled @ self.weight.unsqueeze(-1)).squeeze(-1) + self.bias[:, None])
+        return scores
