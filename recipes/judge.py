@@ -33,7 +33,8 @@ from interloq import InputError
 from interloq.learn.calibrate import probabilities
 from interloq.learn.ready import scorer_folder
 from interloq.learn.store import FACTS
-from interloq.scorers.judge.model import context_of, texts_of
+from interloq.retrieve.leaks import context_of
+from interloq.scorers.judge.model import texts_of
 from interloq.scorers.judge.ridge import STRENGTHS, Head, Ints, RatedStates, heads, ranks, spearman
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.signature import file_fingerprint, fingerprint

@@ -6,9 +6,10 @@ import random
 from pathlib import Path
 
 from interloq import Rating, Sample, write
+from interloq.learn.job import train
 from interloq.retrieve.training_log import TrainingLog
-from interloq.scorers.judge.job import train
-from interloq.scorers.judge.settings import JudgeSettings
+from interloq.scorers.judge.job import FrozenJudgeJob, from_log
+from interloq.scorers.judge.settings import JudgeSettings, Network
 from tests.made_relevance import TOPICS, said
 
 
@@ -35,9 +36,14 @@ def write_sets(folder: Path, *sizes: int, aspects: tuple[str, ...] = ("overall",
     return paths
 
 
+def judge_job(files: list[str], scorer: Path, settings: JudgeSettings | None = None) -> FrozenJudgeJob:
+    """The job of `train judge` on a frozen network."""
+    return from_log(TrainingLog(files), Network(str(scorer)), settings or JudgeSettings(least=20))
+
+
 def small_judge(folder: Path, scorer: Path, *, aspects: tuple[str, ...] = ("natural", "overall")) -> Path:
     """A judge in `folder`/judge, from two sets."""
     folder.mkdir(parents=True, exist_ok=True)
     files = write_sets(folder, 60, 60, aspects=aspects)
-    train(TrainingLog(files), folder / "judge", JudgeSettings(least=20), scorer=str(scorer), device="cpu")
+    train(judge_job(files, scorer), folder / "judge", device="cpu")
     return folder / "judge"

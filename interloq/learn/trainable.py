@@ -24,6 +24,7 @@ JOBS = {
     "adapt": "interloq.learn.adapt.settings:ADAPT_TRAINABLE",
     "bert-ruber": "interloq.scorers.bert_ruber.settings:TRAINABLE",
     "encoder": "interloq.learn.adapt.settings:ENCODER_TRAINABLE",
+    "judge": "interloq.scorers.judge.settings:TRAINABLE",
     "rater": "interloq.rate.settings:TRAINABLE",
     "relevance": "interloq.scorers.relevance.settings:RELEVANCE_TRAINABLE",
     "ruber": "interloq.scorers.ruber.settings:TRAINABLE",

@@ -1,8 +1,9 @@
 """Judge: the rating that people would give the reply, from a linear head on the states of a relevance network.
 
-score = ((state − μ) / σ) · w, limited to −1 … 1: the expected rank among the rated replies of a set, from the worst
-(−1) to the best (1). `model` is a folder written by `interloq train judge`, `scorer` the present location of the
-relevance network if it has moved. An empty reply scores −1. See `interloq.scorers.judge.ridge` for the training.
+score = state · w + c, limited to −1 … 1: the expected rank among the rated replies of a set, from the worst (−1) to
+the best (1). `model` is a folder written by `interloq train judge`, `scorer` the present location of the relevance
+network if it has moved. An empty reply scores −1. For the training see `interloq.scorers.judge.ridge` (the network is
+frozen) and `interloq.scorers.judge.task` (it is tuned).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Judge(ContextReply):
     @property
     def language(self) -> str:
         """The only language that the relevance network knows, as far as that is known."""
-        return language_of(self.network().place)
+        return language_of(self.network().origin)
 
     def network(self) -> Any:
         made = "interloq.scorers.judge.model:JudgeScorer.load"

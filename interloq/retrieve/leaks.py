@@ -116,6 +116,11 @@ def is_original(reference: Reference) -> bool:
     return not reference.source.startswith(ADDED)
 
 
+def context_of(sample: Sample) -> tuple[str, ...]:
+    """Context for comparison: its turns that have text, each `normalised`."""
+    return tuple(normalised(turn.text) for turn in sample.context if turn.text.strip())
+
+
 def reads_like(first: str, second: str) -> bool:
     """Whether two texts are equal as normalised; empty texts never are. The first letters decide for most."""
     one, other = first[:1], second[:1]

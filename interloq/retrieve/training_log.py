@@ -13,7 +13,7 @@ from interloq.data.jsonl import Rejected, read
 from interloq.data.texts import kind_of
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Sample
-from interloq.retrieve.leaks import guarded
+from interloq.retrieve.leaks import context_of, guarded
 from interloq.signature import file_fingerprint, fingerprint
 
 
@@ -78,6 +78,16 @@ class TrainingLog:
         if kind not in ("pairs", "dialogues"):
             raise InputError(f"the file contains {kind}", hint="name files of pairs or of dialogues", where=path)
         yield from read(path, kind=kind, strict=self.strict, on_reject=self._reject)
+
+    def rated(self, path: str) -> Iterator[Sample]:
+        """The samples of one file, without those whose context is that of a test sample."""
+        dropped, tested = self.dropped.setdefault(path, Counter()), {context_of(sample) for sample in self.samples}
+        dropped.clear()
+        for sample in read(path, strict=self.strict, on_reject=self._reject):
+            if context_of(sample) in tested:
+                dropped["context"] += 1
+            else:
+                yield sample
 
     def _reject(self, rejected: Rejected) -> None:
         """Report a bad line once, although every pass finds it."""

@@ -28,12 +28,30 @@ def test_train_then_score(scorer: str, folder: Path, capsys: Captured) -> None:
     assert "80 rated replies, 0 samples omitted" in shown.err
     assert main([*command, "--json", "--quiet"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["aspects"]
-    line = next(line.split() for line in shown.out.splitlines() if line.startswith(" overall"))
-    assert line[1:5] == ["2", "80", f"{one['strength']:g}", f"{one['spearman']:.3f}"]
+    line = f"overall: 80 replies of 2 sets, λ {one['strength']:g}; Spearman on held-out replies {one['spearman']:.3f} ["
+    assert line in shown.out
     assert main(["score", files[2], "-m", "judge(model='judge')", "-o", "scores.jsonl", "--bootstrap", "0"]) == 0
     assert "note:" not in capsys.readouterr().out
     assert main(["score", files[0], "-m", "judge(model='judge')", "--bootstrap", "0"]) == 0
     assert "all 40 replies are among those judge learned from" in capsys.readouterr().out
+
+
+def test_tune_then_score(scorer: str, folder: Path, capsys: Captured) -> None:
+    files = write_sets(folder, 60, 40, 30)
+    command = ["train", "judge", *files[:2], "--scorer", scorer, "-o", "judge", "--least", "20", "--device", "cpu"]
+    assert main([*command, "--epochs", "2"]) == 2
+    assert "--epochs is used with --tune only; omit --epochs, or add --tune" in capsys.readouterr().err
+    assert main([*command, "--tune", "--epochs", "2", "--without", files[2]]) == 0
+    shown = capsys.readouterr()
+    assert "judge: TuneSettings(" in shown.out
+    assert " replies of 2 sets; Spearman on 10 held-out replies " in shown.out
+    assert "2 sets for training, 10 for dev" in shown.err
+    assert main(["score", files[2], "-m", "judge(model='judge')", "--bootstrap", "0"]) == 0
+    assert "note:" not in capsys.readouterr().out
+    assert main(["score", files[0], "-m", "judge(model='judge')", "--bootstrap", "0"]) == 0
+    assert "all 60 replies are among those judge learned from" in capsys.readouterr().out
+    assert main([*command, "--tune"]) == 2
+    assert "contains a job with other settings, another scorer or other ratings" in capsys.readouterr().err
 
 
 def test_bad_lines_are_set_aside(scorer: str, folder: Path, capsys: Captured) -> None:

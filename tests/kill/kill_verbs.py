@@ -157,6 +157,12 @@ VERBS = (
         rated,
         (f"train relevance talks.jsonl -o scorer --context 24 {SCORER}",),
     ),
+    Verb(
+        "train judge (tuned)",
+        f"train judge rated0.jsonl rated1.jsonl --scorer scorer --tune -o out --replies 640 {TINY}",
+        rated,
+        (f"train relevance talks.jsonl -o scorer --context 24 {SCORER}",),
+    ),
     Verb("train valid", f"train valid talks.jsonl -o out {SCORER}", talks),
     Verb("train adapt", f"train adapt pairs.jsonl --model bert -o out --epochs 2 --longest 16 {TINY}", topics),
     Verb(

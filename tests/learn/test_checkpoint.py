@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,3 +35,10 @@ def test_the_old_checkpoint_survives_a_full_disk(tmp_path: Path, monkeypatch: py
     assert checkpoint.Checkpoint(tmp_path, "a").found() == before
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-000000"]
     assert curve_of(Line(), FEW, tmp_path) == curve_of(Line(), FEW, tmp_path / "whole")
+
+
+def test_none_are_written_if_the_time_between_them_is_infinite(tmp_path: Path) -> None:
+    assert curve_of(Line(), replace(FEW, checkpoint_minutes=math.inf), tmp_path / "none") == curve_of(
+        Line(), FEW, tmp_path / "some"
+    )
+    assert not (tmp_path / "none").exists()

@@ -1,4 +1,4 @@
-"""What holds for everything that `interloq train` trains from logs: every registered job, with tiny settings."""
+"""What holds for everything that `interloq train` trains in epochs: every registered job, with tiny settings."""
 
 from __future__ import annotations
 
@@ -9,23 +9,28 @@ from typing import Any
 
 import pytest
 
+from interloq import write
 from interloq.cli.main import main
 from interloq.learn.fit import _Fit
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.trainable import job_names
 from tests.made_bert import tiny_bert
+from tests.made_judge import rated
 from tests.made_rater import write_log
+from tests.made_relevance import small_scorer
 
 Way = tuple[str, tuple[str, ...]]  # a job and its options
 Captured = pytest.CaptureFixture[str]
 ENCODER = ["--encoder", "encoder"]
 LOW_RANK = ["--low-rank", "2", "--low-rank-biases"]
 SCORER = [*ENCODER, "--reply", "12"]
+JUDGE = ["--scorer", "scorer", "--tune", "--least", "20", "--replies", "100"]
 # the options that make a job tiny; one that stands for several, as `rater`, is trained in every way
 TINY = {
     "adapt": [["--model", "encoder", "--longest", "16"]],
     "bert-ruber": [ENCODER],
     "encoder": [["--layers", "1", "--dimensions", "16", "--heads", "2", "--vocabulary", "150", "--longest", "16"]],
+    "judge": [[*JUDGE], [*LOW_RANK, *JUDGE]],
     "rater": [
         ["--embedding", "8", "--hidden", "8", "--layers", "1", "--width", "16", "--vocabulary", "50"],
         [*ENCODER, "--longest", "16"],
@@ -35,6 +40,7 @@ TINY = {
     "ruber": [["--embedding", "8", "--hidden", "8"]],
     "valid": [SCORER],
 }
+REFUSED = {"judge": "no set has enough ratings of 'overall'; use samples with ratings"}
 JOBS = [(name, tuple(options)) for name, ways in TINY.items() for options in ways]
 COMMON = ["--epochs", "2", "--learning-rate", ".003", "--batch", "32", "--checkpoint-minutes", "0", "--device", "cpu"]
 
@@ -52,16 +58,26 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 @pytest.fixture(scope="module")
 def place(way: Way, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two logs, an encoder, and what an undisturbed training makes of them."""
+    """Two logs, a network to start from, and what an undisturbed training makes of them."""
     folder = tmp_path_factory.mktemp("jobs")
-    tiny_bert(folder / "encoder")
-    header, *lines = write_log(folder / "all.jsonl", 40).read_text().splitlines(keepends=True)
-    for name, some in (("a", lines[:100]), ("b", lines[100:]), ("other", lines[:90])):
-        (folder / f"{name}.jsonl").write_text("".join([header, *some]))
+    (write_rated if way[0] == "judge" else write_logs)(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         assert main(command(way, "whole")) == 0
     return folder
+
+
+def write_logs(folder: Path) -> None:
+    tiny_bert(folder / "encoder")
+    header, *lines = write_log(folder / "all.jsonl", 40).read_text().splitlines(keepends=True)
+    for name, some in (("a", lines[:100]), ("b", lines[100:]), ("other", lines[:90])):
+        (folder / f"{name}.jsonl").write_text("".join([header, *some]))
+
+
+def write_rated(folder: Path) -> None:
+    small_scorer(folder / "made", n=20).rename(folder / "scorer")
+    for seed, (name, n) in enumerate((("a", 60), ("b", 40), ("other", 50))):
+        write(folder / f"{name}.jsonl", rated(n, seed=seed), kind="samples")
 
 
 @pytest.fixture
@@ -161,11 +177,11 @@ def test_the_order_of_files_does_not_matter(job: Way) -> None:
     assert weights("turned") == weights("whole")
 
 
-def test_files_that_are_not_logs_are_refused(job: Way, capsys: Captured) -> None:
+def test_files_of_another_kind_are_refused(job: Way, capsys: Captured) -> None:
     Path("samples.jsonl").write_text('{"id": "1", "response": "tea"}\n')
     for files, says in (
         ("none", "no file 'none.jsonl'"),
-        ("samples", "the file contains samples; name files of pairs or of dialogues"),
+        ("samples", REFUSED.get(job[0], "the file contains samples; name files of pairs or of dialogues")),
     ):
         assert main(command(job, "refused", files=files)) == 2
         assert says in capsys.readouterr().err

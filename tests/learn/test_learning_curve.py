@@ -33,3 +33,7 @@ def test_a_damaged_curve_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / CURVE).write_text(content)
     with pytest.raises(InputError):
         read_curve(tmp_path)
+
+
+def test_a_model_that_was_not_trained_in_epochs_has_none(tmp_path: Path) -> None:
+    assert read_curve(tmp_path) == []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from interloq import Reference, Sample
 from interloq.records import Pair
-from interloq.retrieve.leaks import copied_threads, guard, guarded, ids, jaccard, normalised, words
+from interloq.retrieve.leaks import context_of, copied_threads, guard, guarded, ids, jaccard, normalised, words
 
 SAMPLE = Sample(
     "t9/4/bot",
@@ -161,3 +161,8 @@ def test_words_and_jaccard() -> None:
     assert words("元気ですか OK") == {"元", "気", "で", "す", "か", "ok"}
     assert jaccard(words("a b c"), words("b c d")) == 0.5
     assert jaccard(words(""), words("")) == 0.0
+
+
+def test_contexts_are_compared_turn_by_turn() -> None:
+    assert context_of(Sample("1", ["Good  morning!", " ", "You?"], "x")) == ("goodmorning", "you")
+    assert context_of(Sample("1", ["Good", "morning"], "x")) != context_of(Sample("1", ["Good morning"], "x"))

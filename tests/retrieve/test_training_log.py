@@ -58,3 +58,12 @@ def test_only_files_can_be_read_again(folder: Path, name: str) -> None:
 def test_other_records_are_refused(logs: Path) -> None:
     with pytest.raises(InputError, match="samples"):
         list(TrainingLog(["test.jsonl"]).pairs())
+
+
+def test_rated_replies_to_the_context_of_a_test_sample_are_excluded(folder: Path) -> None:
+    write("rated.jsonl", [Sample(str(i), [f"tea {i}?"], "yes", ratings=[i]) for i in range(3)], kind="samples")
+    write("test.jsonl", [Sample("x", ["Tea 1"], "another reply")], kind="samples")
+    log = TrainingLog(["rated.jsonl"], ["test.jsonl"])
+    for _ in range(2):
+        assert [sample.id for sample in log.rated("rated.jsonl")] == ["0", "2"]
+        assert log.excluded == 1

@@ -1,11 +1,12 @@
 """Trained judges: the mean rating that people would give a reply, as a rank from −1 to 1, for each rated aspect.
 
-The folder holds the heads (see ridge.py) and names the relevance network whose states they read.
+The folder holds the heads and names the relevance network whose states they read. That is another folder if the
+network is frozen (see ridge.py), or `scorer` in the same folder if it was tuned (see task.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,13 +17,15 @@ from numpy.typing import NDArray
 
 from interloq.data.files import reading_saved
 from interloq.errors import InputError
+from interloq.learn.ready import READY
 from interloq.learn.store import load_model
 from interloq.records import Sample
-from interloq.retrieve.leaks import normalised
+from interloq.retrieve.leaks import context_of, normalised
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.signature import fingerprint
 
 KIND = "judge"
+SCORER = "scorer"  # subfolder of a judge with its tuned network
 LOWEST, HIGHEST = -1.0, 1.0
 Floats = NDArray[np.float64]
 
@@ -46,7 +49,7 @@ class JudgeScorer:
         with reading_saved(folder):
             weights, offsets = (tensors[name].numpy() for name in ("weights", "offsets"))
             pairs = frozenset(tensors["pairs"].tolist())
-            place, aspects = str(facts["scorer"]["place"]), [str(one["aspect"]) for one in facts["aspects"]]
+            place, aspects = _place(Path(folder), facts), [str(one["aspect"]) for one in facts["aspects"]]
             if weights.ndim != 2 or len(weights) != len(aspects) or offsets.shape != (len(aspects),):
                 raise ValueError(f"weights of shape {weights.shape} for {len(aspects)} aspects")
         return cls(Path(folder), facts, weights, offsets, pairs, scorer or place, device)
@@ -65,6 +68,11 @@ class JudgeScorer:
 
     def signature(self) -> str:
         return f"{KIND}-{self.facts['weights']}-{self.relevance.signature()}"
+
+    @property
+    def origin(self) -> str:
+        """The relevance network as it was before tuning; the one in use if it was not tuned."""
+        return str(self.facts["scorer"].get("from", self.place))
 
     def row(self, aspect: str) -> int:
         """Place of an aspect's weights."""
@@ -86,14 +94,15 @@ class JudgeScorer:
         return sum(pair_hash(sample) in self.pairs for sample in samples)
 
 
+def _place(folder: Path, facts: Mapping[str, Any]) -> str:
+    """Location of the relevance network; one within the folder moves with it."""
+    place = str(facts["scorer"]["place"])
+    return place if place == READY else str(folder / place)
+
+
 def texts_of(samples: Sequence[Sample]) -> tuple[list[list[str]], list[str]]:
     """Contexts and replies."""
     return [[turn.text for turn in sample.context] for sample in samples], [sample.response for sample in samples]
-
-
-def context_of(sample: Sample) -> tuple[str, ...]:
-    """Context for comparison: see `normalised`."""
-    return tuple(normalised(turn.text) for turn in sample.context if turn.text.strip())
 
 
 def pair_hash(sample: Sample) -> int:

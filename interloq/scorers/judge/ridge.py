@@ -11,7 +11,7 @@ contexts. A context is never on both sides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -68,10 +68,10 @@ def learned(rated: RatedStates) -> Head:
     found = [spearman(rated, column) for column in scores]
     best = int(np.argmax(np.nan_to_num(found, nan=-1.0)))
     head = list(heads(rated))[best]
-    return replace(head, spearman=found[best], ci=_interval(rated, scores[best]))
+    return replace(head, spearman=found[best], ci=interval(rated, scores[best]))
 
 
-def heads(rated: RatedStates) -> Iterator[Head]:
+def heads(rated: RatedStates, strengths: Sequence[float] = STRENGTHS) -> Iterator[Head]:
     """Weights for each λ."""
     parts = [rated[rated.sets == number] for number in np.unique(rated.sets)]
     means = [part.states.mean(axis=0) for part in parts]
@@ -82,7 +82,7 @@ def heads(rated: RatedStates) -> Iterator[Head]:
         left += x.T @ x / len(x) / len(parts)
         right += x.T @ part.targets / len(x) / len(parts)
     values, vectors = np.linalg.eigh(left)
-    for strength in STRENGTHS:
+    for strength in strengths:
         weights = vectors @ (vectors.T @ right / (values + strength)) / scale
         yield Head(weights, -float(np.mean(means, axis=0) @ weights), strength)
 
@@ -119,7 +119,7 @@ def _correlation(x: Floats, y: Floats) -> float:
     return float(np.corrcoef(first, second)[0, 1])
 
 
-def _interval(rated: RatedStates, scores: Floats) -> tuple[float, float]:
+def interval(rated: RatedStates, scores: Floats) -> tuple[float, float]:
     """Middle 95 % of correlations over resamples of contexts."""
     rng, order = np.random.default_rng(SEED), np.argsort(rated.contexts, kind="stable")
     starts = np.flatnonzero(np.diff(rated.contexts[order], prepend=-1))

@@ -4,25 +4,88 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from interloq.learn.settings import check_positive, option
+from interloq.errors import count
+from interloq.learn.settings import LowRank, Training, check_positive, option
+from interloq.learn.trainable import Facts, Trainable
 from interloq.registry import Component
+
+LEAST = 50
+TUNING = Training(
+    epochs=3, learning_rate=2e-5, optimizer="adamw", weight_decay=0.01, schedule="linear", warmup=0.1, clip=1.0
+)
 
 
 @dataclass(frozen=True)
-class Frozen:
-    """The network whose states are used; it is not trained further."""
+class Network:
+    """The network that a judge starts from, and whether it learns too."""
 
     scorer: str = option(
         "", "folder of a trained relevance scorer, or ready", path=True, required=True, metavar="FOLDER"
     )
+    tune: bool = option(False, "fine-tune the network itself on one aspect, instead of heads on its frozen states")
 
 
 @dataclass(frozen=True)
 class JudgeSettings(Component):
-    """What is learned from ratings."""
+    """What is learned from ratings on the states of a frozen network."""
 
-    least: int = option(50, "minimum number of rated replies per set to learn an aspect from")
+    least: int = option(LEAST, "minimum number of rated replies per set to learn an aspect from")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive(self, "least")
+
+
+@dataclass(frozen=True)
+class TuneSettings(Component):
+    """What is learned from ratings by fine-tuning, and its batches."""
+
+    aspect: str = option("overall", "aspect whose ratings are learned", metavar="NAME")
+    least: int = option(LEAST, "minimum number of rated replies per set to learn an aspect from")
+    replies: int = option(300, "replies per set and epoch, whatever the set's size")
+    batch: int = option(32, "replies per batch, all of one set")
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(self, "least", "replies", "batch")
+
+
+def _result(facts: Facts, _: list[Facts]) -> str:
+    best = facts.get("best")
+    first = [f"best dev loss {best['dev_loss']:.4f} after epoch {best['epoch']}"] if best else []
+    return "\n".join([*first, *map(_line, facts["aspects"])])
+
+
+def _line(one: Facts) -> str:
+    """Result of one aspect."""
+    learned = f"{count(one['replies'], 'reply', 'replies')} of {count(one['sets'], 'set')}"
+    strength = f", λ {one['strength']:g}" if "strength" in one else ""
+    number = f"{one['held_out']:,} " if "held_out" in one else ""
+    low, high = map(_number, one["ci"])
+    agreement = f"Spearman on {number}held-out replies {_number(one['spearman'])} [{low}, {high}]"
+    return f"{one['aspect']}: {learned}{strength}; {agreement}"
+
+
+def _number(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.3f}"
+
+
+SUMMARY = "a scorer of replies from people's ratings, on a relevance scorer"
+READS = "samples with ratings; each file is one set"
+TUNED = Trainable(
+    SUMMARY,
+    (Network(), TuneSettings(), TUNING, LowRank()),
+    job="interloq.scorers.judge.tuned_job:from_log",
+    result=_result,
+    loop=("warmup", "weight_decay", "clip", "accumulate", "amp", "compile"),
+    reads=READS,
+)
+TRAINABLE = Trainable(
+    SUMMARY,
+    (Network(), JudgeSettings()),
+    job="interloq.scorers.judge.job:from_log",
+    result=_result,
+    reads=READS,
+    instead=("tune", TUNED),
+)

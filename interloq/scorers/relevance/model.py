@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -57,8 +57,7 @@ class RelevanceScorer:
         return cls(network, subwords, facts, device)
 
     def signature(self) -> str:
-        parts = (weights_of(self.facts), self.facts["subwords"], repr(self.facts["temperature"]))
-        return f"{self.kind}-{fingerprint(*parts)}"
+        return signature_of(self.facts)
 
     def scores(self, contexts: Sequence[Sequence[str]], replies: Sequence[str], *, turns: int | None = None) -> Floats:
         """P of each reply after its context; each distinct pair is read once. Turns without text are skipped."""
@@ -80,11 +79,7 @@ class RelevanceScorer:
         self, contexts: Sequence[Sequence[str]], replies: Sequence[str], turns: int | None, network: Network, width: int
     ) -> Floats:
         """Outputs [replies, width] of the network, or of its encoder, for each reply after its context."""
-        last = turns or self.facts["config"]["turns"]
-        asked = [
-            (tuple([turn for turn in context if turn.strip()][-last:]), reply)
-            for context, reply in zip(contexts, replies, strict=True)
-        ]
+        asked = self._last_turns(contexts, replies, turns)
         place = {pair: i for i, pair in enumerate(dict.fromkeys(asked))}
         read = self._read(list(place))
         lengths = np.array([sum(map(len, row)) for row in read], dtype=np.int64)
@@ -93,6 +88,20 @@ class RelevanceScorer:
             batch = rows([read[i] for i in chosen], self.subwords)
             found[chosen] = self._batch(batch, network).double().cpu().numpy()
         return found[[place[pair] for pair in asked]]
+
+    def token_rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[tuple[NDArray[Any], ...]]:
+        """Tokens of each context and of its reply, as the network reads them."""
+        return self._read(self._last_turns(contexts, replies, None))
+
+    def _last_turns(
+        self, contexts: Sequence[Sequence[str]], replies: Sequence[str], turns: int | None
+    ) -> list[tuple[tuple[str, ...], str]]:
+        """The last turns with text of each context, and its reply."""
+        last = turns or self.facts["config"]["turns"]
+        return [
+            (tuple([turn for turn in context if turn.strip()][-last:]), reply)
+            for context, reply in zip(contexts, replies, strict=True)
+        ]
 
     def _read(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> list[tuple[NDArray[Any], ...]]:
         """Tokens of each context, with separators between turns, and of each reply."""
@@ -125,3 +134,9 @@ class ValidScorer(RelevanceScorer):
     def _read(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> list[tuple[NDArray[Any], ...]]:
         texts = self.subwords.texts([reply for _, reply in pairs])
         return [(texts[i][: self.facts["config"]["reply"]],) for i in range(len(pairs))]
+
+
+def signature_of(facts: Mapping[str, Any]) -> str:
+    """Signature of a scorer with these facts."""
+    parts = (weights_of(facts), str(facts["subwords"]), repr(facts["temperature"]))
+    return f"{facts['kind']}-{fingerprint(*parts)}"

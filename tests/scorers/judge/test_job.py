@@ -10,20 +10,19 @@ import pytest
 
 from interloq import InputError, Rating, Sample, write
 from interloq.learn import ready
+from interloq.learn.job import train
 from interloq.learn.store import load_model
-from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.judge import job
-from interloq.scorers.judge.job import Rated, train
 from interloq.scorers.judge.model import JudgeScorer
 from interloq.scorers.judge.settings import JudgeSettings
 from interloq.scorers.relevance.model import RelevanceScorer
-from tests.made_judge import rated, write_sets
+from tests.made_judge import judge_job, rated, write_sets
 
 SETTINGS = JudgeSettings(least=20)
 
 
 def trained(files: list[str], folder: Path, scorer: Path, settings: JudgeSettings = SETTINGS, **more: Any) -> Any:
-    return train(TrainingLog(files), folder, settings, scorer=str(scorer), device="cpu", **more)
+    return train(judge_job(files, scorer, settings), folder, device="cpu", **more)
 
 
 def tensors(folder: Path) -> dict[str, list[Any]]:
@@ -100,20 +99,11 @@ def test_samples_that_teach_nothing_are_counted(scorer: Path, tmp_path: Path) ->
     path = tmp_path / "rated.jsonl"
     few = [Sample(f"few{i}", [f"tea {i} ?"], "tea .", ratings=[Rating(i, aspect="rare")]) for i in range(5)]
     write(path, [*rated(40), *odd, *few], kind="samples")
-    found, said = Rated.of(TrainingLog([str(path)])), list[str]()
-    assert (len(found.samples), found.omitted) == (45, 4)
+    said = list[str]()
     facts = trained([str(path)], tmp_path / "out", scorer, report=said.append)
     assert [one["aspect"] for one in facts["aspects"]] == ["overall"]
-    assert said[1] == "rare is skipped: no set has 20 replies with different ratings to different contexts"
-
-
-def test_a_rating_is_the_mean_of_all_raters(tmp_path: Path) -> None:
-    path = tmp_path / "rated.jsonl"
-    values = [[1.0, 5.0], [2.0], [4.0, 4.0, 5.0]]
-    write(path, [Sample(str(i), [f"{i} ?"], "x", ratings=v) for i, v in enumerate(values)], kind="samples")
-    which, targets = Rated.of(TrainingLog([str(path)])).aspects(2, lambda _: None)["overall"]
-    assert which.tolist() == [0, 1, 2]
-    assert targets == pytest.approx([0.0, -2 / 3, 2 / 3])
+    assert said[0].startswith("45 rated replies, 4 samples omitted")
+    assert said[1] == "rare is skipped: no set has 20 replies to different contexts with different ratings"
 
 
 @pytest.mark.parametrize(
