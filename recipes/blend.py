@@ -42,6 +42,11 @@ def ranked(columns: Sequence[Floats], human: Floats) -> Ranked:
     return Ranked(np.column_stack([ranks(column) for column in columns]), ranks(human))
 
 
+def mean_of_ranks(columns: Sequence[Floats]) -> Floats:
+    """A blend without weights."""
+    return np.asarray(np.mean([ranks(column) for column in columns], axis=0))
+
+
 def blend(sets: Mapping[str, Ranked], tested: str) -> Blend:
     """Learn on the other sets, score the tested one."""
     others = {name: own for name, own in sets.items() if name != tested and name not in _kin(tested)}

@@ -7,12 +7,18 @@ none with ratings of the same dialogues as the tested one, and from no reply to 
 dialogue has the mean state of the system's turns in it, and the context of the first. λ is chosen by holding out, in
 turn, each of the learned sets. `NAME` is the relevance network itself, `judge NAME` the judge on its states.
 
-Blends join the judges with the scorers given by `-m` (`blend.py`). They never see the ratings of the tested set either:
-where they learn their weights, a set is scored by a judge that saw neither it nor the tested set.
+`--tune NAME` adds `tuned NAME`: for each tested set the network itself is tuned on the other sets (`tuned_judges.py`),
+`--seeds N` times, as `tuned NAME`, `tuned NAME seed 1` … That is seven trainings per network and seed: use a GPU
+(`--device cuda`).
 
-`--keep FOLDER` stores states and scores, and uses those that are there; encoding all sets takes minutes without a GPU.
-The data folder has `grade`, `usr`, `multiref_dailydialog` and `fed`, unpacked or as .tar.gz. The exit code is 0, or 2
-if data or models are missing.
+Blends join the judges with the scorers given by `-m` (`blend.py`). They never see the ratings of the tested set either:
+where they learn their weights, a set is scored by a judge that saw neither it nor the tested set. Tuned judges are not
+among them, because their weights would need a training for each pair of sets. `--mean NAME,NAME` takes the mean of the
+ranks of any rows instead, as the row `mean of ranks: NAME + NAME`; it learns nothing.
+
+`--keep FOLDER` stores states and scores, also those of tuned judges, and uses those that are there; encoding all sets
+takes minutes without a GPU. The data folder has `grade`, `usr`, `multiref_dailydialog` and `fed`, unpacked or as
+.tar.gz. The exit code is 0, or 2 if data or models are missing.
 """
 
 from __future__ import annotations
@@ -24,10 +30,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from blend import blend, ranked
+from blend import blend, mean_of_ranks, ranked
 from numpy.typing import NDArray
 from rated_sets import KNOWN, RatedSet, rated_sets
-from relevance import Figures, Scorer, arguments, blends_of, correlations, named_scorers, scored_sets, show
+from relevance import Figures, Scorer, arguments, blends_of, correlations, named_scorers, parts_of, scored_sets, show
+from tuned_judges import TunedJudges
 
 from interloq import InputError
 from interloq.learn.calibrate import probabilities
@@ -54,12 +61,16 @@ class Encoded:
     scores: Floats
 
 
-def encoded(folder: str, sets: Mapping[str, RatedSet], keep: Path | None) -> dict[str, Encoded]:
+def encoded(folder: str, sets: Mapping[str, RatedSet], keep: Path | None, device: str = "auto") -> dict[str, Encoded]:
     """Every set by one relevance network, which is loaded if states are missing."""
     place = scorer_folder(folder)
     if not (place / FACTS).is_file():
         raise InputError(f"no trained scorer in {str(place)!r}", hint="name a folder of interloq train relevance")
-    weights, network, found = file_fingerprint(place / FACTS), cache(lambda: RelevanceScorer.load(folder)), {}
+    weights, network, found = (
+        file_fingerprint(place / FACTS),
+        cache(lambda: RelevanceScorer.load(folder, device=device)),
+        {},
+    )
     for name, own in sets.items():
         texts = texts_of(own.samples)
         asked = fingerprint(*(text for turns, reply in zip(*texts, strict=True) for text in ("\0", *turns, reply)))
@@ -136,38 +147,93 @@ def _contexts(sets: Collection[RatedSet]) -> Ints:
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Networks that are tuned, how often, and the rows whose ranks are averaged."""
+
+    names: Sequence[str] = ()
+    seeds: int = 1
+    means: Sequence[str] = ()
+
+    def rows(self) -> dict[str, tuple[str, int]]:
+        """Title of each row with tuned judges, with the network and the seed."""
+        return {
+            f"tuned {name}" + (f" seed {seed}" if seed else ""): (name, seed)
+            for name in self.names
+            for seed in range(self.seeds)
+        }
+
+    def mean_parts(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Title and parts of each mean of ranks."""
+        found = [parts_of("--mean", text, [*names, *self.rows()]) for text in self.means]
+        return {f"mean of ranks: {' + '.join(parts)}": parts for parts in found}
+
+
 def run(
     data: Path,
     folders: Mapping[str, str],
     metrics: Mapping[str, Scorer],
     *,
+    tuning: Tuning | None = None,
     keep: Path | None = None,
+    device: str = "auto",
     resamples: int = 1000,
     blends: Sequence[str] = (),
 ) -> Figures:
     """Encode every set, test each by judges that learned from the others, blend, and correlate."""
-    sets = rated_sets(data)
-    networks = {name: encoded(folder, sets, keep) for name, folder in folders.items()}
+    sets, tuning = rated_sets(data), tuning or Tuning()
+    names = [f"judge {name}" for name in folders]
+    parts = blends_of([*names, *metrics], blends)
+    means = tuning.mean_parts([*folders, *names, *metrics, *parts])
+    networks = {name: encoded(folder, sets, keep, device) for name, folder in folders.items()}
     judges = {f"judge {name}": Judges(sets, found) for name, found in networks.items()}
     plain = scored_sets(sets, metrics)
-    parts = blends_of([*judges, *metrics], blends)
+    tuned = _tuned(sets, folders, tuning, keep, device)
     rows, weights = [], dict[str, dict[str, dict[str, float]]]()
     for tested, own in sets.items():
-        judged = {name: judge.scores(tested) for name, judge in judges.items()}
-        by_set = {
-            name: {**{judge: found[name] for judge, (found, _) in judged.items()}, **plain[name]}
-            for name in next(iter(judged.values()))[0]
-        }
-        scores = {name: own.by_item(found[tested].scores) for name, found in networks.items()} | by_set[tested]
-        for title, chosen in parts.items():
-            columns = {name: ranked([row[part] for part in chosen], sets[name].human) for name, row in by_set.items()}
-            made = blend(columns, tested)
-            scores[title] = made.scores
-            weights.setdefault(title, {})[tested] = dict(zip(chosen, made.weights.round(4).tolist(), strict=True))
-        for name, (_, strength) in judged.items():
-            weights.setdefault(f"λ of {name}", {})[tested] = {"λ": strength}
+        scores = {name: own.by_item(found[tested].scores) for name, found in networks.items()}
+        scores |= _judged(sets, judges, plain, parts, tested, weights)
+        scores |= {title: by_set[tested] for title, by_set in tuned.items()}
+        scores |= {title: mean_of_ranks([scores[part] for part in chosen]) for title, chosen in means.items()}
         rows += correlations(tested, own, scores, resamples)
     return Figures(rows, weights)
+
+
+def _tuned(
+    sets: Mapping[str, RatedSet], folders: Mapping[str, str], tuning: Tuning, keep: Path | None, device: str
+) -> dict[str, dict[str, Floats]]:
+    """Scores of each set by tuned judges, one network after another."""
+    found: dict[str, dict[str, Floats]] = {}
+    for name in tuning.names:
+        judges = TunedJudges(folders[name], sets, device=device, keep=keep)
+        own = {title: seed for title, (network, seed) in tuning.rows().items() if network == name}
+        found |= {title: {tested: judges.scores(tested, seed) for tested in sets} for title, seed in own.items()}
+    return found
+
+
+def _judged(
+    sets: Mapping[str, RatedSet],
+    judges: Mapping[str, Judges],
+    plain: Mapping[str, Mapping[str, Floats]],
+    parts: Mapping[str, Sequence[str]],
+    tested: str,
+    weights: dict[str, dict[str, dict[str, float]]],
+) -> dict[str, Floats]:
+    """Scores of a tested set by judges, metrics and blends; adds the blends' weights and the judges' λ to `weights`."""
+    judged = {name: judge.scores(tested) for name, judge in judges.items()}
+    by_set = {
+        name: {**{judge: found[name] for judge, (found, _) in judged.items()}, **plain[name]}
+        for name in next(iter(judged.values()))[0]
+    }
+    scores = dict(by_set[tested])
+    for title, chosen in parts.items():
+        columns = {name: ranked([row[part] for part in chosen], sets[name].human) for name, row in by_set.items()}
+        made = blend(columns, tested)
+        scores[title] = made.scores
+        weights.setdefault(title, {})[tested] = dict(zip(chosen, made.weights.round(4).tolist(), strict=True))
+    for name, (_, strength) in judged.items():
+        weights.setdefault(f"λ of {name}", {})[tested] = {"λ": strength}
+    return scores
 
 
 def _folders(given: Sequence[str]) -> dict[str, str]:
@@ -185,12 +251,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--scorer", action="append", metavar="NAME=FOLDER", help="a relevance scorer; may be repeated (ready=ready)"
     )
+    parser.add_argument(
+        "--tune", action="append", default=[], metavar="NAME", help="tune this --scorer too; may be repeated"
+    )
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="trainings of each tuned judge (1)")
+    parser.add_argument(
+        "--mean", action="append", default=[], metavar="NAMES", help="mean of the ranks of rows joined by commas"
+    )
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"), help="where to compute (auto)")
     args = parser.parse_args(argv)
-    keep = Path(args.keep) if args.keep else None
 
     def make(data: Path) -> Figures:
         folders, metrics = _folders(args.scorer or [f"{READY}={READY}"]), named_scorers(args, [])
-        return run(data, folders, metrics, keep=keep, resamples=args.resamples, blends=args.blend)
+        tuned = [parts_of("--tune", name, list(folders))[0] for name in args.tune]
+        return run(
+            data,
+            folders,
+            metrics,
+            tuning=Tuning(tuned, args.seeds, args.mean),
+            keep=Path(args.keep) if args.keep else None,
+            device=args.device,
+            resamples=args.resamples,
+            blends=args.blend,
+        )
 
     return show("judge", args, make)
 

@@ -249,13 +249,19 @@ def blends_of(names: Sequence[str], asked: Sequence[str]) -> dict[str, Sequence[
     if 1 < len(without) < len(names):
         made[WITHOUT_LENGTH] = without
     for text in asked:
-        parts = [part.strip() for part in text.split(",")]
-        if unknown := [part for part in parts if part not in names]:
-            raise InputError(
-                f"--blend names {unknown[0]!r}, which is not a scorer", hint=f"choose among {', '.join(names)}"
-            )
+        parts = parts_of("--blend", text, names)
         made[" & ".join(parts)] = parts
     return made
+
+
+def parts_of(option: str, text: str, names: Sequence[str]) -> list[str]:
+    """The names, joined by commas, that an option was given."""
+    parts = [part.strip() for part in text.split(",")]
+    if unknown := [part for part in parts if part not in names]:
+        raise InputError(
+            f"{option} names {unknown[0]!r}, which is not a scorer", hint=f"choose among {', '.join(names)}"
+        )
+    return parts
 
 
 def _print(figures: Figures) -> None:
@@ -269,7 +275,7 @@ def _print(figures: Figures) -> None:
             print(f"{'best published':<32}{known.best[1]:.3f}  {known.best[0]}")
             print(f"{'people, a perfect metric':<32}" + (f"{known.ceiling:.2f}" if known.ceiling else "unknown"))
         for scorer in dict.fromkeys(row.scorer for row in own):
-            print(f"{scorer:<32}" + "".join(f"{cell(row):<28}" for row in own if row.scorer == scorer))
+            print(f"{scorer:<31} " + "".join(f"{cell(row):<28}" for row in own if row.scorer == scorer))
 
 
 def cell(row: Row) -> str:

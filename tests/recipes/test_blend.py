@@ -59,3 +59,8 @@ def test_weights_solve_the_ridge_equation(recipe: ModuleType) -> None:
     stacked = np.vstack([own.scores, np.sqrt(n * strength / 3) * np.eye(2)])
     wanted = np.linalg.lstsq(stacked, np.concatenate([own.human, [0, 0]]), rcond=None)[0]
     assert recipe.fitted([own], strength) == pytest.approx(wanted)
+
+
+def test_a_mean_of_ranks_ignores_scales(recipe: ModuleType) -> None:
+    found = recipe.mean_of_ranks([np.array([1.0, 2.0, 3.0]), np.array([0.0, -1e6, 1.0])])
+    assert found == pytest.approx([-1 / 3, -1 / 3, 2 / 3])

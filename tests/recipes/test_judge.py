@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from interloq.scorers.judge.model import pair_hash
 from interloq.scorers.relevance.model import RelevanceScorer
 from tests.made_relevance import small_scorer
 from tests.recipes.test_relevance import write_rated_sets
@@ -53,7 +54,7 @@ def test_every_set_has_relevance_its_judge_and_the_blends(
     assert {(row["set"], row["scorer"], row["measure"]) for row in found["rows"]} == wanted
     assert found["weights"]["blend of all"].keys() == found["weights"]["λ of judge one"].keys() == recipe.KNOWN.keys()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RelevanceScorer, "load", lambda _: pytest.fail("stored states were computed again"))
+        patch.setattr(RelevanceScorer, "load", lambda *_, **__: pytest.fail("stored states were computed again"))
         assert recipe.main(options) == 0
     shown = capsys.readouterr().out
     for row in found["rows"]:
@@ -113,6 +114,65 @@ def test_replies_to_a_tested_context_are_not_learned_from(recipe: ModuleType, da
     assert heads[0].weights == pytest.approx(wanted[0].weights)
 
 
+@pytest.fixture
+def quick(recipe: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Tuned judges that learn from tiny sets, in one epoch."""
+    tuned = importlib.import_module("tuned_judges")
+    monkeypatch.setattr(tuned, "SETTINGS", replace(tuned.SETTINGS, least=5, replies=16, batch=8))
+    monkeypatch.setattr(tuned, "TUNING", replace(tuned.TUNING, epochs=1, learning_rate=1e-3))
+    monkeypatch.setattr("interloq.scorers.judge.ridge.RESAMPLES", 5)
+    return tuned
+
+
+def test_tuned_judges_and_means_of_ranks(
+    recipe: ModuleType, quick: ModuleType, data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--data", str(data), "--scorer", f"one={model}", "--resamples", "20", "--device", "cpu", "--json"]
+    options += ["--keep", str(tmp_path / "kept"), "--tune", "one", "--seeds", "2", "--mean", "tuned one,judge one"]
+    assert recipe.main(options) == 0
+    shown = capsys.readouterr()
+    titles = {"one", "judge one", "tuned one", "tuned one seed 1", "mean of ranks: tuned one + judge one"}
+    values = {(row["set"], row["scorer"]): row["value"] for row in json.loads(shown.out)["rows"]}
+    assert values.keys() == {(name, title) for name in recipe.KNOWN for title in titles}
+    assert values["FED turn", "tuned one"] != values["FED turn", "tuned one seed 1"]
+    trained = [line for line in shown.err.splitlines() if line.startswith("tuned without ")]
+    assert len(trained) == 14
+    assert sum("FED turn and FED dialogue" in line for line in trained) == 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RelevanceScorer, "load", lambda *_, **__: pytest.fail("stored scores were computed again"))
+        assert recipe.main(options) == 0
+    assert capsys.readouterr().out == shown.out
+
+
+@pytest.mark.parametrize("tested", ["multi-reference DailyDialog", "FED turn"])
+def test_tuned_judges_see_neither_ratings_nor_contexts_of_the_tested_set(
+    recipe: ModuleType, quick: ModuleType, data: Path, model: Path, tested: str
+) -> None:
+    sets = recipe.rated_sets(data)
+    kin = recipe.KNOWN[tested].kin
+    other = next(name for name in sets if name not in (tested, *kin))
+    samples = list(sets[other].samples)
+    samples[:3] = [replace(sample, context=sets[tested].samples[0].context) for sample in samples[:3]]
+    judges = quick.TunedJudges(str(model), sets | {other: replace(sets[other], samples=samples)}, device="cpu")
+    fold = [name for name in sets if name in (tested, *kin)]
+    task = judges._task(fold, 0)
+    learned = [name for name in sets if name not in fold and name != "FED dialogue"]
+    assert np.bincount(task.replies.sets).tolist() == [
+        len(sets[name].samples) - 3 * (name == other) for name in learned
+    ]
+    hashes = {pair_hash(sample) for name in fold for sample in sets[name].samples}
+    assert not hashes & set(task.replies.hashes.tolist())
+
+
+def test_every_training_starts_from_the_same_network(
+    quick: ModuleType, recipe: ModuleType, data: Path, model: Path
+) -> None:
+    sets = recipe.rated_sets(data)
+    first, second = (quick.TunedJudges(str(model), sets, device="cpu") for _ in range(2))
+    first.scores("GRADE ConvAI2")
+    assert np.array_equal(first.scores("FED turn"), second.scores("FED turn"))
+
+
 def test_what_is_missing_is_reported_in_one_line(
     recipe: ModuleType, data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +182,8 @@ def test_what_is_missing_is_reported_in_one_line(
         (["--data", str(data.parent / "none")], "no grade in"),
         (["--data", str(data), "--scorer", "folder"], "write --scorer NAME=FOLDER"),
         (["--data", str(data), "--scorer", f"a={data}"], "no trained scorer in"),
+        (["--data", str(data), "--scorer", f"a={data}", "--tune", "b"], "--tune names 'b', which is not a scorer"),
+        (["--data", str(data), "--scorer", f"a={data}", "--mean", "tuned a"], "--mean names 'tuned a'"),
     ):
         assert recipe.main(arguments) == 2
         shown = capsys.readouterr().err
