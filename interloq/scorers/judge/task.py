@@ -63,8 +63,9 @@ class TuneTask:
     def loss(self, prepared: Prepared) -> torch.Tensor:
         logits = self.network(prepared.rows)[:, 0].float()
         own, targets = (part.to(logits.device, non_blocking=True) for part in (prepared.own, prepared.targets))
-        apart = targets[own, None] - targets
-        losses = torch.nn.functional.softplus((logits - logits[own, None]) * apart.sign()) * apart.abs()
+        apart = targets.index_select(0, own)[:, None] - targets
+        behind = logits - logits.index_select(0, own)[:, None]
+        losses = torch.nn.functional.softplus(behind * apart.sign()) * apart.abs()
         total = (targets[:, None] - targets).abs().sum().clamp_min(TINY)  # 0 if all ratings are equal
         return losses.sum() / total * len(targets) * prepared.scale
 

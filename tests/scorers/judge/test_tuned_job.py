@@ -18,6 +18,7 @@ from interloq.scorers.judge.settings import TUNING, Network, TuneSettings
 from interloq.scorers.judge.tuned_job import from_log
 from interloq.scorers.relevance.model import RelevanceScorer
 from tests.made_judge import rated, write_sets
+from tests.made_relevance import exchanges, scorer_job, stored, talks
 
 SETTINGS = TuneSettings(least=20, replies=96)
 ALL = LowRank()
@@ -72,6 +73,12 @@ def test_its_network_is_a_relevance_scorer(trained: Path) -> None:
     judge = JudgeScorer.load(trained, device="cpu")
     assert judge.facts["scorer"]["signature"] == network.signature()
     assert np.argsort(network.scores(*texts)).tolist() == np.argsort(judge.scores(samples, "overall")).tolist()
+
+
+def test_another_training_in_its_network_is_refused(trained: Path, tmp_path: Path) -> None:
+    stored(tmp_path, exchanges(talks(10)))
+    with pytest.raises(InputError, match="contains a job with other settings"):
+        train(scorer_job(tmp_path), trained / "scorer", device="cpu")
 
 
 def test_the_folder_may_move(trained: Path, scorer: Path, tmp_path: Path) -> None:
