@@ -1,0 +1,269 @@
+"""Correlation of a metric with people as references are added, own ones or foreign ones (Gao et al., 2021, Figure 1).
+
+Each query's references are shuffled several times and added one after another. In the noisy arm, only the first few are
+the query's own; all others are references of other queries. Every point has the same queries and replies, so that only
+the references differ. Values are means over the shuffles, and intervals come from resampling queries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from scipy import stats
+
+from interloq.errors import InputError
+from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
+from interloq.metrics.metric import Array, FittedMetric
+from interloq.records import Reference, Sample
+from interloq.registry import create, spec
+from interloq.reliability.labels import (
+    FEW_REFERENCES,
+    FEWEST_REPLIES,
+    NONE,
+    Coefficient,
+    Members,
+    Query,
+    score,
+    subset_scores,
+)
+from interloq.signature import fingerprint
+from interloq.statistics.correlation import BY_ROW
+
+Level = Literal["query", "all"]
+SIZES, OWN, DRAWS = tuple(range(1, 11)), 5, 10  # sizes and own references of the noisy arm as in the paper
+UNRATED = "no reply with a rating and a score"
+MOST_SIGNS = 200  # points up to which Kendall's matrix of signs is faster than sorting
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Correlation with sets of one size: the mean over queries, or over all replies together."""
+
+    level: Level
+    references: int
+    foreign: int  # references of other queries among them
+    value: float
+    ci: tuple[float, float]
+    gain: float  # over the first point of the curve; the noisy arm's first point is its last with own references only
+    gain_ci: tuple[float, float]
+    queries: int  # with a value
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Points of both arms at both levels, with counts."""
+
+    metric: str
+    coefficient: Coefficient
+    points: Sequence[Point]
+    queries: int
+    replies: int
+    skipped: Mapping[str, int]  # queries, by reason
+
+    def arm(self, level: Level, *, noisy: bool) -> list[Point]:
+        """Points of one line of a plot; the noisy arm starts with own references."""
+        own = [p for p in self.points if p.level == level]
+        clean, foreign = ([p for p in own if (p.foreign > 0) == wanted] for wanted in (False, True))
+        first = min((p.references - p.foreign for p in foreign), default=0)
+        return [*(p for p in clean if p.references <= first), *foreign] if noisy else clean
+
+
+def curve(
+    queries: Sequence[Query],
+    metric: Any,
+    *,
+    sizes: Sequence[int] = SIZES,
+    own: int = OWN,
+    coefficient: Coefficient = "pearson",
+    draws: int = DRAWS,
+    n_bootstrap: int = 1000,
+    seed: int = 0,
+) -> Curve:
+    """Compute both arms of the curve; `metric` is a metric or its spec, and `own` the own references of the noisy arm.
+
+    Queries with fewer references than the largest size are skipped. A metric that does not combine single references
+    scores every set again.
+    """
+    sizes = sorted(set(sizes))
+    if not sizes or sizes[0] < 1 or own < 1 or draws < 1:
+        raise InputError(f"sizes, own references and draws must be at least 1, got {sizes}, {own} and {draws}")
+    metric = create(metric, kind="metric") if isinstance(metric, str) else metric
+    steps = [(size, 0) for size in sizes] + [(size, size - own) for size in sizes if size > own]
+    enough = [query for query in queries if len(query.references) >= sizes[-1]]
+    skipped = Counter({FEW_REFERENCES: len(queries) - len(enough)})
+    noisy = _with_foreign(enough, max(0, sizes[-1] - own), seed)
+    sets = [_sets(a, b, steps, draws, seed) for a, b in zip(enough, noisy, strict=True)]
+    scored = [_rated(query, found) for query, found in zip(noisy, _scores(noisy, metric, sets), strict=True)]
+    kept = [one for one in scored if len(one.ratings)]
+    skipped[UNRATED] = len(scored) - len(kept)
+    if not kept:
+        raise InputError(
+            f"no query has {sizes[-1]} references and a rated reply", hint="give smaller sizes or more references"
+        )
+    points = [
+        point
+        for level, spread in (("query", _by_query), ("all", _over_all))
+        for point in _points(level, steps, spread(kept, len(steps), coefficient, n_bootstrap, seed))  # type: ignore[arg-type]
+    ]
+    replies = sum(len(one.ratings) for one in kept)
+    return Curve(spec(metric), coefficient, points, len(kept), replies, {k: n for k, n in skipped.items() if n})
+
+
+# ---- sets of references ----------------------------------------------------------------------------------------------
+
+
+def _with_foreign(queries: Sequence[Query], number: int, seed: int) -> list[Query]:
+    """Queries with this many references of other queries added."""
+    texts = sorted({text for query in queries for text in query.references})
+    return [replace(query, references=(*query.references, *_foreign(query, texts, number, seed))) for query in queries]
+
+
+def _foreign(query: Query, texts: Sequence[str], number: int, seed: int) -> list[str]:
+    others = sorted(set(texts).difference(query.references)) if number else []
+    if len(others) < number:
+        raise InputError(
+            f"{len(others)} references of other queries, but {number} are added as noise",
+            hint="give more queries or smaller sizes",
+        )
+    rng = np.random.default_rng(int(fingerprint(str(seed), "foreign", query.id), 16))
+    return [others[i] for i in rng.choice(len(others), number, replace=False)] if number else []
+
+
+def _sets(query: Query, noisy: Query, steps: Sequence[tuple[int, int]], draws: int, seed: int) -> Members:
+    """Sets [steps · draws, width]: the first references of each shuffle, then foreign ones."""
+    rng = np.random.default_rng(int(fingerprint(str(seed), "curve", query.id), 16))
+    own, every = len(query.references), len(noisy.references)
+    orders = [(rng.permutation(own), own + rng.permutation(every - own)) for _ in range(draws)]
+    width = max(size for size, _ in steps)
+    rows = [
+        [*a[: size - foreign], *b[:foreign], *[NONE] * (width - size)] for size, foreign in steps for a, b in orders
+    ]
+    return np.array(rows, dtype=np.int32)
+
+
+# ---- scores ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """Replies of one query that have a rating and are scored with every set."""
+
+    ratings: Array
+    scores: Array  # [steps · draws, replies]
+
+
+def _rated(query: Query, scores: Array) -> _Scored:
+    there = ~np.isnan(query.ratings) & ~np.isnan(scores).any(axis=0)
+    return _Scored(query.ratings[there], scores[:, there])
+
+
+def _scores(queries: Sequence[Query], metric: Any, sets: Sequence[Members]) -> list[Array]:
+    """Scores [sets, replies] of each query."""
+    if getattr(metric, "over_references", None) is not None:
+        found = score(queries, metric)
+        return [subset_scores(one.scores, some, one.over) for one, some in zip(found, sets, strict=True)]
+    return list(_scored_again(queries, metric, sets))
+
+
+def _scored_again(queries: Sequence[Query], metric: Any, sets: Sequence[Members]) -> Iterator[Array]:
+    """Scores by a metric that does not combine single references."""
+    if isinstance(metric, FittedMetric):
+        metric = metric.fit([sample for query in queries for sample in _samples(query, query.references)])
+    for query, some in zip(queries, sets, strict=True):
+        texts = [[query.references[i] for i in row if i != NONE] for row in some]
+        samples = [sample for own in texts for sample in _samples(query, own)]
+        yield np.asarray(metric.value(metric.stats(samples)), dtype=np.float64).reshape(len(some), -1)
+
+
+def _samples(query: Query, references: Sequence[str]) -> list[Sample]:
+    given = tuple(map(Reference, references))
+    return [Sample("", query.turns, reply, given) for reply in query.replies]
+
+
+# ---- correlations ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """Correlation at one step, in each resample of the queries, and the number of queries with a value."""
+
+    value: float
+    resampled: Array
+    queries: int
+
+
+def _by_query(
+    scored: Sequence[_Scored], steps: int, coefficient: Coefficient, n_bootstrap: int, seed: int
+) -> list[_Spread]:
+    """Mean over queries of each query's correlation."""
+    found = np.array([_labels(one, coefficient).reshape(steps, -1) for one in scored])  # [queries, steps, draws]
+    known = ~np.isnan(found)
+    number = known.sum(axis=2)
+    means = np.where(number > 0, np.where(known, found, 0.0).sum(axis=2) / np.maximum(number, 1), np.nan)
+    spreads = []
+    for column in means.T:
+        there = ~np.isnan(column)
+        values = np.where(there, column, 0.0)
+        blocks = list(bootstrap_counts(len(column), n_bootstrap, seed))
+        total = np.concatenate([np.zeros(0), *(counts @ values for counts in blocks)])
+        n = np.concatenate([np.zeros(0), *(counts @ there for counts in blocks)])
+        value = float(column[there].mean()) if there.any() else float("nan")
+        spreads.append(_Spread(value, np.where(n > 0, total / np.maximum(n, 1), np.nan), int(there.sum())))
+    return spreads
+
+
+def _labels(one: _Scored, coefficient: Coefficient) -> Array:
+    if len(one.ratings) < FEWEST_REPLIES:
+        return np.full(len(one.scores), np.nan)
+    return BY_ROW[coefficient](one.scores, np.broadcast_to(one.ratings, one.scores.shape))
+
+
+def _over_all(
+    scored: Sequence[_Scored], steps: int, coefficient: Coefficient, n_bootstrap: int, seed: int
+) -> list[_Spread]:
+    """Correlation over the replies of all queries together, mean over shuffles."""
+    ratings = np.concatenate([one.ratings for one in scored])
+    scores = np.concatenate([one.scores for one in scored], axis=1).reshape(steps, -1, len(ratings))
+    ends = np.cumsum([0, *(len(one.ratings) for one in scored)])
+    places = [np.arange(start, end) for start, end in pairwise(ends)]
+    correlate = _long(coefficient, len(ratings))
+    value = [_mean_correlation(correlate, some, ratings) for some in scores]
+    spread = np.empty((n_bootstrap, steps))
+    rng = np.random.default_rng(seed)
+    for b in range(n_bootstrap):
+        drawn = np.concatenate([places[i] for i in rng.integers(len(scored), size=len(scored))])
+        spread[b] = [_mean_correlation(correlate, some[:, drawn], ratings[drawn]) for some in scores]
+    return [_Spread(*each, len(scored)) for each in zip(value, spread.T, strict=True)]
+
+
+def _long(coefficient: Coefficient, points: int) -> Callable[[Array, Array], Array]:
+    """Correlation of each row; Kendall's of many points by sorting."""
+    if coefficient != "kendall" or points <= MOST_SIGNS:
+        return BY_ROW[coefficient]
+    return lambda x, y: np.array([stats.kendalltau(*row).statistic for row in zip(x, y, strict=True)])
+
+
+def _mean_correlation(correlate: Callable[[Array, Array], Array], scores: Array, ratings: Array) -> float:
+    if len(ratings) < FEWEST_REPLIES:
+        return float("nan")
+    found = correlate(scores, np.broadcast_to(ratings, scores.shape))
+    known = found[~np.isnan(found)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def _points(level: Level, steps: Sequence[tuple[int, int]], spreads: Sequence[_Spread]) -> Iterator[Point]:
+    """Points with gains over the first point of their arm, which resamples the same queries."""
+    clean = [(size, spread) for (size, foreign), spread in zip(steps, spreads, strict=True) if not foreign]
+    for (size, foreign), one in zip(steps, spreads, strict=True):
+        own = [spread for n, spread in clean if n <= size - foreign]
+        base = own[-1] if foreign and own else clean[0][1]
+        gain = one.resampled - base.resampled
+        yield Point(
+            level, size, foreign, one.value, percentile_interval(one.resampled), one.value - base.value,
+            percentile_interval(gain), one.queries,
+        )  # fmt: skip

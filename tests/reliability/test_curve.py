@@ -1,0 +1,122 @@
+"""Correlation as references are added."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from interloq import InputError, Sample, evaluate
+from interloq.reliability.curve import UNRATED, Curve, curve
+from interloq.reliability.labels import FEW_REFERENCES, Query, group
+from tests.reliability.made_queries import rated_samples
+
+METRIC = "bleu_star(order=1)"
+
+
+def queries(n: int = 12, **options: Any) -> list[Query]:
+    return group(rated_samples(n, references=8, **options))
+
+
+def made(found: list[Query] | None = None, metric: Any = METRIC, **options: Any) -> Curve:
+    settings: dict[str, Any] = {"sizes": (1, 2, 4, 8), "own": 2, "draws": 3, "n_bootstrap": 50} | options
+    return curve(found or queries(), metric, **settings)
+
+
+def scores_and_people(samples: list[Sample]) -> tuple[list[float], list[float]]:
+    """Scores with all references, and mean ratings."""
+    scores = {score.key: score.value for score in evaluate(METRIC, samples, n_bootstrap=0).scores(METRIC)}
+    ratings = [[rating.value or 0.0 for rating in sample.ratings] for sample in samples]
+    return [scores[sample.key] or 0.0 for sample in samples], [sum(own) / len(own) for own in ratings]
+
+
+def test_all_references_give_the_correlation_of_the_metric_itself() -> None:
+    samples = rated_samples(12, references=8)
+    found = made(group(samples))
+    last = next(p for p in found.arm("all", noisy=False) if p.references == 8)
+    assert last.value == pytest.approx(stats.pearsonr(*scores_and_people(samples)).statistic)
+    assert (found.queries, found.replies, last.queries) == (12, 72, 12)
+
+
+def test_value_per_query_is_the_mean_over_queries() -> None:
+    samples = rated_samples(12, references=8)
+    found = made(group(samples), coefficient="kendall")
+    by_query = [[sample for sample in samples if sample.id == number] for number in {sample.id for sample in samples}]
+    taus = [stats.kendalltau(*scores_and_people(own)).statistic for own in by_query]
+    assert found.arm("query", noisy=False)[-1].value == pytest.approx(np.mean(taus))
+
+
+@pytest.mark.parametrize("level", ["query", "all"])
+def test_own_references_help_and_foreign_ones_harm(level: Any) -> None:
+    found = made(queries(30))
+    clean, noisy = (found.arm(level, noisy=wanted) for wanted in (False, True))
+    assert [(p.references, p.foreign) for p in clean] == [(1, 0), (2, 0), (4, 0), (8, 0)]
+    assert [(p.references, p.foreign) for p in noisy] == [(1, 0), (2, 0), (4, 2), (8, 6)]
+    assert clean[-1].gain_ci[0] > 0
+    assert noisy[-1].value < clean[-1].value
+    assert noisy[-1].gain == pytest.approx(noisy[-1].value - noisy[1].value)
+    assert all(p.ci[0] <= p.value <= p.ci[1] for p in found.points)
+
+
+def test_first_points_have_no_gain() -> None:
+    first = made().arm("query", noisy=False)[0]
+    assert (first.gain, first.gain_ci) == (0, (0, 0))
+
+
+def test_metric_that_does_not_combine_references_is_scored_again() -> None:
+    """BLEU-1 without smoothing of single references is BLEU*, and with more it is not."""
+    star, bleu = (made(metric=f"{name}(order=1,smoothing='none')") for name in ("bleu_star", "bleu"))
+    assert bleu.points[0].value == pytest.approx(star.points[0].value)
+    assert bleu.points[3].value != pytest.approx(star.points[3].value)
+
+
+def test_metric_fitted_to_the_set() -> None:
+    assert np.isfinite(made(metric="nist").points[-1].value)
+
+
+@pytest.mark.parametrize("coefficient", ["pearson", "spearman", "kendall"])
+def test_order_of_queries_does_not_matter(coefficient: Any) -> None:
+    some = queries(45)
+    first, second = (made(order, coefficient=coefficient, n_bootstrap=2) for order in (some, some[::-1]))
+    assert [p.value for p in first.points] == pytest.approx([p.value for p in second.points])
+
+
+def test_queries_without_enough_references_or_ratings_are_counted() -> None:
+    some = queries()
+    some[0] = replace(some[0], references=some[0].references[:3])
+    some[1] = replace(some[1], ratings=np.full(len(some[1].replies), np.nan))
+    found = made(some)
+    assert found.skipped == {FEW_REFERENCES: 1, UNRATED: 1}
+    assert found.queries == 10
+
+
+def test_query_with_constant_ratings_counts_over_all_replies_only() -> None:
+    some = queries()
+    some[0] = replace(some[0], ratings=np.full(len(some[0].replies), 3.0))
+    found = made(some)
+    assert {(p.level, p.queries) for p in found.points} == {("query", 11), ("all", 12)}
+
+
+def test_two_replies_have_no_correlation_of_their_own() -> None:
+    found = made(queries(replies=2))
+    assert {(p.level, p.queries) for p in found.points} == {("query", 0), ("all", 12)}
+    assert all(np.isnan(p.value) == (p.level == "query") for p in found.points)
+
+
+@pytest.mark.parametrize("options", [{"sizes": ()}, {"sizes": (0, 3)}, {"own": 0}, {"draws": 0}])
+def test_wrong_numbers_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="at least 1"):
+        made(**options)
+
+
+def test_too_few_references_for_any_query() -> None:
+    with pytest.raises(InputError, match="no query has 20 references"):
+        made(sizes=(20,), own=20)
+
+
+def test_too_few_foreign_references() -> None:
+    with pytest.raises(InputError, match="0 references of other queries, but 6"):
+        made(queries(1))
