@@ -60,7 +60,7 @@ def _default(job: Trainable, name: str) -> str:
     own = _shown(_value(job, name))
     if job.instead is None:
         return own
-    option, other = job.instead
+    option, other = job.instead[0].replace("_", "-"), job.instead[1]
     theirs = _shown(_value(other, name))
     if theirs in ("", own):
         return own

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, job: Trainable) -> int:
     finally:
         bad.close()
         if log.excluded:
-            print_stderr(f"interloq: {count(log.excluded, 'pair')} excluded that overlap test samples")
+            print_stderr(f"interloq: {count(log.excluded, job.unit)} excluded that overlap test samples")
     if os.environ.get("RANK", "0") == "0":  # only one of several processes prints
         if args.json:
             print_json({job.noun: args.output, **facts, "epochs": read_curve(args.output)})

@@ -27,6 +27,7 @@ JOBS = {
     "judge": "interloq.scorers.judge.settings:TRAINABLE",
     "rater": "interloq.rate.settings:TRAINABLE",
     "relevance": "interloq.scorers.relevance.settings:RELEVANCE_TRAINABLE",
+    "reliability": "interloq.reliability.settings:TRAINABLE",
     "ruber": "interloq.scorers.ruber.settings:TRAINABLE",
     "valid": "interloq.scorers.relevance.settings:VALID_TRAINABLE",
 }
@@ -66,6 +67,7 @@ class Trainable:
     loop: tuple[str, ...] = ()  # options of the training loop, besides `LOOP`
     hidden: tuple[str, ...] = ()  # fields that are not options
     reads: str = "pairs or dialogues"
+    unit: str = "pair"  # what is excluded if it overlaps test samples
     needs_files: bool = True
     instead: tuple[str, Trainable] | None = None  # an option, and what is trained if it is given
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,13 @@ from interloq.errors import InputError
 from interloq.metrics.metric import Array, Reduction
 from interloq.records import Reference, Sample
 from interloq.registry import create, name_of, named_class, names
+from interloq.reliability.settings import PER_SIZE, SIZES
+from interloq.reliability.settings import Coefficient as Coefficient
 from interloq.signature import fingerprint
 from interloq.statistics.correlation import BY_ROW, constant
 
-Coefficient = Literal["pearson", "spearman", "kendall"]
 Members = NDArray[np.int32]  # one row of reference numbers per set, padded with NONE
 NONE = -1
-SIZES, PER_SIZE = (3, 5, 7, 10), 25  # as in the paper
 FEWEST_REPLIES = 3  # two replies always correlate perfectly
 REPLIES = 4096  # scored together: bounds memory
 

@@ -18,6 +18,7 @@ from tests.made_bert import tiny_bert
 from tests.made_judge import rated
 from tests.made_rater import write_log
 from tests.made_relevance import small_scorer
+from tests.reliability.made_queries import rated_samples
 
 Way = tuple[str, tuple[str, ...]]  # a job and its options
 Captured = pytest.CaptureFixture[str]
@@ -25,6 +26,7 @@ ENCODER = ["--encoder", "encoder"]
 LOW_RANK = ["--low-rank", "2", "--low-rank-biases"]
 SCORER = [*ENCODER, "--reply", "12"]
 JUDGE = ["--scorer", "scorer", "--tune", "--least", "20", "--replies", "100"]
+RATED = [*ENCODER, "--metric", "bleu_star", "--sizes", "2,3", "--context", "24", "--reply", "12", "--hidden", "8"]
 # the options that make a job tiny; one that stands for several, as `rater`, is trained in every way
 TINY = {
     "adapt": [["--model", "encoder", "--longest", "16"]],
@@ -37,10 +39,14 @@ TINY = {
         [*LOW_RANK, *ENCODER, "--longest", "16"],
     ],
     "relevance": [[*SCORER, "--context", "24"], [*LOW_RANK, *SCORER, "--context", "24"]],
+    "reliability": [RATED, ["--fine-tune", *RATED]],
     "ruber": [["--embedding", "8", "--hidden", "8"]],
     "valid": [SCORER],
 }
-REFUSED = {"judge": "no set has enough ratings of 'overall'; use samples with ratings"}
+REFUSED = {
+    "judge": "no set has enough ratings of 'overall'; use samples with ratings",
+    "reliability": "only 0 queries can be labelled (1 fewer references than the smallest set); give 4 or more",
+}
 JOBS = [(name, tuple(options)) for name, ways in TINY.items() for options in ways]
 COMMON = ["--epochs", "2", "--learning-rate", ".003", "--batch", "32", "--checkpoint-minutes", "0", "--device", "cpu"]
 
@@ -60,7 +66,7 @@ def way(request: pytest.FixtureRequest) -> Way:
 def place(way: Way, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two logs, a network to start from, and what an undisturbed training makes of them."""
     folder = tmp_path_factory.mktemp("jobs")
-    (write_rated if way[0] == "judge" else write_logs)(folder)
+    {"judge": write_rated, "reliability": write_queries}.get(way[0], write_logs)(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         assert main(command(way, "whole")) == 0
@@ -78,6 +84,12 @@ def write_rated(folder: Path) -> None:
     small_scorer(folder / "made", n=20).rename(folder / "scorer")
     for seed, (name, n) in enumerate((("a", 60), ("b", 40), ("other", 50))):
         write(folder / f"{name}.jsonl", rated(n, seed=seed), kind="samples")
+
+
+def write_queries(folder: Path) -> None:
+    tiny_bert(folder / "encoder")
+    for seed, (name, n) in enumerate((("a", 8), ("b", 6), ("other", 7))):
+        write(folder / f"{name}.jsonl", rated_samples(n, references=6, seed=seed), kind="samples")
 
 
 @pytest.fixture

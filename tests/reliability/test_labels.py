@@ -12,7 +12,6 @@ import pytest
 from scipy import stats
 
 from interloq import InputError, Rating, Sample, create, evaluate
-from interloq.reliability import labels as module
 from interloq.reliability.labels import (
     CONSTANT_RATINGS,
     CONSTANT_SCORES,
@@ -20,7 +19,6 @@ from interloq.reliability.labels import (
     FEW_REPLIES,
     NONE,
     UNSCORED,
-    Coefficient,
     Query,
     QueryScores,
     draw_sets,
@@ -32,6 +30,7 @@ from interloq.reliability.labels import (
     subset_scores,
     usable_metrics,
 )
+from interloq.reliability.settings import Coefficient
 from tests.made_bert import tiny_bert
 from tests.reliability.made_queries import rated_samples, sentence
 
@@ -192,4 +191,3 @@ def test_sizes_must_be_positive(sizes: tuple[int, ...]) -> None:
 def test_no_queries() -> None:
     found = labels(score(group([]), create("bleu_star")))
     assert (len(found.values), found.members.shape) == (0, (0, 10))
-    assert module.SIZES == (3, 5, 7, 10)

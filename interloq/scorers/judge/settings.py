@@ -80,6 +80,7 @@ TUNED = Trainable(
     result=_result,
     loop=("warmup", "weight_decay", "clip", "accumulate", "amp", "compile"),
     reads=READS,
+    unit="sample",
 )
 TRAINABLE = Trainable(
     SUMMARY,
@@ -87,5 +88,6 @@ TRAINABLE = Trainable(
     job="interloq.scorers.judge.job:from_log",
     result=_result,
     reads=READS,
+    unit="sample",
     instead=("tune", TUNED),
 )

@@ -1,0 +1,73 @@
+"""Vectors of queries with references: the [CLS] state of an encoder that reads both together.
+
+Vectors are float16 rows, written as they are computed: an interrupted run resumes after the last complete batch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.appended import Appended
+from interloq.data.files import reading_saved
+from interloq.errors import InputError
+from interloq.learn.start import Start
+from interloq.models.cross_encoder import CrossEncoder
+from interloq.models.subwords import Subwords
+from interloq.reliability.sets import Pair
+from interloq.scorers.relevance.model import RelevanceScorer
+
+Vectors = NDArray[np.float32]
+FEATURES = "features.f16"
+BATCH = 2048  # pairs encoded at a time: the most work that a kill loses
+
+
+def pair_reader(
+    network: CrossEncoder, subwords: Subwords, reading: Mapping[str, int], *, device: str
+) -> RelevanceScorer:
+    """Reads pairs as the scorer `relevance` does; refused if the network cannot read rows of this length."""
+    wanted, positions = reading["context"] + reading["reply"] + 3, network.positions
+    if positions is not None and wanted > positions:
+        raise InputError(
+            f"the encoder reads {positions} tokens, but a query with a reference may have {wanted}",
+            hint="lower context or reply",
+        )
+    return RelevanceScorer(network, subwords, {"config": dict(reading)}, device)
+
+
+def frozen_reader(start: Start, reading: Mapping[str, int], *, device: str) -> RelevanceScorer:
+    """Reader with an encoder as it is."""
+    subwords = Subwords(start.files, longest=reading["longest"])
+    return pair_reader(start.network(1, seed=0), subwords, reading, device=device)
+
+
+def encoded(reader: RelevanceScorer, pairs: Sequence[Pair]) -> Vectors:
+    """One row per pair; each distinct pair is read once."""
+    states = reader.states([turns for turns, _ in pairs], [reference for _, reference in pairs])
+    return states.astype(np.float32)
+
+
+def write_features(
+    reader: RelevanceScorer, pairs: Sequence[Pair], folder: Path, step: Callable[[int], None] = lambda _: None
+) -> None:
+    """Encode pairs to a file; batches of an earlier run are kept."""
+    size, limit = reader.dimensions * np.dtype(np.float16).itemsize, np.finfo(np.float16).max
+    with contextlib.closing(Appended(folder / FEATURES)) as file:
+        whole = file.size() // size
+        done = len(pairs) if whole >= len(pairs) else whole // BATCH * BATCH
+        file.cut(done * size)
+        step(done)
+        for start in range(done, len(pairs), BATCH):
+            batch = pairs[start : start + BATCH]
+            file.add(np.clip(encoded(reader, batch), -limit, limit).astype(np.float16).tobytes())
+            step(len(batch))
+
+
+def read_features(folder: Path, pairs: int) -> NDArray[np.float16]:
+    """The encoded pairs in a folder, as a memory map."""
+    with reading_saved(folder):
+        return np.asarray(np.memmap(folder / FEATURES, dtype=np.float16, mode="r")).reshape(pairs, -1)

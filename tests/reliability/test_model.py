@@ -1,0 +1,148 @@
+"""Trained reliability networks."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interloq import InputError
+from interloq.reliability import model as module
+from interloq.reliability.model import Prediction, Reliability, why_undefined
+from tests.reliability.made_model import SMALL, small_model, topic_encoder
+
+QUERY = ("well", "tea ?")
+REFERENCES = ["tea milk cup", "dog walk", "we sip tea", "rain"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> Reliability:
+    return Reliability.load(folder, device="cpu")
+
+
+def same(found: Prediction, expected: Prediction, **tolerance: Any) -> None:
+    for name in ("mean", "low", "high"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), **{"atol": 1e-5} | tolerance)
+
+
+def test_intervals_contain_the_mean(model: Reliability) -> None:
+    found = model.predict([QUERY] * 3, [REFERENCES[:n] for n in (1, 2, 4)])
+    assert ((found.low < found.mean) & (found.mean < found.high)).all()
+    assert ((found.low >= -1) & (found.high <= 1)).all()
+    assert len(np.unique(found.mean)) == 3
+
+
+def test_intervals_are_students(model: Reliability) -> None:
+    members = np.array([[0.1], [0.3], [0.2]])
+    found = Prediction.of(members)
+    assert found.mean[0] == pytest.approx(0.2)
+    assert found.high[0] - 0.2 == pytest.approx(4.302653 * 0.1)  # t of two degrees of freedom, and the deviation
+
+
+def test_order_copies_and_blanks_do_not_matter(model: Reliability) -> None:
+    mixed = [*REFERENCES, " rain ", "", " ", REFERENCES[0]]
+    Random(1).shuffle(mixed)
+    same(model.predict([QUERY], [mixed]), model.predict([QUERY], [REFERENCES]), atol=0)
+
+
+def test_other_sets_of_the_batch_do_not_matter(model: Reliability) -> None:
+    sets = [REFERENCES[:1], [f"tea {i}" for i in range(30)], REFERENCES]
+    together = model.predict([QUERY, ("rain ?",), QUERY], sets)
+    for i, (query, some) in enumerate(zip([QUERY, ("rain ?",), QUERY], sets, strict=True)):
+        same(model.predict([query], [some]), together[i : i + 1])
+
+
+def test_small_batches_give_the_same(model: Reliability, monkeypatch: pytest.MonkeyPatch) -> None:
+    queries, sets = [QUERY] * 20, [[f"tea {j}" for j in range(1 + i % 7)] for i in range(20)]
+    whole = model.predict(queries, sets)
+    monkeypatch.setattr(module, "NUMBERS", 16 * 3 * 8)
+    same(model.predict(queries, sets), whole, atol=1e-12)
+
+
+def test_undefined_sets_are_nan(model: Reliability) -> None:
+    found = model.predict([QUERY, (), ("  ",), QUERY], [[], ["tea"], ["tea"], REFERENCES])
+    assert np.isnan(found.mean).tolist() == [True, True, True, False]
+    assert np.isnan(found.low).tolist() == np.isnan(found.high).tolist() == [True, True, True, False]
+    reasons = [why_undefined(QUERY, [" "]), why_undefined((" ",), ["tea"]), why_undefined(QUERY, ["tea"])]
+    assert reasons == ["no references", "no context", ""]
+    assert len(model.predict([], []).mean) == 0
+
+
+def test_leaving_one_out_is_a_difference_of_predictions(model: Reliability) -> None:
+    first, second, third = model.leave_one_out([QUERY, ("rain ?",), QUERY], [REFERENCES, ["tea"], []])
+    assert first.references == tuple(sorted(REFERENCES))
+    whole = model.predict([QUERY], [REFERENCES]).mean[0]
+    for reference, effect in zip(first.references, first.effect.mean, strict=True):
+        smaller = [other for other in REFERENCES if other != reference]
+        assert effect == pytest.approx(whole - model.predict([QUERY], [smaller]).mean[0], abs=1e-5)
+    assert ((first.effect.low <= first.effect.mean) & (first.effect.mean <= first.effect.high)).all()
+    assert second.references == ("tea",)
+    assert np.isnan(second.effect.mean).tolist() == [True]
+    assert (third.references, len(third.effect.mean)) == ((), 0)
+
+
+def test_sets_of_encoded_pairs_give_the_same(model: Reliability) -> None:
+    vectors = model.encode([(QUERY, text) for text in REFERENCES])
+    found = model.predict_sets(vectors, np.array([[0, 1, 2, 3], [-1, 2, -1, 0], [-1, -1, -1, -1]]))
+    same(found[:2], model.predict([QUERY] * 2, [REFERENCES, [REFERENCES[0], REFERENCES[2]]]))
+    assert np.isnan(found.mean[2])
+
+
+def test_a_single_network_has_no_interval(tmp_path: Path) -> None:
+    alone = Reliability.load(small_model(tmp_path, replace(SMALL, ensemble=1), epochs=1), device="cpu")
+    found = alone.predict([QUERY], [REFERENCES])
+    assert np.isfinite(found.mean).all()
+    assert np.isnan([found.low, found.high]).all()
+
+
+def test_a_fine_tuned_network_needs_no_other_folder(tmp_path: Path) -> None:
+    settings = replace(SMALL, fine_tune=True, ensemble=2)
+    folder = small_model(tmp_path, settings, epochs=1)
+    found = Reliability.load(folder, device="cpu").predict([QUERY], [REFERENCES])
+    shutil.rmtree(tmp_path / "encoder")
+    same(Reliability.load(folder, device="cpu").predict([QUERY], [REFERENCES]), found, atol=0)
+
+
+# ---- refusals --------------------------------------------------------------------------------------------------------
+
+
+def test_another_metric_is_refused(folder: Path, model: Reliability) -> None:
+    assert model.metric == "bleu_star"
+    model.check_metric("bleu_star(order=4)")
+    with pytest.raises(InputError, match=r"predicts the reliability of bleu_star\(order=4.*not of bleu_star\(order=2"):
+        Reliability.load(folder, metric="bleu_star(order=2)", device="cpu")
+
+
+def test_another_encoder_is_refused(folder: Path, tmp_path: Path) -> None:
+    other = topic_encoder(tmp_path / "other", seed=1)
+    with pytest.raises(InputError, match="other is not the encoder that the network was trained on, encoder: the hash"):
+        Reliability.load(folder, encoder=str(other), device="cpu")
+
+
+def test_a_moved_encoder_can_be_named(folder: Path, model: Reliability, tmp_path: Path) -> None:
+    shutil.copytree(folder.parent / "encoder", tmp_path / "moved")
+    moved = Reliability.load(folder, encoder=str(tmp_path / "moved"), device="cpu")
+    same(moved.predict([QUERY], [REFERENCES]), model.predict([QUERY], [REFERENCES]), atol=0)
+    assert moved.signature() == model.signature()
+
+
+@pytest.mark.parametrize("change", [{"hidden": 0}, {"ensemble": "x"}, {"dimensions": 31}, {"hidden": 17}])
+def test_damaged_facts_are_refused(folder: Path, tmp_path: Path, change: dict[str, Any]) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(folder, damaged)
+    facts = json.loads((damaged / "model.json").read_text())
+    facts["config"] |= change
+    (damaged / "model.json").write_text(json.dumps(facts))
+    with pytest.raises(InputError, match="damaged"):
+        Reliability.load(damaged, device="cpu")
