@@ -25,6 +25,8 @@ AT_FIRST = 4  # times k: pairs fetched at first, so that few queries have to be 
 CANDIDATES = 5  # times k: pairs among which diversity chooses
 KEPT = 2**18  # hits in the cache: samples of several systems share contexts, often far apart in a file
 
+Question = Callable[[Sample], tuple[Query, Guard]]
+
 
 class Encoder(Protocol):
     """The part of a retriever that is needed here."""
@@ -32,15 +34,19 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str]) -> Encoded: ...
 
 
-class Searchable(Protocol):
-    """An `Index`, or anything else that finds pairs."""
+class Finder(Protocol):
+    """Anything that finds pairs."""
+
+    def search(self, queries: Sequence[Query], k: int = 15) -> list[list[Hit]]:
+        """The k best pairs for each query, best first."""
+
+
+class Searchable(Finder, Protocol):
+    """An `Index`, or anything else that finds pairs and can compare replies."""
 
     @property
     def retriever(self) -> Encoder:
         """How texts are compared."""
-
-    def search(self, queries: Sequence[Query], k: int = 15) -> list[list[Hit]]:
-        """The k best pairs for each query, best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +123,37 @@ def extend(
     `own=False` drops the judged reply from any source, so samples with the same context may have different references.
     """
     _check(k=k, turns=turns, batch=batch, diversity=diversity, near=near)
-    options = _Options(k, parrot, gold, diversity, own)
-    frozen = frozenset(excluded)
+    options, tally = _Options(k, parrot, gold, diversity, own), tally or Tally()
+    question = _question(turns, frozenset(excluded), near, own)
+    found = _found(samples, _Searches(index, index.retriever), options, question, tally, batch)
+    return _extended(found, options, tally, progress)
 
+
+def candidates(
+    samples: Iterable[Sample],
+    index: Finder,
+    *,
+    k: int = 100,
+    turns: int = 1,
+    near: float = 0.0,
+    own: bool = True,
+    excluded: Set[str] = frozenset(),
+    tally: Tally | None = None,
+    batch: int = BATCH,
+) -> Iterator[list[tuple[Sample, tuple[Reference, ...]]]]:
+    """Batches of samples, each with up to `k` replies that `extend` would add, best first."""
+    _check(k=k, turns=turns, batch=batch, diversity=0.0, near=near)
+    options = _Options(k, parrot=False, gold=True, diversity=0.0, own=own)
+    question = _question(turns, frozenset(excluded), near, own)
+    for found in _found(samples, _Searches(index), options, question, tally or Tally(), batch):
+        yield [(sample, tuple(_reference(hit) for hit in each.hits)) for sample, each in found]
+
+
+def _question(turns: int, excluded: frozenset[str], near: float, own: bool) -> Question:
     def question(sample: Sample) -> tuple[Query, Guard]:
-        return query(sample, turns=turns), guard(sample, excluded=frozen, near=near, own=not own)
+        return query(sample, turns=turns), guard(sample, excluded=excluded, near=near, own=not own)
 
-    return _extended(samples, _Searches(index), options, question, tally or Tally(), progress, batch)
+    return question
 
 
 def searched_in(index: Any) -> dict[str, object]:
@@ -159,20 +189,31 @@ def utterance(sample: Sample) -> str:
     return sample.context[-1].text.strip() if sample.context else ""
 
 
-def _extended(
+def _found(
     samples: Iterable[Sample],
     searches: _Searches,
     options: _Options,
-    question: Callable[[Sample], tuple[Query, Guard]],
+    question: Question,
     tally: Tally,
-    progress: Callable[[int], None] | None,
     batch: int,
-) -> Iterator[Sample]:
+) -> Iterator[list[tuple[Sample, Found]]]:
+    """Batches of samples with their hits."""
     for chunk in batched(samples, batch):
         started = [_seen(sample, options) for sample in chunk]
         found = searches.found([question(sample) for sample in chunk], started, options)
         for sample, each in zip(chunk, found, strict=True):
             tally.add(sample, each, options.k)
+        yield list(zip(chunk, found, strict=True))
+
+
+def _extended(
+    found: Iterable[Sequence[tuple[Sample, Found]]],
+    options: _Options,
+    tally: Tally,
+    progress: Callable[[int], None] | None,
+) -> Iterator[Sample]:
+    for chunk in found:
+        for sample, each in chunk:
             extended = replace(sample, references=_references(sample, each.hits, options))
             yield extended if options.own else _without_own(extended, each, tally)
         if progress:
@@ -199,15 +240,18 @@ def _references(sample: Sample, hits: Sequence[Hit], options: _Options) -> tuple
     parrot = [Reference(utterance(sample), source="parrot")] if options.parrot and utterance(sample) else []
     if any(normalised(reference.text) == normalised(utterance(sample)) for reference in before):
         parrot = []
-    retrieved = [Reference(hit.pair.response, source=f"retrieved:{hit.pair.id}") for hit in hits]
-    return (*before, *parrot, *retrieved)
+    return (*before, *parrot, *map(_reference, hits))
+
+
+def _reference(hit: Hit) -> Reference:
+    return Reference(hit.pair.response, source=f"retrieved:{hit.pair.id}")
 
 
 class _Searches:
     """Searches with a cache: a query that many samples share is searched once."""
 
-    def __init__(self, index: Searchable) -> None:
-        self.index = index
+    def __init__(self, index: Finder, encoder: Encoder | None = None) -> None:
+        self.index, self.encoder = index, encoder  # the encoder is needed only for diversity
         self.known: OrderedDict[tuple[Query, int], list[Hit]] = OrderedDict()
 
     def found(
@@ -234,9 +278,9 @@ class _Searches:
             self.known[query, n] = hits
 
     def _chosen(self, found: Found, options: _Options) -> Found:
-        if not options.diversity or not found.hits:
+        if not options.diversity or not found.hits or self.encoder is None:
             return found
-        replies = self.index.retriever.encode([hit.pair.response for hit in found.hits])
+        replies = self.encoder.encode([hit.pair.response for hit in found.hits])
         places = diversified([hit.score for hit in found.hits], replies, options.k, diversity=options.diversity)
         return replace(found, hits=tuple(found.hits[place] for place in places))
 

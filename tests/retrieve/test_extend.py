@@ -15,7 +15,7 @@ from interloq import InputError, Reference, Sample, create
 from interloq.models.fake import FakeEncoder
 from interloq.records import Pair
 from interloq.retrieve import extend as extending
-from interloq.retrieve.extend import Tally, extend, query
+from interloq.retrieve.extend import Tally, candidates, extend, query
 from interloq.retrieve.index import Index, create_index
 from interloq.retrieve.retriever import Hit, Query
 
@@ -306,3 +306,14 @@ def test_the_layer_below_is_enough(folder: Path) -> None:
     made = create_index(folder / "bm25", "bm25")
     made.add([Pair("1", "good day sun", "yes"), Pair("2", "bad film", "no")], source="s")
     assert texts(one(Sample("x", ["a good day"], "y"), made), "retrieved") == ["yes"]
+
+
+def test_candidates_are_what_extend_adds_by_batch() -> None:
+    index, given = Fixed(numbered(40)), [sample(f"s{i}") for i in range(5)]
+    tally = Tally()
+    batches = list(candidates(given, index, k=7, tally=tally, batch=2))
+    assert [len(batch) for batch in batches] == [2, 2, 1]
+    found = {one.id: replies for batch in batches for one, replies in batch}
+    for extended in extend(given, index, k=7, parrot=False):
+        assert found[extended.id] == extended.references[1:]
+    assert (tally.samples, tally.retrieved) == (5, 35)

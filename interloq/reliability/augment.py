@@ -1,0 +1,148 @@
+"""Automatic annotation of REAM# (Gao et al., 2021): add candidates that raise the reliability of a reference set.
+
+Candidates of a query are tried in random order. One that raises the predicted reliability is kept, until the set has
+enough references. All queries try a candidate at the same time, so each round is one prediction over all of them; a
+query's result does not depend on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from interloq.errors import InputError
+from interloq.records import Reference
+from interloq.reliability.labels import NONE, distinct_texts
+from interloq.signature import fingerprint
+
+LIMIT = 10  # references per query, as in the paper
+LEAST = 1e-9  # smaller differences are rounding
+
+
+class SetPredictor(Protocol):
+    """The part of `Reliability` that is needed here."""
+
+    def encode(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> Any:
+        """One row per pair of a query (its turns) and a reference."""
+
+    def predict_sets(self, vectors: Any, sets: Any) -> Any:
+        """Reliability of sets given as rows of pair numbers: `mean`, `low` and `high`, NaN for an empty set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A query with its references and candidates for further ones."""
+
+    turns: tuple[str, ...]
+    references: tuple[Reference, ...]
+    candidates: tuple[Reference, ...]
+
+    @property
+    def blank(self) -> bool:
+        """Whether the query has no text, so that nothing can be predicted."""
+        return not any(turn.strip() for turn in self.turns)
+
+    def known(self) -> tuple[str, ...]:
+        """Distinct texts of the references; none for a query without text."""
+        return () if self.blank else distinct_texts(reference.text for reference in self.references)
+
+    def new(self) -> list[Reference]:
+        """Candidates with text that are not yet references, without repetitions; none for a query without text."""
+        by_text = {candidate.text.strip(): candidate for candidate in reversed(self.candidates)}
+        return [by_text[text] for text in sorted(by_text.keys() - {"", *self.known()}) if not self.blank]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A candidate that was tried, with the predicted reliability before (NaN: no references) and after it."""
+
+    reference: Reference
+    before: float
+    after: float
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Augmented:
+    """Result for one query: predictions for the given and for the final set, and all trials in order."""
+
+    before: float
+    after: float
+    trials: tuple[Trial, ...] = ()
+
+    @property
+    def kept(self) -> tuple[Reference, ...]:
+        """References that were added."""
+        return tuple(trial.reference for trial in self.trials if trial.kept)
+
+
+def augment(model: SetPredictor, requests: Sequence[Request], *, limit: int = LIMIT, seed: int = 0) -> list[Augmented]:
+    """Add candidates that raise the predicted reliability to sets with fewer than `limit` references.
+
+    The order of a query's candidates depends only on the seed, the query and the candidates.
+    """
+    if limit < 1:
+        raise InputError(f"limit must be at least 1, got {limit}")
+    shuffled = [_shuffled(request, seed) for request in requests]
+    rounds = _Rounds(model, requests, shuffled, limit)
+    while rounds.advance():
+        pass
+    return [
+        Augmented(float(before), float(after), tuple(trials))
+        for before, after, trials in zip(rounds.started, rounds.reached, rounds.trials, strict=True)
+    ]
+
+
+def _shuffled(request: Request, seed: int) -> list[Reference]:
+    new = request.new()
+    rng = np.random.default_rng(int(fingerprint(str(seed), *request.turns), 16))
+    return [new[i] for i in rng.permutation(len(new))]
+
+
+class _Rounds:
+    """Sets of all queries as rows of pair numbers; every round tries the next candidate of each query."""
+
+    def __init__(
+        self, model: SetPredictor, requests: Sequence[Request], shuffled: Sequence[list[Reference]], limit: int
+    ) -> None:
+        self.model, self.candidates, self.round = model, shuffled, 0
+        known = [request.known() for request in requests]
+        pairs = [
+            (request.turns, text)
+            for request, own, new in zip(requests, known, shuffled, strict=True)
+            for text in (*own, *(one.text.strip() for one in new))
+        ]
+        self.sizes = np.array([len(own) for own in known], dtype=np.int64)
+        self.limit = limit
+        lengths = self.sizes + [len(new) for new in shuffled]
+        starts = np.cumsum(lengths) - lengths
+        self.first = starts + self.sizes  # pair of each query's first candidate
+        self.sets = np.full((len(requests), max(limit, *self.sizes, 1) if requests else 1), NONE, dtype=np.int64)
+        for row, start, size in zip(self.sets, starts, self.sizes, strict=True):
+            row[:size] = np.arange(start, start + size)
+        self.vectors = model.encode(pairs)
+        self.started = np.asarray(model.predict_sets(self.vectors, self.sets).mean)
+        self.reached = self.started.copy()
+        self.trials: list[list[Trial]] = [[] for _ in requests]
+
+    def advance(self) -> bool:
+        """Try one candidate of every query that has candidates left and too few references; False if none has."""
+        left = np.array([len(new) > self.round for new in self.candidates], dtype=bool)
+        active = np.flatnonzero(left & (self.sizes < self.limit))
+        if not len(active):
+            return False
+        tentative = self.sets[active]
+        tentative[np.arange(len(active)), self.sizes[active]] = self.first[active] + self.round
+        after = np.asarray(self.model.predict_sets(self.vectors, tentative).mean)
+        before = self.reached[active]
+        kept = (after > before + LEAST) | (np.isnan(before) & ~np.isnan(after))
+        for i, *facts in zip(active.tolist(), before.tolist(), after.tolist(), kept.tolist(), strict=True):
+            self.trials[i].append(Trial(self.candidates[i][self.round], *facts))
+        raised = active[kept]
+        self.sets[raised], self.reached[raised] = tentative[kept], after[kept]
+        self.sizes[raised] += 1
+        self.round += 1
+        return True
