@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from interloq.data.durable import lock, make_folder
+from interloq.data.files import as_line
 from interloq.data.write_errors import writing
 from interloq.errors import InputError
 
@@ -98,3 +100,19 @@ class Appended:
             self._file.close()
         with contextlib.suppress(OSError):
             os.truncate(self.path, place)
+
+
+def check_run(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
+    """Refuse if the two runs differ."""
+    for name in sorted({*found, *wanted}):
+        if found.get(name) != wanted.get(name):
+            raise InputError(
+                f"the file is from another run: {name} was {_short(found.get(name))}, is {_short(wanted.get(name))}",
+                hint="choose another output, or move that file away",
+                where=str(path),
+            )
+
+
+def _short(value: Any) -> str:
+    text = as_line(value).decode()
+    return text if len(text) <= 300 else text[:299] + "…"

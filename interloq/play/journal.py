@@ -14,8 +14,7 @@ from typing import Any
 
 import orjson
 
-from interloq.data.appended import SYNC, Appended
-from interloq.data.files import as_line
+from interloq.data.appended import SYNC, Appended, check_run
 from interloq.data.jsonl import SCHEMA, to_json, write
 from interloq.data.parsers import PARSERS
 from interloq.errors import InputError
@@ -109,22 +108,6 @@ class Journal:
         if not isinstance(run, dict):
             raise InputError("not a journal of dialogues", hint="choose another output", where=str(self.path))
         check_run(run, orjson.loads(orjson.dumps(self.run)), self.path)
-
-
-def check_run(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
-    """Refuse if the two runs differ."""
-    for name in sorted({*found, *wanted}):
-        if found.get(name) != wanted.get(name):
-            raise InputError(
-                f"the file is from another run: {name} was {_short(found.get(name))}, is {_short(wanted.get(name))}",
-                hint="choose another output, or move that file away",
-                where=str(path),
-            )
-
-
-def _short(value: Any) -> str:
-    text = as_line(value).decode()
-    return text if len(text) <= 300 else text[:299] + "…"
 
 
 def _decoded(line: bytes) -> Any:

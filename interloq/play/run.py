@@ -13,10 +13,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from interloq.data.appended import check_run
 from interloq.data.jsonl import header, read
 from interloq.errors import InputError, InterloqError, nearest
 from interloq.play.bot import Bot
-from interloq.play.journal import Journal, check_run, journal_path
+from interloq.play.journal import Journal, journal_path
 from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.partners import PartnerSet, lasting, partner_set
 from interloq.play.schedule import SCHEMES, Match, all_play_all, apart, bipartite, check_name, chosen, self_play

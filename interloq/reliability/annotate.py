@@ -1,0 +1,225 @@
+"""Interactive annotation with REAM# (Gao et al., 2021): a person decides on candidates and sees their predicted effect.
+
+A session offers one candidate after another, with the prediction before and after adding it. The person keeps it, edits
+it a few times at most, abandons it, chooses another candidate instead, or goes to the next query. Every step is
+appended to a record at once; a session with the same record resumes where it stopped. Nothing is printed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import orjson
+
+from interloq.data.appended import Appended, check_run
+from interloq.data.jsonl import header_line, record_line
+from interloq.errors import InputError
+from interloq.records import Reference
+from interloq.reliability.augment import LIMIT, Request, SetPredictor
+from interloq.reliability.decisions import Action, Progress, Step, apply, start
+from interloq.reliability.labels import NONE
+from interloq.signature import fingerprint
+
+ATTEMPTS = 3  # edits per candidate
+KIND = "annotation"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Predicted reliability with its interval; NaN for an empty set."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A candidate, the predictions without and with it, and the candidate that would raise the prediction most."""
+
+    query: str
+    turns: tuple[str, ...]
+    references: tuple[str, ...]
+    candidate: Reference
+    before: Estimate
+    after: Estimate
+    attempts: int  # edits left
+    waiting: tuple[Reference, ...]  # all candidates left; the first is the one offered
+    best: int  # place of the best of them
+    best_after: Estimate
+
+
+class Session:
+    """Annotation of some queries (by id), with a record that is created or resumed; a record of others is refused.
+
+    `model` predicts reliabilities, and `model.signature()` identifies it.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        requests: Mapping[str, Request],
+        record: str | Path,
+        *,
+        attempts: int = ATTEMPTS,
+        limit: int = LIMIT,
+    ) -> None:
+        for name, value, least in (("attempts", attempts, 0), ("limit", limit, 1)):
+            if value < least:
+                raise InputError(f"{name} must be at least {least}, got {value}")
+        self.model: SetPredictor = model
+        self.options = {"attempts": attempts, "limit": limit}
+        self.states = {id: start(request, **self.options) for id, request in requests.items()}
+        self.steps: list[Step] = []
+        self._vectors: dict[str, Any] = {}
+        self._offer: Offer | None = None
+        run = {"model": model.signature(), "queries": _fingerprint(requests), **self.options}
+        self._file = Appended(record, sync=0.0)
+        try:
+            self._resume(run)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    @property
+    def current(self) -> str | None:
+        """Id of the first query that is not finished; None if all are."""
+        return next((id for id, state in self.states.items() if not state.finished), None)
+
+    def added(self) -> dict[str, tuple[Reference, ...]]:
+        """References added so far, by query. Edited ones have the source `human`."""
+        return {id: state.added for id, state in self.states.items()}
+
+    def offer(self) -> Offer | None:
+        """The candidate to decide on; None if all queries are finished."""
+        if self._offer is None and self.current is not None:
+            self._offer = self._predicted(self.current, self.states[self.current])
+        return self._offer
+
+    # ---- decisions ---------------------------------------------------------------------------------------------------
+
+    def keep(self) -> None:
+        """Add the candidate to the references."""
+        self._decide("keep")
+
+    def edit(self, text: str) -> None:
+        """Replace the text of the candidate, which is then offered again; limited to `attempts` per candidate."""
+        self._decide("edit", Reference(text.strip(), source="human"))
+
+    def abandon(self) -> None:
+        """Drop the candidate."""
+        self._decide("abandon")
+
+    def choose(self, place: int) -> None:
+        """Offer another of the candidates left instead, by its place among them."""
+        waiting = self._offered().waiting
+        if not 0 <= place < len(waiting):
+            raise InputError(f"no candidate {place}", hint=f"choose one from 0 to {len(waiting) - 1}")
+        self._decide("choose", waiting[place])
+
+    def next(self) -> None:
+        """Finish this query with the references it has."""
+        self._decide("next")
+
+    def _decide(self, action: Action, candidate: Reference | None = None) -> None:
+        offer = self._offered()
+        shown = candidate or offer.candidate
+        numbers = {"before": _number(offer.before.mean), "after": _number(offer.after.mean)}
+        step = Step(offer.query, action, shown.text, shown.source, **numbers)
+        state = apply(self.states[step.query], step, **self.options)
+        self._file.add(record_line(step))  # recorded before it counts
+        self._take(step, state)
+
+    def _offered(self) -> Offer:
+        offer = self.offer()
+        if offer is None:
+            raise InputError("all queries are finished")
+        return offer
+
+    def _take(self, step: Step, state: Progress) -> None:
+        if state.finished:
+            self._vectors.clear()
+        self.states[step.query], self._offer = state, None
+        self.steps.append(step)
+
+    # ---- predictions -------------------------------------------------------------------------------------------------
+
+    def _predicted(self, query: str, state: Progress) -> Offer:
+        """Predictions without and with every candidate left, in one batch."""
+        own, new = state.texts(), [candidate.text.strip() for candidate in state.waiting]
+        missing = [text for text in dict.fromkeys((*own, *new)) if text not in self._vectors]
+        rows = self.model.encode([(state.request.turns, text) for text in missing])
+        self._vectors |= dict(zip(missing, rows, strict=True))
+        sets = np.full((1 + len(new), len(own) + 1), NONE, dtype=np.int64)
+        sets[:, : len(own)] = np.arange(len(own))
+        sets[1:, len(own)] = len(own) + np.arange(len(new))
+        found = self.model.predict_sets(np.stack([self._vectors[text] for text in (*own, *new)]), sets)
+        estimates = [Estimate(*map(float, row)) for row in zip(found.mean, found.low, found.high, strict=True)]
+        best = int(np.argmax(found.mean[1:]))
+        return Offer(
+            query, state.request.turns, own, state.waiting[0], estimates[0], estimates[1], state.attempts,
+            state.waiting, best, estimates[1 + best],
+        )  # fmt: skip
+
+    # ---- record ------------------------------------------------------------------------------------------------------
+
+    def _resume(self, run: Mapping[str, Any]) -> None:
+        """Repeat the steps of the record, or write its header."""
+        lines = [line for _, line in self._file.lines()]
+        if not lines:
+            self._file.add(header_line(KIND, {"run": run}))
+            return
+        check_run(_header(lines[0], self._file.path), run, self._file.path)
+        for number, line in enumerate(lines[1:], start=2):
+            where = f"{self._file.path}:{number}"
+            step = _step(line, where)
+            if step.query not in self.states:
+                raise InputError(f"no query {step.query!r}", hint="use the record with its own samples", where=where)
+            try:
+                state = apply(self.states[step.query], step, **self.options)
+            except InputError as error:
+                raise InputError(error.what, hint="the record is damaged: remove this line", where=where) from error
+            self._take(step, state)
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+def _fingerprint(requests: Mapping[str, Request]) -> str:
+    return fingerprint(*(part for id, request in requests.items() for part in (id, *_parts(request))))
+
+
+def _parts(request: Request) -> Iterable[str]:
+    groups: Sequence[Sequence[Any]] = (request.references, request.candidates)
+    yield orjson.dumps([request.turns, [[asdict(one) for one in group] for group in groups]]).decode()
+
+
+def _header(line: bytes, path: Path) -> dict[str, Any]:
+    try:
+        found = orjson.loads(line)
+        if found["kind"] == KIND:
+            return dict(found["run"])
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        pass
+    raise InputError("not a record of annotation", hint="name another file", where=str(path))
+
+
+def _step(line: bytes, where: str) -> Step:
+    try:
+        step = Step(**orjson.loads(line))
+        if step.action in get_args(Action) and all(isinstance(t, str) for t in (step.query, step.text, step.source)):
+            return step
+    except (orjson.JSONDecodeError, TypeError):
+        pass
+    raise InputError("not a step of annotation", hint="the record is damaged: remove this line", where=where)
