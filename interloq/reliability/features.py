@@ -18,6 +18,7 @@ from interloq.errors import InputError
 from interloq.learn.start import Start
 from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.subwords import Subwords
+from interloq.models.vector_cache import VectorCache
 from interloq.reliability.sets import Pair
 from interloq.scorers.relevance.model import RelevanceScorer
 
@@ -42,13 +43,27 @@ def pair_reader(
 def frozen_reader(start: Start, reading: Mapping[str, int], *, device: str) -> RelevanceScorer:
     """Reader with an encoder as it is."""
     subwords = Subwords(start.files, longest=reading["longest"])
-    return pair_reader(start.network(1, seed=0), subwords, reading, device=device)
+    reader = pair_reader(start.network(1, seed=0), subwords, reading, device=device)
+    reader.facts["encoder"] = start.fingerprint
+    return reader
 
 
 def encoded(reader: RelevanceScorer, pairs: Sequence[Pair]) -> Vectors:
-    """One row per pair; each distinct pair is read once."""
-    states = reader.states([turns for turns, _ in pairs], [reference for _, reference in pairs])
-    return states.astype(np.float32)
+    """One row per pair; each distinct pair is read once, and with a vector cache only once ever by a frozen encoder."""
+    cache, weights = VectorCache.configured(None), reader.facts.get("encoder")
+    if cache is None or weights is None or not pairs:
+        return _states(reader, pairs)
+    distinct = list(dict.fromkeys(pairs))
+    name = f"pairs-{weights}-{reader.subwords.signature()}-{reader.facts['config']}"
+    keys = ["\0".join((*turns, "", reference)).encode() for turns, reference in distinct]
+    sizes = [reader.dimensions] * len(distinct)
+    found = cache.rows(name, keys, sizes, lambda new: _states(reader, [distinct[i] for i in new]))
+    place = {pair: i for i, pair in enumerate(distinct)}
+    return np.array(found)[[place[pair] for pair in pairs]]
+
+
+def _states(reader: RelevanceScorer, pairs: Sequence[Pair]) -> Vectors:
+    return reader.states([turns for turns, _ in pairs], [reference for _, reference in pairs]).astype(np.float32)
 
 
 def write_features(

@@ -9,8 +9,10 @@ import pytest
 
 from interloq import InputError
 from interloq.learn.start import Start
+from interloq.models.subwords import Subwords
+from interloq.models.vector_cache import VARIABLE
 from interloq.reliability import features
-from interloq.reliability.features import FEATURES, encoded, frozen_reader, read_features, write_features
+from interloq.reliability.features import FEATURES, encoded, frozen_reader, pair_reader, read_features, write_features
 from tests.reliability.made_model import SMALL, topic_encoder
 
 PAIRS = [(("well", f"tea {i} ?"), f"a cup of tea {i % 3}") for i in range(10)]
@@ -50,3 +52,24 @@ def test_an_interrupted_run_resumes_after_the_last_whole_batch(
 def test_rows_that_the_encoder_cannot_read_are_refused(start: Start) -> None:
     with pytest.raises(InputError, match="the encoder reads 64 tokens, but a query with a reference may have 75"):
         frozen_reader(start, {**SMALL.reading, "reply": 48}, device="cpu")
+
+
+def test_frozen_encoder_reads_a_pair_once_with_a_vector_cache(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = frozen_reader(start, SMALL.reading, device="cpu")
+    pairs = [(("tea ?", "milk"), "a cup"), (("tea ? milk",), "a cup"), (("tea ?", "milk"), "a cup")]
+    expected = encoded(reader, pairs)
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "vectors.sqlite"))
+    first = encoded(reader, pairs)
+    monkeypatch.setattr(reader, "states", lambda *_: pytest.fail("read again"))
+    np.testing.assert_array_equal(encoded(reader, pairs[::-1]), expected[::-1])
+    np.testing.assert_array_equal(first, expected)
+
+
+def test_trained_encoders_are_not_cached(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "vectors.sqlite"))
+    subwords = Subwords(start.files, longest=SMALL.longest)
+    reader = pair_reader(start.network(1, seed=0), subwords, SMALL.reading, device="cpu")
+    assert encoded(reader, [(("tea",), "a cup")]).shape == (1, reader.dimensions)
+    assert not (tmp_path / "vectors.sqlite").exists()
