@@ -161,13 +161,17 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One sample's score by a metric (its spec); `value` is None if unscored, and `reason` says why."""
+    """One sample's score by a metric (its spec); `value` is None if unscored, and `reason` says why.
+
+    `details` are further facts about the score as JSON values, such as the interval of a prediction.
+    """
 
     id: str
     metric: str
     value: float | None
     reason: str = ""
     system: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def key(self) -> Key:

@@ -52,6 +52,7 @@ def _score(value: Mapping[str, Any], _: str) -> Score:
         value=_number(value.get("value"), "value"),
         reason=_get(value, "reason", str, ""),
         system=_get(value, "system", str, ""),
+        details=_get(value, "details", dict, {}),
     )
 
 

@@ -45,7 +45,7 @@ def extend_file(
         "k": k, "parrot": parrot, "gold": gold, "turns": turns, "diversity": diversity,
         "near": near, "own": own,
     }  # fmt: skip
-    found, tally, excluded = open_index(str(index)), Tally(), _ids(exclude)
+    found, tally, excluded = open_index(str(index)), Tally(), read_ids(exclude)
     before = {} if str(samples) == "-" else header(samples)
     signed = options | ({"exclude": file_fingerprint(Path(exclude))} if exclude else {})
     facts: dict[str, Any] = {"signature": extend_signature(found.retriever, searched_in(found), signed)}
@@ -61,6 +61,7 @@ def extend_file(
     return facts
 
 
-def _ids(path: str | Path | None) -> frozenset[str]:
+def read_ids(path: str | Path | None) -> frozenset[str]:
+    """The ids in a file, one per line; none without a file."""
     ids = (line.decode("utf-8", "replace").strip() for _, line in lines(path)) if path else ()
     return frozenset(id for id in ids if id)

@@ -68,6 +68,7 @@ class Effects:
 
     references: tuple[str, ...]
     effect: Prediction
+    whole: Prediction  # of the complete set, as single numbers
 
 
 class Reliability:
@@ -148,8 +149,8 @@ class Reliability:
         smaller[np.arange(len(owner)), np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)] = NONE
         members = self._members(self.encode(pairs), np.concatenate([sets, smaller]))
         effect = Prediction.of(members[:, : len(sets)][:, owner] - members[:, len(sets) :])
-        ends = np.cumsum(counts)
-        return [Effects(some, effect[end - len(some) : end]) for some, end in zip(references, ends, strict=True)]
+        whole, ends = _bounded(Prediction.of(members[:, : len(sets)])), np.cumsum(counts)
+        return [Effects(some, effect[ends[i] - len(some) : ends[i]], whole[i]) for i, some in enumerate(references)]
 
     # ---- pairs as numbers --------------------------------------------------------------------------------------------
 
@@ -159,8 +160,7 @@ class Reliability:
 
     def predict_sets(self, vectors: Vectors, sets: Sets) -> Prediction:
         """Reliability of sets given as rows of pair numbers; NaN for an empty one."""
-        found = Prediction.of(self._members(vectors, sets))
-        return Prediction(found.mean, np.maximum(found.low, -1.0), np.minimum(found.high, 1.0))
+        return _bounded(Prediction.of(self._members(vectors, sets)))
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _members(self, vectors: Vectors, sets: Sets) -> Array:
@@ -181,6 +181,11 @@ class Reliability:
             nodes, graphs = inputs
             found[:, own] = self.network(nodes.double(), graphs).cpu().numpy()
         return found
+
+
+def _bounded(found: Prediction) -> Prediction:
+    """Correlations are from −1 to 1."""
+    return Prediction(found.mean, np.maximum(found.low, -1.0), np.minimum(found.high, 1.0))
 
 
 def why_undefined(query: Sequence[str], references: Sequence[str]) -> str:

@@ -47,3 +47,11 @@ def test_the_annotator_of_a_rating(tmp_path: Path) -> None:
     path.write_text('{"response": "a", "ratings": [{"annotator": "ann", "score": 4, "dimension": "fluent"}]}\n')
     with pytest.warns(ReadWarning):
         assert load(path)[0].ratings == (Rating(4.0, "ann", "fluent"),)
+
+
+def test_details_of_a_score_are_read_and_omitted_if_empty() -> None:
+    written = {"id": "s", "metric": "m", "value": 0.5, "details": {"low": 0.25, "helps": {"text": "t"}}}
+    score = PARSERS["scores"](written, "1")
+    assert to_json(score) == written
+    assert "details" not in to_json(PARSERS["scores"]({"id": "s", "metric": "m", "value": 1}, "1"))
+    assert hash(score)

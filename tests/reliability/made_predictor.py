@@ -22,6 +22,7 @@ class Prediction(NamedTuple):
 class Effects(NamedTuple):
     references: tuple[str, ...]
     effect: Prediction
+    whole: Prediction
 
 
 class MadePredictor:
@@ -56,7 +57,8 @@ class MadePredictor:
 
     def _effects(self, query: Sequence[str], texts: tuple[str, ...]) -> Effects:
         without = [self._of(query, texts[:i] + texts[i + 1 :]) for i in range(len(texts))]
-        return Effects(texts, _all([self._of(query, texts) - value for value in without]))
+        value = self._of(query, texts)
+        return Effects(texts, _all([value - other for other in without]), Prediction(value, value - 0.1, value + 0.1))
 
     def _of(self, query: Sequence[str], texts: Sequence[str]) -> float:
         rows = self.encode([(tuple(query), text) for text in texts])

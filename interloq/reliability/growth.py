@@ -1,0 +1,77 @@
+"""How many more references a set needs to reach a reliability, judged by how predictions grow in a set of samples.
+
+Each query's own references are put in random orders. The rise at size k is the mean difference between the predictions
+for the first k + 1 and the first k references, over all queries with more than k. A set of size n with prediction p is
+expected to reach the wanted reliability with m more references if p + the rises at sizes n … n + m − 1 reach it.
+Nothing is extrapolated: the number is unknown if too few queries here have so many references.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from interloq.reliability.labels import distinct_texts
+from interloq.signature import fingerprint
+
+QUERIES, ORDERS = 200, 3  # most queries, and random orders of the references of each
+LARGEST = 20  # references: larger sets are rare
+FEWEST = 5  # queries: the mean of fewer would be chance
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """Mean rise of the prediction from `size` references to one more, over some queries."""
+
+    size: int
+    mean: float
+    queries: int
+
+
+def rises(
+    model: Any, queries: Sequence[Sequence[str]], reference_sets: Sequence[Sequence[str]], *, seed: int = 0
+) -> list[Rise]:
+    """Rises by size, up to the first size that fewer than FEWEST queries exceed."""
+    given = {(tuple(query), distinct_texts(some)) for query, some in zip(queries, reference_sets, strict=True)}
+    useful = [(query, texts) for query, texts in given if len(texts) > 1 and any(turn.strip() for turn in query)]
+    chosen = sorted(useful, key=lambda one: fingerprint(str(seed), *one[0], *one[1]))[:QUERIES]
+    if len(chosen) < FEWEST:
+        return []
+    orders = [(query, _orders(query, texts, seed)) for query, texts in chosen]
+    sets = [(query, order[: i + 1]) for query, some in orders for order in some for i in range(len(order))]
+    values = np.asarray(model.predict([query for query, _ in sets], [texts for _, texts in sets]).mean)
+    return _means(values, [len(some[0]) for _, some in orders])
+
+
+def _orders(query: tuple[str, ...], texts: tuple[str, ...], seed: int) -> list[list[str]]:
+    rng = np.random.default_rng(int(fingerprint(str(seed), *query, *texts), 16))
+    return [[texts[i] for i in rng.permutation(len(texts))[:LARGEST]] for _ in range(ORDERS)]
+
+
+def _means(values: Any, sizes: Sequence[int]) -> list[Rise]:
+    """Mean differences by size; `values` are those of the growing sets of every order of every query."""
+    found = np.full((len(sizes), LARGEST - 1), np.nan)
+    start = 0
+    for row, size in zip(found, sizes, strict=True):
+        own = values[start : start + size * ORDERS].reshape(ORDERS, size)
+        row[: size - 1] = np.diff(own, axis=1).mean(axis=0)
+        start += size * ORDERS
+    counts = (~np.isnan(found)).sum(axis=0)
+    known = [size for size in range(1, LARGEST) if counts[size - 1] >= FEWEST]
+    return [Rise(size, float(np.nanmean(found[:, size - 1])), int(counts[size - 1])) for size in known]
+
+
+def needed(value: float, size: int, wanted: float, found: Sequence[Rise]) -> int | None:
+    """Number of further references expected to reach `wanted`; None if it is not reached with the sizes known."""
+    by_size = {rise.size: rise.mean for rise in found}
+    more = 0
+    while not math.isnan(value) and value < wanted:
+        if size + more not in by_size:
+            return None
+        value += by_size[size + more]
+        more += 1
+    return None if math.isnan(value) else more
