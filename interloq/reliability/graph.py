@@ -2,8 +2,8 @@
 
 h = W x,  e_ij = LeakyReLU(t · h_i + s · h_j),  α_i = softmax over j of e_ij,  y_i = Σ_j α_ij h_j + b
 
-The same as `GATConv` of PyTorch Geometric with its defaults, for several networks at once. Many graphs share nodes, so
-each node is multiplied by W once, and a graph is a row of node numbers.
+The same as `GATConv` of PyTorch Geometric with its defaults. Many graphs share nodes, so each node is multiplied by W
+once, and a graph is a row of node numbers.
 """
 
 from __future__ import annotations
@@ -14,30 +14,29 @@ SLOPE = 0.2  # of LeakyReLU below 0
 
 
 class GraphAttention(torch.nn.Module):  # type: ignore[misc]
-    """From nodes [nodes, dimensions] and graphs [graphs, width] to [members, graphs, width, hidden].
+    """From nodes [nodes, dimensions] and graphs [graphs, width] to states [graphs, width, hidden].
 
-    A graph is a row of node numbers, padded with numbers below 0. Members are networks with the same input.
+    A graph is a row of node numbers, padded with numbers below 0.
     """
 
-    def __init__(self, dimensions: int, hidden: int, members: int = 1) -> None:
+    def __init__(self, dimensions: int, hidden: int) -> None:
         super().__init__()
-        self.weight = torch.nn.Parameter(_glorot(members, dimensions, hidden))
-        self.source = torch.nn.Parameter(_glorot(members, 1, hidden).squeeze(1))
-        self.target = torch.nn.Parameter(_glorot(members, 1, hidden).squeeze(1))
-        self.bias = torch.nn.Parameter(torch.zeros(members, hidden))
+        self.weight = torch.nn.Parameter(_glorot(dimensions, hidden))
+        self.source = torch.nn.Parameter(_glorot(1, hidden)[0])
+        self.target = torch.nn.Parameter(_glorot(1, hidden)[0])
+        self.bias = torch.nn.Parameter(torch.zeros(hidden))
 
     def forward(self, nodes: torch.Tensor, graphs: torch.Tensor) -> torch.Tensor:
-        """States of the nodes of each graph; those of padding have no meaning."""
-        states = nodes @ self.weight  # [members, nodes, hidden]
-        source, target = ((states @ part.unsqueeze(-1)).squeeze(-1) for part in (self.source, self.target))
-        which = graphs.clamp(min=0)
-        scores = target[:, which].unsqueeze(-1) + source[:, which].unsqueeze(-2)  # [members, graphs, i, j]
-        scores = torch.nn.functional.leaky_relu(scores, SLOPE)
+        """States of the nodes of each graph; those of padding repeat one of its nodes."""
+        states = nodes @ self.weight
+        which = torch.where(graphs < 0, graphs.amax(dim=1, keepdim=True), graphs)
+        source, target = (states @ self.source)[which], (states @ self.target)[which]
+        scores = torch.nn.functional.leaky_relu(target.unsqueeze(2) + source.unsqueeze(1), SLOPE)  # [graphs, i, j]
         weights = scores.masked_fill((graphs < 0).unsqueeze(1), -torch.inf).softmax(dim=-1)
-        mixed: torch.Tensor = weights @ states[:, which] + self.bias[:, None, None]
+        mixed: torch.Tensor = weights @ states[which] + self.bias
         return mixed
 
 
-def _glorot(members: int, rows: int, columns: int) -> torch.Tensor:
+def _glorot(rows: int, columns: int) -> torch.Tensor:
     bound: float = (6 / (rows + columns)) ** 0.5
-    return torch.empty(members, rows, columns).uniform_(-bound, bound)
+    return torch.empty(rows, columns).uniform_(-bound, bound)

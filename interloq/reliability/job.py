@@ -110,7 +110,7 @@ class ReliabilityJob(Job[ReliabilityTask]):
         return ReliabilityTask(PairNetwork(network, encoder), sets, take, self.settings)
 
     def facts(self, task: ReliabilityTask, run: Run, curve: Curve) -> dict[str, Any]:  # noqa: ARG002
-        settings, dimensions = self.settings, task.network.sets.attention.weight.shape[1]
+        settings = self.settings
         parts = {"metric": metric_id(self.metric), "encoder": self.start.fingerprint}
         return self.base_facts(curve, **parts) | {
             "metric": {"spec": spec(self.metric), "id": metric_id(self.metric)},
@@ -118,7 +118,7 @@ class ReliabilityJob(Job[ReliabilityTask]):
             "subwords": self.subwords.signature(),
             "config": {
                 **settings.reading,
-                "dimensions": int(dimensions),
+                "dimensions": task.network.sets.dimensions,
                 "hidden": settings.hidden,
                 "ensemble": settings.ensemble,
             },

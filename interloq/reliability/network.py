@@ -14,25 +14,35 @@ from interloq.models.token_rows import Rows
 from interloq.reliability.graph import GraphAttention
 
 
+class SetNetwork(torch.nn.Module):  # type: ignore[misc]
+    """From pairs [pairs, dimensions] and sets of them [sets, width] to reliabilities [sets]."""
+
+    def __init__(self, dimensions: int, hidden: int) -> None:
+        super().__init__()
+        self.attention = GraphAttention(dimensions, hidden)
+        self.head = torch.nn.Linear(hidden, 1)
+
+    def forward(self, pairs: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
+        """Reliability of each set, from −1 to 1."""
+        pooled = self.attention(pairs, sets).max(dim=1).values  # padding repeats a pair; `amax` would learn more slowly
+        scores: torch.Tensor = torch.tanh(self.head(pooled)).squeeze(1)
+        return scores
+
+
 class ReliabilityNetwork(torch.nn.Module):  # type: ignore[misc]
-    """An ensemble of networks from pairs [pairs, dimensions] and sets of them to reliabilities [members, sets].
+    """An ensemble of networks; its output is [members, sets].
 
     A set is a row of pair numbers, padded with numbers below 0; every set has at least one pair.
     """
 
     def __init__(self, dimensions: int, hidden: int, members: int = 1) -> None:
         super().__init__()
-        self.attention = GraphAttention(dimensions, hidden, members)
-        bound = hidden**-0.5  # as torch starts a linear layer
-        self.weight = torch.nn.Parameter(torch.empty(members, hidden).uniform_(-bound, bound))
-        self.bias = torch.nn.Parameter(torch.zeros(members))
+        self.dimensions = dimensions
+        self.members = torch.nn.ModuleList(SetNetwork(dimensions, hidden) for _ in range(members))
 
     def forward(self, pairs: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
-        """Reliability of each set by each member, from −1 to 1."""
-        states = self.attention(pairs, sets)
-        pooled = states.masked_fill((sets < 0).unsqueeze(-1), -torch.inf).max(dim=2).values  # amax learns more slowly
-        scores: torch.Tensor = torch.tanh((pooled @ self.weight.unsqueeze(-1)).squeeze(-1) + self.bias[:, None])
-        return scores
+        """Reliability of each set by each member."""
+        return torch.stack([member(pairs, sets) for member in self.members])
 
 
 class PairNetwork(torch.nn.Module):  # type: ignore[misc]
@@ -46,7 +56,7 @@ class PairNetwork(torch.nn.Module):  # type: ignore[misc]
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        return self.sets.bias.device
+        return self.sets.members[0].head.weight.device
 
     def forward(self, pairs: torch.Tensor | Rows, sets: torch.Tensor) -> torch.Tensor:
         """Reliability of each set by each member."""

@@ -15,11 +15,9 @@ def network(members: int = 2) -> tuple[ReliabilityNetwork, torch.Tensor]:
 def test_scores_are_those_of_the_formula() -> None:
     made, pairs = network()
     found = made(pairs, torch.tensor([[4, 1, 2]]))
-    states = made.attention(pairs[[4, 1, 2]], torch.arange(3)[None])
-    for member in range(2):
-        pooled = states[member, 0].max(dim=0).values
-        expected = torch.tanh(made.weight[member] @ pooled + made.bias[member])
-        torch.testing.assert_close(found[member, 0], expected)
+    for member, scores in zip(made.members, found, strict=True):
+        pooled = member.attention(pairs[[4, 1, 2]], torch.arange(3)[None])[0].max(dim=0).values
+        torch.testing.assert_close(scores[0], torch.tanh(member.head.weight[0] @ pooled + member.head.bias[0]))
 
 
 def test_order_and_padding_do_not_matter() -> None:

@@ -69,13 +69,13 @@ def test_members_learn_as_if_they_were_alone() -> None:
     task = made_task()
     prepared = task.prepare("train", np.arange(30))
     task.loss(prepared).backward()
-    own = task.network.sets.attention.weight.grad[1].clone()
+    own = task.network.sets.members[1].attention.weight.grad.clone()
     task.network.zero_grad()
     found = task.scores(prepared)[1:2]
     short = torch.relu(0.1 - found[..., :1] + found[..., 1:]) * prepared.there
     losses = (found[..., 0] - prepared.values) ** 2 + short.sum(dim=-1) / prepared.there.sum(dim=-1).clamp(min=1)
     (prepared.weights[1] * losses).sum().backward()
-    torch.testing.assert_close(own, task.network.sets.attention.weight.grad[1])
+    torch.testing.assert_close(own, task.network.sets.members[1].attention.weight.grad)
 
 
 def test_queries_weigh_differently_in_training_only() -> None:
