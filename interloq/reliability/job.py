@@ -160,12 +160,11 @@ def summary(facts: Mapping[str, Any]) -> str:
         f"{count(facts['sets'][part], 'set')} of {count(facts['queries'][part], 'query', 'queries')} for {name}"
         for part, name in (("train", "training"), ("dev", "dev"))
     ]
-    omitted = [f"{n:,} with {reason}" for reason, n in {**facts["skipped_queries"]}.items()]
-    undefined = [f"{n:,} with {reason}" for reason, n in facts["undefined_sets"].items()]
-    for what, found in (("queries", omitted), ("sets", undefined)):
-        if found:
-            parts.append(f"{what} skipped: {', '.join(found)}")
-    return "; ".join(parts)
+    reasons = {
+        what: ", ".join(f"{n:,} with {reason}" for reason, n in facts[what].items())
+        for what in ("skipped_queries", "undefined_sets")
+    }
+    return "; ".join([*parts, *(f"{what.replace('_', ' ')}: {why}" for what, why in reasons.items() if why)])
 
 
 def dev_facts(task: ReliabilityTask) -> dict[str, Any]:
@@ -182,13 +181,17 @@ def dev_facts(task: ReliabilityTask) -> dict[str, Any]:
         "bias": float(np.mean(own - labels)),
         "slope": _slope(own, labels),
         "by_size": {
-            str(size): {"sets": int(some.sum()), "mse": _mse(own[some], labels[some]),
-                        "predicted": float(own[some].mean()), "label": float(labels[some].mean())}
+            str(size): _size_facts(own[sizes[dev] == size], labels[sizes[dev] == size])
             for size in np.unique(sizes[dev]).tolist()
-            for some in [sizes[dev] == size]
         },
         "wins": _wins(found, there),
-    }  # fmt: skip
+    }
+
+
+def _size_facts(found: Floats, labels: Floats) -> dict[str, float]:
+    """Error and means of the sets of one size."""
+    means = {"predicted": float(found.mean()), "label": float(labels.mean())}
+    return {"sets": len(labels), "mse": _mse(found, labels), **means}
 
 
 def _mse(found: Floats, labels: Floats) -> float:

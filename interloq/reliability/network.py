@@ -5,13 +5,15 @@ v_1 … v_n = GAT(x_1 … x_n),  f(q, R) = tanh(w · max_i v_i + b), the maximum
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.token_rows import Rows
 from interloq.reliability.graph import GraphAttention
+
+if TYPE_CHECKING:  # importing it takes seconds, and frozen encoders are not part of the network
+    from interloq.models.cross_encoder import CrossEncoder
 
 
 class SetNetwork(torch.nn.Module):  # type: ignore[misc]

@@ -76,7 +76,7 @@ _ARRAY_FIELDS = ("used", "pairs", "query", "sets", "values", "falls", "foreign",
 
 
 def make_sets(scored: Sequence[QueryScores], settings: ReliabilitySettings) -> LabelledSets:
-    """Draw and label sets of every query, and choose its foreign references. Queries without a label are left out."""
+    """Draw and label sets of every query, and choose its foreign references. Queries without labels are omitted."""
     found = labels(
         scored,
         sizes=settings.set_sizes,
@@ -138,10 +138,11 @@ def _foreign(queries: Sequence[Query], ends: Ints, dev: NDArray[np.bool_], setti
     chosen = np.zeros((len(queries), settings.foreign), dtype=np.int64)
     for i, query in enumerate(queries):
         rng = np.random.default_rng(int(fingerprint(str(settings.seed), "foreign", query.id), 16))
-        drawn = rng.choice(parts[int(dev[i])], size=4 * settings.foreign)
-        others = list(dict.fromkeys(n for n in drawn.tolist() if texts[n] not in query.references))
+        part, own = parts[int(dev[i])], {*query.references}
+        drawn = rng.choice(part, size=4 * settings.foreign).tolist()
+        others = list(dict.fromkeys(n for n in drawn if texts[n] not in own))
         if not others:  # every draw hit the query itself, or a copy of it
-            others = [n for n in parts[int(dev[i])].tolist() if texts[n] not in query.references]
+            others = [n for n in part.tolist() if texts[n] not in own]
         if not others:
             raise InputError(
                 f"all queries have the same references as {' / '.join(query.turns)!r:.60}",

@@ -111,6 +111,15 @@ def rated(folder: Path) -> None:
     write_sets(folder, 1600, 1500)
 
 
+def queries(folder: Path) -> None:
+    from interloq import write
+    from tests.reliability.made_model import topic_encoder
+    from tests.reliability.made_queries import rated_samples
+
+    topic_encoder(folder / "encoder")
+    write(folder / "rated.jsonl", rated_samples(30, references=8), kind="samples")
+
+
 def posts(folder: Path) -> None:
     from tests.made_posts import made_posts, write_posts
 
@@ -162,6 +171,12 @@ VERBS = (
         f"train judge rated0.jsonl rated1.jsonl --scorer scorer --tune -o out --replies 640 {TINY}",
         rated,
         (f"train relevance talks.jsonl -o scorer --context 24 {SCORER}",),
+    ),
+    Verb(
+        "train reliability",
+        "train reliability rated.jsonl --metric bleu_star -o out --encoder encoder --context 24 --reply 12 "
+        f"--sizes 2,3 --hidden 16 --epochs 2 {TINY}",
+        queries,
     ),
     Verb("train valid", f"train valid talks.jsonl -o out {SCORER}", talks),
     Verb("train adapt", f"train adapt pairs.jsonl --model bert -o out --epochs 2 --longest 16 {TINY}", topics),

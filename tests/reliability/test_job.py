@@ -73,5 +73,5 @@ def test_the_summary_counts_what_was_skipped() -> None:
     }
     assert summary(facts) == (
         "1 set of 1 query for training; 2,000 sets of 2 queries for dev; "
-        "queries skipped: 3 with constant ratings; sets skipped: 4 with constant scores"
+        "skipped queries: 3 with constant ratings; undefined sets: 4 with constant scores"
     )
