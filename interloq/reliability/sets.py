@@ -19,13 +19,13 @@ from interloq.errors import InputError, count
 from interloq.learn.draws import mixed
 from interloq.metrics.context_reply import NO_CONTEXT
 from interloq.reliability.labels import NONE, Labels, Query, QueryScores, labels, labels_without
-from interloq.reliability.settings import ReliabilitySettings
+from interloq.reliability.settings import CHANGES, ReliabilitySettings
 from interloq.signature import fingerprint
 
 Part = Literal["train", "dev"]
 Ints = NDArray[np.int64]
 Pair = tuple[tuple[str, ...], str]  # turns of a query, and a reference
-WORSE = ("without", "added", "replaced")  # kinds of worse sets
+WORSE = tuple(CHANGES)  # kinds of worse sets
 ARRAYS, FACTS = "sets.npz", "sets.json"
 LEAST = 2  # queries per part: with only one, there are no foreign references
 
@@ -119,7 +119,7 @@ def set_pairs(sets: LabelledSets, queries: Sequence[Query]) -> list[Pair]:
 def _dev_part(queries: int, settings: ReliabilitySettings, found: Labels) -> NDArray[np.bool_]:
     """Queries of the dev part."""
     if queries < 2 * LEAST:
-        reasons = ", ".join(f"{n:,} {reason}" for reason, n in {**found.skipped, **found.undefined}.items())
+        reasons = ", ".join(f"{n:,} with {reason}" for reason, n in {**found.skipped, **found.undefined}.items())
         raise InputError(
             f"only {count(queries, 'query', 'queries')} can be labelled" + (f" ({reasons})" if reasons else ""),
             hint=f"give {2 * LEAST} or more, each with several rated replies and references, or smaller --sizes",

@@ -17,6 +17,12 @@ FINE_TRAINING = Training(
     epochs=3, learning_rate=3e-5, optimizer="adamw", weight_decay=0.01, schedule="linear", warmup=0.05, clip=1.0
 )
 
+CHANGES = {  # kinds of worse sets, in words
+    "without": "without one reference",
+    "added": "with a foreign one added",
+    "replaced": "with one replaced by a foreign one",
+}
+
 
 @dataclass(frozen=True)
 class Sources:
@@ -78,11 +84,11 @@ class ReliabilitySettings(Component):
 
 def _result(facts: Facts, _: list[Facts]) -> str:
     best, dev = facts["best"], facts["dev"]
-    wins = ", ".join(f"{share:.1%} of those {kind}" for kind, share in dev["wins"].items())
+    wins = ", ".join(f"{share:.1%} of those {CHANGES[kind]}" for kind, share in dev["wins"].items())
     return (
         f"best dev loss {best['dev_loss']:.4f} after epoch {best['epoch']}; squared error on dev {dev['mse']:.4f}, "
         f"of the mean label {dev['mse_of_mean']:.4f}, of the mean label of each size {dev['mse_of_size']:.4f}"
-        + (f"; sets beat {wins}" if wins else "")
+        + (f"; sets score above {wins}" if wins else "")
     )
 
 

@@ -45,7 +45,7 @@ TINY = {
 }
 REFUSED = {
     "judge": "no set has enough ratings of 'overall'; use samples with ratings",
-    "reliability": "only 0 queries can be labelled (1 fewer references than the smallest set); give 4 or more",
+    "reliability": "only 0 queries can be labelled (1 with fewer references than the smallest set); give 4 or more",
 }
 JOBS = [(name, tuple(options)) for name, ways in TINY.items() for options in ways]
 COMMON = ["--epochs", "2", "--learning-rate", ".003", "--batch", "32", "--checkpoint-minutes", "0", "--device", "cpu"]

@@ -86,7 +86,7 @@ def test_queries_without_labels_or_context_are_omitted_and_counted() -> None:
 def test_too_few_queries_are_refused_with_the_reasons() -> None:
     samples = rated_samples(5)
     alone = [s for s in samples if s.id < "002" or s.system == "bot0"]
-    with pytest.raises(InputError, match=r"only 2 queries can be labelled \(3 fewer than 3 replies"):
+    with pytest.raises(InputError, match=r"only 2 queries can be labelled \(3 with fewer than 3 replies"):
         make_sets(score(group(alone), "bleu_star"), SMALL)
 
 
