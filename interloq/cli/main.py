@@ -35,6 +35,7 @@ VERBS = {
     "index": "build a searchable index of pairs",
     "extend": "add replies from your logs to the references",
     "rate": "rate how good each reference is as a reply",
+    "reliability": "predict how reliable references are, and make them better",
     "score": "score replies with metrics",
     "describe": "describe a metric, rater, retriever, tokenizer or bot and its fields",
     "explain": "show why a reply got its score",

@@ -32,6 +32,7 @@ EXAMPLES = """\
   cat samples.jsonl | interloq score - -m distinct --json
   interloq score replies.csv -m bleu,chrf --map response=reply,system=model
   interloq score samples.jsonl -m "uBLEU=vbleu(index='index',rater=gru(model='rater'))"
+  interloq score samples.jsonl -m bleu_star --min-reliability 0.2 --reliability reliability
   interloq score --list"""
 
 
@@ -65,6 +66,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--list", action="store_true", help="list the metrics with their requirements, and the tokenizers"
     )
+    parser.add_argument(
+        "--min-reliability",
+        type=float,
+        metavar="X",
+        help="leave samples unscored if the predicted reliability of their references is below X",
+    )
+    parser.add_argument(
+        "--reliability", type=InputPath, metavar="FOLDER", help="the model that predicts it, trained for the metric"
+    )
     add_drop_own_replies(parser)
     add_without_system(parser)
     add_map(parser)
@@ -87,6 +97,8 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         drop_own_replies=args.drop_own_replies,
         without=args.without_system,
+        reliability=args.reliability,
+        min_reliability=args.min_reliability,
         strict=args.strict,
         on_reject=bad,
         columns=args.columns,

@@ -30,6 +30,7 @@ from interloq.metrics.evaluate import percentile_interval
 from interloq.metrics.metric import Array
 from interloq.metrics.selection import Selection
 from interloq.records import Sample, Score
+from interloq.reliability.summary import Predictions
 from interloq.signature import Signature, fingerprint
 
 
@@ -53,7 +54,8 @@ def meta_evaluate(
 
     By default there are 1,000 permutations per test, or 100 per pair of metrics if that is more. `system_score` is a
     system's score with `by="system"`: the metric's value over its samples, as `interloq score` prints it, or their mean
-    score. `coefficients` are names, functions, or a mapping such as `{"mine": corr}`; see coefficients.py.
+    score. `coefficients` are names, functions, or a mapping such as `{"mine": corr}`; see coefficients.py. Predicted
+    reliabilities among the scores are not correlated: a note counts the samples whose references are too weak to trust.
     """
     _check(n_bootstrap, n_permutations, adjust)
     selection, checks = selection or Selection(), Checks()
@@ -61,14 +63,16 @@ def meta_evaluate(
     samples = sorted(samples, key=lambda sample: sample.key) if by == "system" else samples
     judgments = collect(samples, aspect=aspect, role=role)
     points = level(by, judgments, chosen(coefficients))
-    plain, stray = score_columns(scores, judgments, selection)
+    predictions = Predictions()
+    plain, stray = score_columns(predictions.without(scores), judgments, selection)
     columns, means = _of_systems(plain, samples, system_score) if by == "system" else (dict(plain), {})
     rows = _rows(columns, means if by == "system" else None, judgments, points, n_bootstrap, seed)
     permutations = permutations_per_test(math.comb(len(columns), 2) if compare else 0, n_permutations)
     inverted = [name for name in columns if compare and metric_names.direction(name) == "lower"]
     comparisons = _compare_all(columns, inverted, judgments, points, permutations, seed) if compare else []
     notes = [*points.notes(), *_mean_notes(means), *map(_inverted_note, inverted), *stray, *_human_notes(judgments)]
-    notes += [*judgments.notes, *(note.text for note in (*selection.notes(), *checks.of_data()))]
+    notes += [*predictions.notes(judgments.keys), *judgments.notes]
+    notes += [note.text for note in (*selection.notes(), *checks.of_data())]
     facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}
     facts |= {"system-score": system_score if by == "system" else "", **selection.facts()}
     facts |= {"scores": _fingerprint(plain), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}

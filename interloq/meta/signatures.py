@@ -23,6 +23,8 @@ MEANINGS = {
     "seed": "seed of the resamples",
     "own-replies": "whether references identical to the reply were kept or dropped",
     "without": "excluded systems",
+    "reliability": "the network that predicts how reliable references are",
+    "min-reliability": "samples with less reliable references are unscored",
     "partners": "the partner set of the dialogues",
     **dict.fromkeys(LIBRARIES, "version of the library"),
     VERSION: "version of Interloq",

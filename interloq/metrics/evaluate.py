@@ -38,10 +38,12 @@ def evaluate_all(
     seed: int = 0,
     by_system: bool = False,
     progress: Callable[[int], None] | None = None,
+    unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None = None,
 ) -> list[dict[str, Result]]:
     """Several metrics in one pass: for each, results by system name, `""` being all samples together.
 
-    Samples without a system are `(none)` if others have one.
+    Samples without a system are `(none)` if others have one. `unscorable` gives further reasons to leave samples
+    unscored, "" for the others.
     """
     if n_bootstrap < 0:
         raise InputError(f"n_bootstrap must not be negative, got {n_bootstrap}")
@@ -50,7 +52,7 @@ def evaluate_all(
     if any(isinstance(m, FittedMetric | SetMetric) for m in built):
         samples = list(samples)
         built = [m.fit(samples) if isinstance(m, FittedMetric) else m for m in built]
-    scoring = _Scoring(built, samples, progress)
+    scoring = _Scoring(built, samples, progress, unscorable)
     systems = scoring.systems() if by_system else []
     return [{name: scoring.result(i, name, n_bootstrap, seed) for name in ["", *systems]} for i in range(len(built))]
 
@@ -93,7 +95,11 @@ class _Scoring:
     """Rows of all metrics, sorted by id and system, so that no result depends on the order of the input."""
 
     def __init__(
-        self, metrics: Sequence[Any], samples: Iterable[Sample], progress: Callable[[int], None] | None
+        self,
+        metrics: Sequence[Any],
+        samples: Iterable[Sample],
+        progress: Callable[[int], None] | None,
+        unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None,
     ) -> None:
         self.metrics, self.kept = metrics, samples if isinstance(samples, list) else None
         self.ids: list[str] = []
@@ -107,8 +113,9 @@ class _Scoring:
             self.fingerprint.add(chunk)
             layout.add(chunk)
             checks.add(chunk)
+            given = unscorable(chunk) if unscorable else [""] * len(chunk)
             for metric, parts, reasons in zip(metrics, rows, self.reasons, strict=True):
-                parts.append(_scored(metric, chunk, reasons))
+                parts.append(_scored(metric, chunk, given, reasons))
             if progress:
                 progress(len(chunk))
         layout.finish()
@@ -175,8 +182,8 @@ class _Scoring:
         return signature(metric, **facts)
 
 
-def _scored(metric: Any, chunk: Sequence[Sample], reasons: dict[Key, str]) -> Array:
-    found = {i: why for i, sample in enumerate(chunk) if (why := metric.unscorable(sample))}
+def _scored(metric: Any, chunk: Sequence[Sample], given: Sequence[str], reasons: dict[Key, str]) -> Array:
+    found = {i: why for i, sample in enumerate(chunk) if (why := metric.unscorable(sample) or given[i])}
     reasons.update({chunk[i].key: why for i, why in found.items()})
     good = [sample for i, sample in enumerate(chunk) if i not in found]
     stats = metric.stats(good)

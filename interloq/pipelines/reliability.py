@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean
 from typing import IO, Any
 
 from interloq.data.files import replacing
@@ -22,6 +21,7 @@ from interloq.records import Sample, Score
 from interloq.reliability.augment import LIMIT, Augmented, Request, Trial, augment
 from interloq.reliability.growth import Rise, needed, rises
 from interloq.reliability.model import Effects, Reliability, why_undefined
+from interloq.reliability.summary import metric_name, summary
 from interloq.retrieve.extend import Tally
 from interloq.signature import Signature
 
@@ -63,15 +63,10 @@ def predict_file(
     name = metric_name(loaded.metric)
     scores = [_score(sample, found, name, minimum, grown) for sample, found in zip(given, effects, strict=True)]
     signed = {"model": loaded.signature(), "minimum": f"{minimum:g}", "seed": seed}
-    facts = {"metric": name, "signature": Signature.of("reliability", signed), "reliability": _summary(scores, minimum)}
+    facts = {"metric": name, "signature": Signature.of("reliability", signed), "reliability": summary(scores)}
     if output:
         write(output, scores, kind="scores", **facts)
     return scores, facts
-
-
-def metric_name(metric: str) -> str:
-    """Name of predictions in score files: `reliability(metric=bleu_star)`."""
-    return f"reliability(metric={metric})"
 
 
 def check_minimum(minimum: float) -> None:
@@ -121,21 +116,6 @@ def _extremes(found: Effects) -> dict[str, Any]:
         for name, some in most.items()
         for effect, text in some
         if (effect > 0) == (name == "helps") and effect
-    }
-
-
-def _summary(scores: Sequence[Score], minimum: float) -> dict[str, Any]:
-    values = [score.value for score in scores if score.value is not None]
-    weak = [score.details["needed"] for score in scores if "needed" in score.details]
-    known = [n for n in weak if n is not None]
-    return {
-        "samples": len(scores),
-        "mean": _mean(values),
-        "minimum": minimum,
-        "weak": len(weak),
-        "needed": math.ceil(median(known)) if known else None,  # by the median weak sample
-        "unknown": len(weak) - len(known),  # weak samples that need an unknown number
-        "unpredicted": dict(Counter(score.reason for score in scores if score.value is None)),
     }
 
 

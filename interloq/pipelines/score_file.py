@@ -16,7 +16,7 @@ from interloq.metrics.evaluate import evaluate_all
 from interloq.metrics.metric import Metric
 from interloq.metrics.selection import Selection
 from interloq.play.samples import carried
-from interloq.records import Note, Result, Score
+from interloq.records import Note, Result, Sample, Score
 from interloq.registry import spec
 
 
@@ -48,6 +48,8 @@ def score_file(
     seed: int = 0,
     drop_own_replies: bool = False,
     without: Sequence[str] = (),
+    reliability: str | Path | None = None,
+    min_reliability: float | None = None,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
@@ -56,12 +58,14 @@ def score_file(
     """Score the samples of a file with metrics or their specs (`LABEL=SPEC` for a label).
 
     One score per sample and metric is written to `output`, if given. `without` lists systems to exclude;
-    `drop_own_replies` removes the judged reply from its own references. `-` is standard input or output. Bad lines and
-    `columns` are handled as in `interloq.read`.
+    `drop_own_replies` removes the judged reply from its own references. Samples whose references have a reliability
+    below `min_reliability`, predicted by the network in the folder `reliability`, are left unscored. `-` is standard
+    input or output. Bad lines and `columns` are handled as in `interloq.read`.
     """
     refuse_overwriting([output] if output else [], [samples])
     chosen, repeated = choose(m if isinstance(m, str) else spec(m) for m in metrics)
     selection = Selection(drop_own_replies=drop_own_replies, without=without)
+    weak, trusted = _trust(reliability, min_reliability, [one.metric for one in chosen])
     with progress("scoring", None) as step:
         found = evaluate_all(
             [one.metric for one in chosen],
@@ -70,10 +74,14 @@ def score_file(
             seed=seed,
             by_system=True,
             progress=step,
+            unscorable=weak,
         )
     origin = _origin(samples)
     results = [
-        {system: replace(_signed(r, selection.facts()), metric=one.name) for system, r in by_system.items()}
+        {
+            system: replace(_signed(r, {**selection.facts(), **trusted}), metric=one.name)
+            for system, r in by_system.items()
+        }
         for one, by_system in zip(chosen, found, strict=True)
     ]
     notes = dict.fromkeys(note for by_system in results for note in by_system[""].notes)
@@ -81,6 +89,23 @@ def score_file(
     if output:
         write(output, scored.scores(), kind="scores", **scored.facts(), **origin)
     return scored
+
+
+def _trust(
+    folder: str | Path | None, minimum: float | None, metrics: Sequence[Any]
+) -> tuple[Callable[[Sequence[Sample]], list[str]] | None, dict[str, str]]:
+    """What gives the reasons to leave samples with weak references unscored, and parts of the signature."""
+    if folder is None and minimum is None:
+        return None, {}
+    if folder is None or minimum is None:
+        raise InputError("a minimum reliability needs a network, and the other way round", hint="give both")
+    from interloq.pipelines.reliability import weak_references  # loads torch
+    from interloq.reliability.model import Reliability
+
+    model = Reliability.load(folder)
+    for metric in metrics:
+        model.check_metric(metric)
+    return weak_references(model, minimum), {"reliability": model.signature(), "min-reliability": f"{minimum:g}"}
 
 
 def _origin(path: str | Path) -> dict[str, Any]:

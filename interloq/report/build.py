@@ -12,13 +12,14 @@ from interloq.meta.matrix import Matrix
 from interloq.meta.ranking import Ranking
 from interloq.meta.table import MetaTable
 from interloq.records import NO_SYSTEM, Dialogue, Key, Note, Sample, SampleKeys, Score, format_key
+from interloq.reliability.summary import Predictions
 from interloq.report import text
 from interloq.report.agreement import agreement
 from interloq.report.curves import Trained, model
 from interloq.report.dialogues import dialogue_readings, rank_table
 from interloq.report.elements import Mark, Name
 from interloq.report.heat_map import heat_map
-from interloq.report.notices import judges, notices
+from interloq.report.notices import judges, notices, weak_references
 from interloq.report.page import TITLE, Fact, Page, Reading, Scatter, Source
 from interloq.report.reading import reading
 from interloq.report.scatter import Drawn, drawn, scatter
@@ -45,6 +46,7 @@ class Evidence:
     dialogues: Sequence[Dialogue] = ()  # those that `extremes` names
     extremes: Mapping[str, Mapping[str, Extremes]] = field(default_factory=dict)  # by metric and system
     unranked: Mapping[str, str] = field(default_factory=dict)  # metrics that systems cannot be ranked by, and why
+    predictions: Predictions = field(default_factory=Predictions)  # of how reliable references are
 
 
 def build(
@@ -69,7 +71,10 @@ def build(
         aspect=aspect,
         judges=who,
         facts=_facts(samples, names, evidence.table, aspect, who),
-        notices=notices(samples, evidence.scores, results, names, aspect, evidence.unranked, evidence.notes),
+        notices=(
+            *notices(samples, evidence.scores, results, names, aspect, evidence.unranked, evidence.notes),
+            *weak_references(evidence.predictions, samples),
+        ),
         marks=tuple(marks[s] for s in sorted({s.system for s in samples})),
         scores=score_tables(results, names, marks),
         agreement=agreement(evidence.table, names, who) if evidence.table and evidence.judgments else None,
@@ -170,5 +175,6 @@ def _readings(
     evidence: Evidence, samples: Sequence[Sample], names: Mapping[str, Name], marks: Mapping[str, Mark], aspect: str
 ) -> tuple[Reading, ...]:
     by_key = {s.key: s for s in samples}
+    weak = evidence.predictions.weak(by_key)
     found = ((name, evidence.disagreements.get(metric)) for metric, name in names.items())
-    return tuple(reading(name, d, by_key, marks, aspect) for name, d in found if d and (d.over or d.under))
+    return tuple(reading(name, d, by_key, marks, aspect, weak) for name, d in found if d and (d.over or d.under))

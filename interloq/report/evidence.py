@@ -19,6 +19,7 @@ from interloq.meta.ranking import Ranking
 from interloq.meta.table import MetaTable
 from interloq.metrics import metric_names
 from interloq.records import Dialogue, Key, Sample, Score
+from interloq.reliability.summary import Predictions
 from interloq.report.build import Evidence, columns, identified
 from interloq.report.curves import read_model
 from interloq.report.heat_map import PEOPLE
@@ -37,7 +38,8 @@ def read_evidence(
     """Read all files of a report and compute what it shows; `fields` are other names of the samples' fields."""
     read = partial(read_all, strict=strict, on_reject=on_reject)
     samples: list[Sample] = list(read([inputs.samples], columns=fields))
-    scores = identified(read(inputs.scores, kind="scores"), samples)
+    predictions = Predictions()
+    scores = identified(predictions.without(read(inputs.scores, kind="scores")), samples)
     headers = {str(path): header(path) for path in (*inputs.dialogues, *inputs.scores)}
     partners = common_origin(headers).get("partners", "")
     dialogues: list[Dialogue] = list(read(inputs.dialogues, kind="dialogues"))
@@ -58,6 +60,7 @@ def read_evidence(
         dialogues=dialogues,
         extremes=ranked.extremes,
         unranked=ranked.unranked,
+        predictions=predictions,
     )
 
 

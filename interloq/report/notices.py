@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from interloq.errors import count
 from interloq.metrics.checks import Checks
 from interloq.records import NO_SYSTEM, Key, Note, Sample, Score
+from interloq.reliability.summary import Predictions
 from interloq.report.elements import Name
 from interloq.report.page import Notice
 from interloq.report.scores import SystemScore
@@ -122,6 +123,12 @@ def _notes(samples: Sequence[Sample], notes: Sequence[Note] | None) -> Iterator[
         checks.add(samples)
         notes = checks.of_data()
     for text in dict.fromkeys(note.text for note in notes):
+        yield Notice("warning", f"{text[0].upper()}{text[1:]}.")
+
+
+def weak_references(predictions: Predictions, samples: Sequence[Sample]) -> Iterator[Notice]:
+    """Warnings of samples whose references are predicted to be too weak."""
+    for text in predictions.notes(sample.key for sample in samples):
         yield Notice("warning", f"{text[0].upper()}{text[1:]}.")
 
 

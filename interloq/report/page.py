@@ -193,6 +193,7 @@ class Card:
     response: Folded
     references: tuple[ReferenceLine, ...]
     ratings: tuple[RatingLine, ...]
+    weak: str = ""  # predicted reliability of the references if it is too low
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,22 @@ RECENT = 3  # turns shown; the earlier ones are folded
 
 
 def reading(
-    name: Name, found: Disagreements, samples: Mapping[Key, Sample], marks: Mapping[str, Mark], aspect: str
+    name: Name,
+    found: Disagreements,
+    samples: Mapping[Key, Sample],
+    marks: Mapping[str, Mark],
+    aspect: str,
+    weak: Mapping[Key, float] | None = None,
 ) -> Reading:
-    """The samples to read for one metric."""
-    over, under = (tuple(_card(d, samples[d.key], marks, aspect) for d in side) for side in (found.over, found.under))
+    """The samples to read for one metric; `weak` are predictions for samples with too weak references."""
+    over, under = (
+        tuple(_card(d, samples[d.key], marks, aspect, (weak or {}).get(d.key)) for d in side)
+        for side in (found.over, found.under)
+    )
     return Reading(name, over, under, f"{found.n:,}")
 
 
-def _card(found: Disagreement, sample: Sample, marks: Mapping[str, Mark], aspect: str) -> Card:
+def _card(found: Disagreement, sample: Sample, marks: Mapping[str, Mark], aspect: str, weak: float | None) -> Card:
     bubbles = tuple(_bubbles(sample.context))
     fold = len(bubbles) - RECENT if len(bubbles) > RECENT + 1 else 0
     return Card(
@@ -41,6 +49,7 @@ def _card(found: Disagreement, sample: Sample, marks: Mapping[str, Mark], aspect
             ReferenceLine(text.folded(r.text), text.number(r.weight, 2), r.source) for r in sample.references
         ),
         ratings=tuple(_rating(r) for r in sample.ratings if r.aspect == aspect),
+        weak="" if weak is None else text.number(weak),
     )
 
 

@@ -15,6 +15,7 @@ from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.significance import williams
 from interloq.meta.table import COEFFICIENTS, By
 from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
+from interloq.reliability.summary import metric_name
 
 Array = NDArray[np.float64]
 TESTS: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -324,3 +325,18 @@ def test_what_cannot_be_used_is_said(change: dict[str, object], said: str) -> No
     arguments: dict[str, object] = {"scores": scored(samples, m=follow(samples, 1.0, 1)), "samples": samples}
     with pytest.raises(InputError, match=said):
         meta_evaluate(**(arguments | change))  # type: ignore[arg-type]
+
+
+def test_samples_with_weak_references_are_counted_and_predictions_are_not_correlated() -> None:
+    samples = rated()
+    scores = scored(samples, good=follow(samples, 0.2, 1))
+    weak = [
+        Score(s.id, metric_name("bleu_star"), i / 100, "", s.system, {"minimum": 0.1, "needed": 2})
+        for i, s in enumerate(samples)
+    ]
+    plain, table = (meta_evaluate(given, samples, n_bootstrap=0) for given in (scores, [*scores, *weak]))
+    assert table.rows == plain.rows
+    assert table.signature == plain.signature
+    (note,) = [note for note in table.notes if "too weak" in note]
+    assert note.startswith(f"references too weak to trust bleu_star: 10 of {len(samples)} samples")
+    assert "2 more references each would be enough" in note

@@ -10,9 +10,10 @@ from interloq import InputError, Reference, Sample, load, write
 from interloq.data.files import lines
 from interloq.data.jsonl import header
 from interloq.pipelines.candidates import CandidateOptions
-from interloq.pipelines.reliability import augment_file, check_minimum, metric_name, predict_file, weak_references
+from interloq.pipelines.reliability import augment_file, check_minimum, predict_file, weak_references
 from interloq.records import Pair
 from interloq.reliability.model import Reliability
+from interloq.reliability.summary import metric_name
 from tests.reliability.made_model import small_model
 from tests.reliability.made_predictor import MadePredictor, use
 
@@ -47,7 +48,7 @@ def test_predictions_are_scores_with_intervals_and_the_references_that_matter(ma
     scores, facts = predict_file(saved(given), "scores.jsonl", model="model")
     assert load("scores.jsonl", kind="scores") == scores
     (score,) = scores
-    assert (score.id, score.metric) == ("s", metric_name("bleu_star()"))
+    assert (score.id, score.metric) == ("s", metric_name("bleu_star"))
     assert score.value == pytest.approx(0.25)
     assert (score.details["low"], score.details["high"]) == pytest.approx((0.15, 0.35))
     assert score.details["references"] == 3

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from interloq import InputError
+from interloq import InputError, Sample, load, write
 from interloq.cli.main import main
 from interloq.data.jsonl import Rejected
 from interloq.pipelines.score_file import score_file
+from tests.reliability.made_predictor import use
+
+SETS: list[list[str]] = [["tea"], ["a cup of tea", "milk"], []]
 
 
 def test_bad_lines_go_to_the_caller_or_stop(files: Path) -> None:
@@ -32,3 +36,30 @@ def test_bad_lines_of_each_file_are_counted(files: Path, capsys: pytest.CaptureF
     said = capsys.readouterr().err
     assert "1 bad line of a.jsonl set aside in a.rejected.jsonl" in said
     assert "1 bad line of b.jsonl set aside in b.rejected.jsonl" in said
+
+
+def test_samples_with_weak_references_are_left_unscored(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch)
+    given = [Sample(f"s{i}", ["tea ?"], "a cup of tea", references) for i, references in enumerate(SETS)]
+    write("samples.jsonl", given, kind="samples")
+    scored = score_file("samples.jsonl", ["bleu_star"], "scores.jsonl", reliability="model", min_reliability=0.15)
+    (result,) = (by_system[""] for by_system in scored.results)
+    assert (result.n, result.unscored) == (1, 2)
+    assert result.reasons == {
+        ("s0", ""): "references too weak: predicted reliability below 0.15",
+        ("s2", ""): "no references",
+    }
+    assert result.signature.parts["reliability"] == "reliability-made"
+    assert result.signature.parts["min-reliability"] == "0.15"
+    assert [score.reason for score in load("scores.jsonl", kind="scores")] == [
+        "references too weak: predicted reliability below 0.15", "", "no references",
+    ]  # fmt: skip
+    (every,) = (by_system[""] for by_system in score_file("samples.jsonl", ["bleu_star"]).results)
+    assert every.n == 2
+    assert every.by_sample["s1", ""] == result.by_sample["s1", ""]
+
+
+@pytest.mark.parametrize("given", [{"reliability": "model"}, {"min_reliability": 0.1}])
+def test_a_minimum_reliability_needs_a_network(files: Path, given: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="a minimum reliability needs a network"):
+        score_file("samples.jsonl", ["bleu_star"], **given)

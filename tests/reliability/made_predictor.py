@@ -28,7 +28,7 @@ class Effects(NamedTuple):
 class MadePredictor:
     """Reliability = (topic words in the set − half the number of references without any) / 10."""
 
-    metric = "bleu_star()"
+    metric = "bleu_star"
 
     def __init__(self) -> None:
         self.calls: list[int] = []

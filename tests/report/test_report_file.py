@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from interloq import Sample, write
+from interloq import Sample, Score, write
 from interloq.pipelines.score_file import score_file
+from interloq.reliability.summary import metric_name
 from interloq.report.report_file import report_file
 
 
@@ -32,3 +33,17 @@ def test_what_was_used_comes_back_with_the_page(scored: Path, samples: list[Samp
     made = report_file(["scores.jsonl"], "report.html", samples="samples.jsonl", n_bootstrap=0, worst=1)
     assert len(made.evidence.samples) == len(made.evidence.scores) == len(samples)
     assert [source.name for source in made.page.sources] == ["scores.jsonl", "samples.jsonl"]
+
+
+def test_samples_with_weak_references_are_flagged(scored: Path, samples: list[Sample]) -> None:
+    name = metric_name("bleu_star")
+    weak = [Score(s.id, name, 0.05, "", s.system, {"minimum": 0.1, "needed": None}) for s in samples[:2]]
+    write("predicted.jsonl", weak, kind="scores", metric=name)
+    made = report_file(["scores.jsonl", "predicted.jsonl"], "report.html", samples="samples.jsonl", n_bootstrap=0)
+    (notice,) = [notice.text for notice in made.page.notices if "too weak" in notice.text]
+    assert notice.startswith("References too weak to trust bleu_star: 2 of 2 samples")
+    assert name not in str(made.page.scores)
+    cards = [card for reading in made.page.readings for card in (*reading.over, *reading.under)]
+    flagged = {card.id for card in cards if card.weak == "0.050"}
+    assert flagged == {card.id for card in cards} & {s.id for s in samples[:2]} != set()
+    assert "too weak to trust: predicted reliability 0.050" in (scored / "report.html").read_text()

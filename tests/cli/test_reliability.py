@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from interloq import Sample, load, write
+from interloq.cli.main import main
+from interloq.data.jsonl import header
+from interloq.records import Pair
+from tests.reliability.made_model import small_model
+from tests.reliability.made_predictor import MadePredictor, use
+
+Captured = pytest.CaptureFixture[str]
+WORDS = ["tea", "milk", "cup", "leaf", "pot", "sip"]
+PREDICT = ["reliability", "predict", "samples.jsonl", "--model", "model", "--quiet"]
+AUGMENT = ["reliability", "augment", "samples.jsonl", "--model", "model", "-o", "out.jsonl", "--quiet"]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch, folder: Path) -> MadePredictor:
+    samples = [Sample(f"s{i}", [f"tea {i} ?"], "yes", [*WORDS[: i % 3 + 1], "we"], "bot") for i in range(30)]
+    write("samples.jsonl", [*samples, Sample("none", ["tea ?"], "yes", [], "bot")], kind="samples")
+    write("pairs.jsonl", [Pair(f"p{i}", "tea please", word) for i, word in enumerate(WORDS)], kind="pairs")
+    return use(monkeypatch)
+
+
+def test_predict_prints_the_weakest_and_what_they_need(made: MadePredictor, capsys: Captured) -> None:
+    assert main([*PREDICT, "--min-reliability", "0.1", "-o", "predicted.jsonl"]) == 0
+    printed = capsys.readouterr().out
+    assert "weakest references, reliability(metric=bleu_star)" in printed
+    row = next(line for line in printed.splitlines() if line.startswith(" s0 "))
+    assert " ".join(row.split()) == "s0 bot 2 0.050 [-0.050, 0.150] 1 more tea (+0.100) we (-0.050)"
+    assert "31 samples, mean predicted reliability 0.150" in printed
+    assert "references too weak to trust bleu_star: 10 of 31 samples, with a predicted reliability below 0.1" in printed
+    assert "1 more reference each would be enough for half of them" in printed
+    assert "no prediction: no references (1 sample)" in printed
+    assert len(load("predicted.jsonl", kind="scores")) == 31
+
+
+def test_predict_as_json(made: MadePredictor, capsys: Captured) -> None:
+    assert main([*PREDICT, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["reliability"]["weak"] == 10
+    assert found["signature"]["name"] == "reliability"
+
+
+def test_nothing_to_predict_is_incomplete(made: MadePredictor, capsys: Captured) -> None:
+    write("samples.jsonl", [Sample("none", ["tea ?"], "yes")], kind="samples")
+    assert main(PREDICT) == 1
+    assert "no prediction: no references (1 sample)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        (["--min-reliability", "7"], "the minimum must be from -1 to 1, got 7.0"),
+        (["-o", "samples.jsonl"], "samples.jsonl"),
+    ],
+)
+def test_predict_refuses(made: MadePredictor, capsys: Captured, more: list[str], what: str) -> None:
+    assert main([*PREDICT, *more]) == 2
+    assert what in capsys.readouterr().err
+
+
+def test_augment_prints_counts_and_writes_trials(made: MadePredictor, capsys: Captured) -> None:
+    assert main([*AUGMENT, "--log", "pairs.jsonl", "--trials", "trials.jsonl", "--limit", "5"]) == 0
+    printed = capsys.readouterr().out
+    counts = header("out.jsonl")["augmented"][0]["counts"]
+    assert f"out.jsonl: 31 samples, {counts['kept']} references added of {counts['tried']} candidates" in printed
+    assert "mean predicted reliability: 0.150 before" in printed
+    assert "reply is a gold reply" in printed
+    assert header("trials.jsonl")["kind"] == "trials"
+    assert all(len(sample.references) == 5 for sample in load("out.jsonl"))
+
+
+def test_augment_from_an_index_as_json(made: MadePredictor, capsys: Captured) -> None:
+    assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main([*AUGMENT, "--index", "index", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["signature"]["parts"]["retriever"].startswith("bm25")
+
+
+@pytest.mark.parametrize("more", [[], ["--log", "pairs.jsonl", "--index", "index"]])
+def test_augment_needs_a_log_or_an_index(made: MadePredictor, capsys: Captured, more: list[str]) -> None:
+    assert main([*AUGMENT, *more]) == 2
+    assert "candidates come from an index or a log; give either" in capsys.readouterr().err
+
+
+def test_a_model_for_another_metric_or_encoder_is_refused(folder: Path, capsys: Captured) -> None:
+    model = str(small_model(folder))
+    write("samples.jsonl", [Sample("s", ["tea ?"], "yes", ["tea"])], kind="samples")
+    score = ["score", "samples.jsonl", "--min-reliability", "0", "--reliability", model]
+    assert main([*score, "-m", "bleu"]) == 2
+    assert "the network predicts the reliability of bleu_star" in capsys.readouterr().err
+    assert main([*score, "-m", "bleu_star"]) in (0, 1)
+    capsys.readouterr()
+    from tests.reliability.made_model import topic_encoder
+
+    other = str(topic_encoder(folder / "other", seed=1))
+    assert main(["reliability", "predict", "samples.jsonl", "--model", model, "--encoder", other]) == 2
+    assert "is not the encoder that the network was trained on" in capsys.readouterr().err
+    assert main(["reliability", "predict", "samples.jsonl", "--model", str(folder / "encoder")]) == 2
+    assert capsys.readouterr().err
+
+
+def test_help_has_examples(capsys: Captured) -> None:
+    with pytest.raises(SystemExit):
+        main(["reliability", "--help"])
+    assert "interloq reliability predict samples.jsonl --model reliability" in capsys.readouterr().out
