@@ -118,6 +118,7 @@ def queries(folder: Path) -> None:
 
     topic_encoder(folder / "encoder")
     write(folder / "rated.jsonl", rated_samples(30, references=8), kind="samples")
+    pairs(folder)
 
 
 def posts(folder: Path) -> None:
@@ -131,6 +132,10 @@ SCORER = f"--encoder encoder --epochs 1 --reply 12 {TINY}"
 SCORES = "score samples.jsonl -m chrf -m distinct -o scores.jsonl --bootstrap 0 --quiet"
 INDEX = "index build pairs.jsonl -o index --segment 37 --quiet --retriever"
 DENSE = "\"dense(encoder='fake32')\" --exact-up-to 150"
+RELIABILITY = (
+    "train reliability rated.jsonl --metric bleu_star --encoder encoder --context 24 --reply 12 --sizes 2,3 "
+    "--hidden 16 --epochs 2"
+)
 VERBS = (
     Verb("index build (words)", f"{INDEX} bm25", pairs, quick=True),
     Verb("index build (vectors)", f"{INDEX} {DENSE}", pairs),
@@ -172,11 +177,19 @@ VERBS = (
         rated,
         (f"train relevance talks.jsonl -o scorer --context 24 {SCORER}",),
     ),
+    Verb("train reliability", f"{RELIABILITY} -o out {TINY}", queries),
     Verb(
-        "train reliability",
-        "train reliability rated.jsonl --metric bleu_star -o out --encoder encoder --context 24 --reply 12 "
-        f"--sizes 2,3 --hidden 16 --epochs 2 {TINY}",
+        "reliability predict",
+        "reliability predict rated.jsonl --model model -o out.jsonl --device cpu --quiet",
         queries,
+        (f"{RELIABILITY} -o model {TINY}",),
+    ),
+    Verb(
+        "reliability augment",
+        "reliability augment rated.jsonl --model model --log pairs.jsonl -o out.jsonl --trials trials.jsonl "
+        "--device cpu --quiet",
+        queries,
+        (f"{RELIABILITY} -o model {TINY}",),
     ),
     Verb("train valid", f"train valid talks.jsonl -o out {SCORER}", talks),
     Verb("train adapt", f"train adapt pairs.jsonl --model bert -o out --epochs 2 --longest 16 {TINY}", topics),
