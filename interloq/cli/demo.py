@@ -50,11 +50,11 @@ def run(args: argparse.Namespace) -> int:
     files.prepare(folder, language)
     if absent:
         print_line(f"υBLEU is skipped: not installed: {', '.join(absent)}; run: pip install 'interloq[rater,retrieve]'")
-        _run([steps.scoring(folder, language), *steps.reading(folder, language)], quiet=args.quiet)
+        _run([steps.scoring(folder, language)], quiet=args.quiet)
     else:
         _run([*steps.rating(folder, language), steps.scoring(folder, language, vbleu=True)], quiet=args.quiet)
         print_line(files.agreement(folder))
-        _run(steps.reading(folder, language, vbleu=True), quiet=args.quiet)
+    _run([*steps.references(folder, language), *steps.reading(folder, language, vbleu=not absent)], quiet=args.quiet)
     print_line(ILLUSTRATIVE)
     if not absent:
         print_line(files.learned(folder))
@@ -71,7 +71,7 @@ def _run(steps: Iterable[Step], *, quiet: bool) -> None:
 
 def _show(step: Step, result: Any) -> None:
     """Print what the step's command prints."""
-    from interloq.cli import explain, extend, index, meta, rate, report, score, train_job
+    from interloq.cli import explain, extend, index, meta, rate, reliability_curve, report, score, train_job
     from interloq.demo.steps import K
     from interloq.rate.settings import TRAINABLE
 
@@ -81,6 +81,7 @@ def _show(step: Step, result: Any) -> None:
         "extend": lambda: extend.print_extended(step.output, result, K),
         "rate": lambda: rate.print_rated(step.output, result),
         "score": lambda: score.print_scored(result),
+        "reliability": lambda: reliability_curve.print_curves(result),
         "meta": lambda: meta.print_agreement(result.labelled(), "holm", "spearman"),
         "explain": lambda: explain.print_explained(result),
         "report": lambda: report.print_report(step.output, result),

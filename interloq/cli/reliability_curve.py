@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from interloq.cli.arguments import add_common, add_list, add_map, add_samples
@@ -68,8 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(found)
     elif args.output != "-":
-        for one in found:
-            print_curve(one)
+        print_curves(found)
     return 0
 
 
@@ -80,8 +80,13 @@ def _sizes(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def print_curve(curve: Curve) -> None:
-    """Print both arms of one metric's curve at both levels."""
+def print_curves(curves: Sequence[Curve]) -> None:
+    """Print both arms of each metric's curve at both levels."""
+    for curve in curves:
+        _print(curve)
+
+
+def _print(curve: Curve) -> None:
     for level, name in LEVELS.items():
         title = f"{curve.metric}: {curve.coefficient.capitalize()} correlation with people, {name} (95 % interval)"
         columns = ["references", "of other queries", "correlation", "interval", "gain", "interval", "queries"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 from pathlib import Path
 
@@ -11,12 +12,18 @@ from interloq.data.files import replacing
 from interloq.data.jsonl import load, write
 from interloq.errors import InputError, count
 from interloq.learn.learning_curve import read_curve
+from interloq.records import Sample
 
 MADE = (".interloq-demo", "index", "rater")  # the first marks the others as made by the demo
 
+SETS = {"strong": ("gold", "human"), "weak": ("retrieved:", "parrot")}  # sources of their references
+
 
 def prepare(folder: Path, language: str) -> None:
-    """Write the embedded samples and log; the index and rater of an earlier demo are removed."""
+    """Write the embedded log and samples, these also with only their good or bad references.
+
+    The index and rater of an earlier demo are removed.
+    """
     mark, *made = (folder / name for name in MADE)
     for path in made:
         if path.is_symlink() or (path.exists() and not mark.exists()):
@@ -27,9 +34,16 @@ def prepare(folder: Path, language: str) -> None:
     with replacing(mark) as file:
         file.write(b"`interloq demo` removes the folders index and rater beside this file when it runs again.\n")
     source = f"interloq/embedded/{language}"
-    write(folder / "samples.jsonl", load(embedded_path(language)), kind="samples", source=source)
+    samples: list[Sample] = load(embedded_path(language))
+    write(folder / "samples.jsonl", samples, kind="samples", source=source)
+    for name, sources in SETS.items():
+        write(folder / f"{name}.jsonl", [_only(sample, sources) for sample in samples], kind="samples", source=source)
     pairs = load(embedded_log_path(language), kind="pairs")
     write(folder / "log.jsonl", pairs, kind="pairs", source=f"interloq/embedded/log_{language}")
+
+
+def _only(sample: Sample, sources: tuple[str, ...]) -> Sample:
+    return replace(sample, references=tuple(r for r in sample.references if r.source.startswith(sources)))
 
 
 def agreement(folder: Path) -> str:

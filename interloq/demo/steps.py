@@ -17,6 +17,7 @@ from interloq.data.progress import Progress, silent
 from interloq.demo.learning import options, train_rater
 from interloq.meta.meta_file import meta_file
 from interloq.metrics.explain_file import explain_file
+from interloq.pipelines.curve_file import curve_file
 from interloq.pipelines.extend_file import extend_file
 from interloq.pipelines.rate_file import rate_file
 from interloq.pipelines.score_file import score_file
@@ -105,6 +106,25 @@ def scoring(folder: Path, language: str, *, vbleu: bool = False) -> Step:
         ["score", samples, *(word for text in specs for word in ("-m", text)), "-o", scores],
         lambda progress: score_file(samples, specs, scores, progress=progress),
     )
+
+
+def references(folder: Path, language: str) -> list[Step]:
+    """Steps that show how the same metric agrees with the ratings with a strong and with a weak reference set."""
+    metric, sizes = f"bleu_star(tokenizer={_quoted(TOKENIZERS[language])})", [1, 2]
+    reasons = {
+        "strong": "A strong reference set: with one and two good replies as references, BLEU* agrees with the ratings.",
+        "weak": "A weak one: with a wrong reply and the utterance itself as references, the same metric misleads.",
+    }
+
+    def step(name: str, why: str) -> Step:
+        samples = str(folder / f"{name}.jsonl")
+        return Step(
+            why,
+            ["reliability", "curve", samples, "-m", metric, "--sizes", "1,2"],
+            lambda progress: curve_file(samples, [metric], sizes=sizes, progress=progress),
+        )
+
+    return [step(name, why) for name, why in reasons.items()]
 
 
 def reading(folder: Path, language: str, *, vbleu: bool = False) -> list[Step]:

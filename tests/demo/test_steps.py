@@ -19,7 +19,8 @@ from interloq.demo import learning, steps
 from tests.conftest import missing
 
 Captured = pytest.CaptureFixture[str]
-VERBS = ["index", "train", "extend", "rate", "score", "score", "meta", "explain", "report"]
+REST = ["reliability", "reliability", "meta", "explain", "report"]
+VERBS = ["index", "train", "extend", "rate", "score", "score", *REST]
 ODD = 'it\'s "a" demo'  # a folder whose name the shell and specs must quote
 HIDDEN = f"""
 import sys
@@ -115,6 +116,18 @@ def test_references_are_found_and_weighed(english: Shown) -> None:
     assert all(-1 <= weight < 1 for weight in found)
 
 
+def test_a_strong_and_a_weak_reference_set_are_shown(english: Shown, capsys: Captured) -> None:
+    found = {}
+    for command in (c for c in commands(english.out) if c[1] == "reliability"):
+        assert main([*command[1:], "--quiet"]) == 0
+        assert capsys.readouterr().out in english.out
+        assert main([*command[1:], "--quiet", "--json"]) == 0
+        (curve,) = json.loads(capsys.readouterr().out)
+        found[Path(command[3]).stem] = [p["ci"] for p in curve["points"] if p["references"] == 2]
+    assert all(low > 0 for low, _ in found["strong"])
+    assert all(high < 0 for _, high in found["weak"])
+
+
 def weights(sample: Sample, source: str) -> list[float]:
     return [reference.weight for reference in sample.references if reference.source.startswith(source)]
 
@@ -151,7 +164,7 @@ def test_without_the_extras_the_rest_runs(folder: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     said = "υBLEU is skipped: not installed: faiss, numba, safetensors, sentencepiece, torch; "
     assert said + "run: pip install 'interloq[rater,retrieve]'\n" in shown.stdout
-    assert [command[1] for command in commands(shown.stdout)] == ["score", "meta", "explain", "report"]
+    assert [command[1] for command in commands(shown.stdout)] == ["score", *REST]
     assert "vbleu" not in shown.stdout
     assert (folder / ODD / "report.html").exists()
     assert not (folder / ODD / "index").exists()
