@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from interloq.cli import reliability_annotate, reliability_curve
 from interloq.cli.arguments import (
     add_common,
     add_device,
-    add_drop_own_replies,
     add_list,
     add_map,
     add_output,
@@ -33,7 +33,7 @@ EXAMPLES = """\
   interloq reliability augment samples.jsonl --model reliability --index index --limit 5 -o augmented.jsonl
   interloq reliability annotate samples.jsonl --model reliability --log pairs.jsonl -o annotated.jsonl
   interloq reliability curve samples.jsonl -m bleu_star -m bleu --sizes 1,2,3,4,5"""
-SHOWN = 10  # weakest samples in the table
+SHOWN = 10  # weakest sets in the table
 CUT = 40  # characters of a reference in the table
 
 
@@ -86,7 +86,9 @@ def _add_candidates(action: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--exclude", type=InputPath, metavar="FILE", help="ids of pairs, posts or threads to exclude, one per line"
     )
-    add_drop_own_replies(action)
+    action.add_argument(
+        "--drop-own-replies", action="store_true", help="exclude candidates identical to the reply being judged"
+    )
 
 
 def _add_augment(action: argparse.ArgumentParser) -> None:
@@ -149,25 +151,34 @@ def print_predicted(scores: Sequence[Score], facts: dict[str, Any]) -> None:
     """Print the weakest samples, and what the weak ones need."""
     from interloq.reliability.summary import predicted_metric, weak_note
 
-    known = sorted((s for s in scores if s.value is not None), key=lambda s: (s.value, s.key))
-    columns = ["sample", "system", "references", "reliability", "95 % interval", "needed", "helps most", "harms most"]
-    if known:
-        print_table(f"weakest references, {facts['metric']}", columns, [_row(score) for score in known[:SHOWN]])
+    known = sorted((s for s in scores if s.value is not None), key=lambda s: (s.value, repr(s.details), s.key))
+    sets = [list(some) for _, some in groupby(known, key=lambda s: (s.value, s.details))]
+    columns = ["sample", "samples", "references", "reliability", "95 % interval", "needed", "helps most", "harms most"]
+    if sets:
+        print_table(f"weakest references, {facts['metric']}", columns, [_row(some) for some in sets[:SHOWN]])
     found = facts["reliability"]
     print_line(f"{count(found['samples'], 'sample')}, mean predicted reliability {number(found['mean'])}")
     if found["weak"]:
         print_line(weak_note(predicted_metric(facts["metric"]), found))
     for reason, n in found["unpredicted"].items():
         print_line(f"no prediction: {reason} ({count(n, 'sample')})")
+    _print_end(facts)
+
+
+def _print_end(facts: dict[str, Any]) -> None:
+    if facts["warning"]:
+        print_line(f"warning: {facts['warning']}")
     print_signatures(facts["signature"])
 
 
-def _row(score: Score) -> list[str]:
-    found = score.details
+def _row(some: Sequence[Score]) -> list[str]:
+    """The row of samples with the same prediction, which are those of several systems."""
+    score, found = some[0], some[0].details
     ci = None if found["low"] is None else (found["low"], found["high"])
     needed = "" if "needed" not in found else "unknown" if found["needed"] is None else f"{found['needed']} more"
     extremes = [_extreme(found.get(name)) for name in ("helps", "harms")]
-    return [score.id, score.system, str(found["references"]), number(score.value), interval(ci), needed, *extremes]
+    counts = [str(len(some)), str(found["references"])]
+    return [score.id, *counts, number(score.value), interval(ci), needed, *extremes]
 
 
 def _extreme(found: dict[str, Any] | None) -> str:
@@ -217,4 +228,4 @@ def print_augmented(output: str, facts: dict[str, Any]) -> None:
     rows = [[REASONS[r], str(n["pairs"]), str(n["samples"])] for r, n in counts["dropped"].items()]
     if rows:
         print_table("", ["dropped", "pairs", "samples"], rows)
-    print_signatures(facts["signature"])
+    _print_end(facts)

@@ -66,7 +66,7 @@ def predict_file(
     facts = {"metric": name, "signature": Signature.of("reliability", signed), "reliability": summary(scores)}
     if output:
         write(output, scores, kind="scores", **facts)
-    return scores, facts
+    return scores, facts | {"warning": loaded.warning()}
 
 
 def check_minimum(minimum: float) -> None:
@@ -177,7 +177,7 @@ def augment_file(
         given = read(samples, strict=strict, on_reject=on_reject, columns=columns)
         for_each = _augmented(loaded, source.batches(given, finder, tally), limit, seed, step)
         write_then_head(output, _counted(for_each, counts, tried), head, kind="samples")
-    return facts
+    return facts | {"warning": loaded.warning()}
 
 
 def _augmented(

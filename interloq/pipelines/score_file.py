@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ def score_file(
     refuse_overwriting([output] if output else [], [samples])
     chosen, repeated = choose(m if isinstance(m, str) else spec(m) for m in metrics)
     selection = Selection(drop_own_replies=drop_own_replies, without=without)
-    weak, trusted = _trust(reliability, min_reliability, [one.metric for one in chosen])
+    trust = _trust(reliability, min_reliability, [one.metric for one in chosen])
     with progress("scoring", None) as step:
         found = evaluate_all(
             [one.metric for one in chosen],
@@ -74,29 +74,33 @@ def score_file(
             seed=seed,
             by_system=True,
             progress=step,
-            unscorable=weak,
+            unscorable=trust.reasons,
         )
     origin = _origin(samples)
+    facts = {**selection.facts(), **trust.facts}
     results = [
-        {
-            system: replace(_signed(r, {**selection.facts(), **trusted}), metric=one.name)
-            for system, r in by_system.items()
-        }
+        {system: replace(_signed(r, facts), metric=one.name) for system, r in by_system.items()}
         for one, by_system in zip(chosen, found, strict=True)
     ]
     notes = dict.fromkeys(note for by_system in results for note in by_system[""].notes)
-    scored = Scored(results, [*selection.notes(), *notes], repeated)
+    scored = Scored(results, [*trust.notes, *selection.notes(), *notes], repeated)
     if output:
         write(output, scored.scores(), kind="scores", **scored.facts(), **origin)
     return scored
 
 
-def _trust(
-    folder: str | Path | None, minimum: float | None, metrics: Sequence[Any]
-) -> tuple[Callable[[Sequence[Sample]], list[str]] | None, dict[str, str]]:
-    """What gives the reasons to leave samples with weak references unscored, and parts of the signature."""
+@dataclass(frozen=True, slots=True)
+class _Trust:
+    """Why samples with weak references are left unscored, with parts of the signature and notes."""
+
+    reasons: Callable[[Sequence[Sample]], list[str]] | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[Note] = ()
+
+
+def _trust(folder: str | Path | None, minimum: float | None, metrics: Sequence[Metric]) -> _Trust:
     if folder is None and minimum is None:
-        return None, {}
+        return _Trust()
     if folder is None or minimum is None:
         raise InputError("a minimum reliability needs a network, and the other way round", hint="give both")
     from interloq.pipelines.reliability import weak_references  # loads torch
@@ -105,7 +109,9 @@ def _trust(
     model = Reliability.load(folder)
     for metric in metrics:
         model.check_metric(metric)
-    return weak_references(model, minimum), {"reliability": model.signature(), "min-reliability": f"{minimum:g}"}
+    facts = {"reliability": model.signature(), "min-reliability": f"{minimum:g}"}
+    notes = [Note("reliability", f"reliability: {model.warning()}", 0, 0)] if model.warning() else []
+    return _Trust(weak_references(model, minimum), facts, notes)
 
 
 def _origin(path: str | Path) -> dict[str, Any]:

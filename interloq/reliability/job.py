@@ -131,8 +131,12 @@ class ReliabilityJob(Job[ReliabilityTask]):
             keep_files(folder, self.subwords, LowRank())
 
     def verdict(self, facts: dict[str, Any]) -> str:
-        dev = facts["dev"]
-        return USELESS if dev["mse"] >= min(dev["mse_of_mean"], dev["mse_of_size"]) else ""
+        return warning(facts["dev"])
+
+
+def warning(dev: Mapping[str, float]) -> str:
+    """Warning about a network that predicts no better than simple baselines on its dev part, or an empty string."""
+    return USELESS if dev["mse"] >= min(dev["mse_of_mean"], dev["mse_of_size"]) else ""
 
 
 def from_log(log: TrainingLog, given: Sources, settings: ReliabilitySettings, training: Training) -> ReliabilityJob:

@@ -28,7 +28,7 @@ from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.subwords import Subwords
 from interloq.registry import create
 from interloq.reliability.features import encoded, frozen_reader, pair_reader
-from interloq.reliability.job import KIND, metric_id
+from interloq.reliability.job import KIND, metric_id, warning
 from interloq.reliability.labels import NONE, distinct_texts
 from interloq.reliability.network import PairNetwork, ReliabilityNetwork
 from interloq.reliability.sets import Pair
@@ -127,6 +127,10 @@ class Reliability:
                 f"the network predicts the reliability of {own}, not of {found}",
                 hint=f"use -m {self.metric}, or train a network for this metric",
             )
+
+    def warning(self) -> str:
+        """Warning for users if it predicts no better than simple baselines; empty if it does."""
+        return warning(self.facts["dev"])
 
     def signature(self) -> str:
         encoder = self.facts["encoder"]["weights"] if self.facts["encoder"] else "own"

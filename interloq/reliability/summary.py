@@ -54,8 +54,8 @@ def weak_note(metric: str, found: Mapping[str, Any]) -> str:
     if found["needed"] is not None:
         note += f"; {count(found['needed'], 'more reference')} each would be enough for half of them"
     if found["unknown"]:
-        which = "it" if found["unknown"] == found["weak"] else f"{found['unknown']:,} of them"
-        note += f"; how many more are needed cannot be said for {which}: too few samples have larger sets"
+        which = "" if found["unknown"] == found["weak"] else f" for {found['unknown']:,} of them"
+        note += f"; how many more are needed cannot be said{which}: larger sets are too rare here, or are weak too"
     return note
 
 

@@ -31,11 +31,12 @@ def test_predict_prints_the_weakest_and_what_they_need(made: MadePredictor, caps
     printed = capsys.readouterr().out
     assert "weakest references, reliability(metric=bleu_star)" in printed
     row = next(line for line in printed.splitlines() if line.startswith(" s0 "))
-    assert " ".join(row.split()) == "s0 bot 2 0.050 [-0.050, 0.150] 1 more tea (+0.100) we (-0.050)"
+    assert " ".join(row.split()) == "s0 10 2 0.050 [-0.050, 0.150] 1 more tea (+0.100) we (-0.050)"
     assert "31 samples, mean predicted reliability 0.150" in printed
     assert "references too weak to trust bleu_star: 10 of 31 samples, with a predicted reliability below 0.1" in printed
     assert "1 more reference each would be enough for half of them" in printed
     assert "no prediction: no references (1 sample)" in printed
+    assert "warning: made up" in printed
     assert len(load("predicted.jsonl", kind="scores")) == 31
 
 

@@ -51,6 +51,7 @@ def test_samples_with_weak_references_are_left_unscored(folder: Path, monkeypatc
     }
     assert result.signature.parts["reliability"] == "reliability-made"
     assert result.signature.parts["min-reliability"] == "0.15"
+    assert scored.notes[0].text == "reliability: made up"
     assert [score.reason for score in load("scores.jsonl", kind="scores")] == [
         "references too weak: predicted reliability below 0.15", "", "no references",
     ]  # fmt: skip

@@ -33,6 +33,9 @@ class MadePredictor:
     def __init__(self) -> None:
         self.calls: list[int] = []
 
+    def warning(self) -> str:
+        return "made up"
+
     def signature(self) -> str:
         return "reliability-made"
 

@@ -146,3 +146,10 @@ def test_damaged_facts_are_refused(folder: Path, tmp_path: Path, change: dict[st
     (damaged / "model.json").write_text(json.dumps(facts))
     with pytest.raises(InputError, match="damaged"):
         Reliability.load(damaged, device="cpu")
+
+
+def test_a_network_that_is_no_better_than_simple_baselines_warns(model: Reliability) -> None:
+    better = {"mse": 0.1, "mse_of_mean": 0.2, "mse_of_size": 0.15}
+    for mse, warned in ((0.1, False), (0.15, True)):
+        made = Reliability(model.network, model.reader, {**model.facts, "dev": better | {"mse": mse}})
+        assert ("no better than the mean label" in made.warning()) == warned

@@ -33,7 +33,7 @@ def test_a_summary_counts_weak_samples_and_what_they_need() -> None:
     assert weak_note("m", found) == (
         "references too weak to trust m: 3 of 4 samples, with a predicted reliability below 0.2; 4 more references "
         "each would be enough for half of them; how many more are needed cannot be said for 1 of them: "
-        "too few samples have larger sets"
+        "larger sets are too rare here, or are weak too"
     )
     assert summary([])["mean"] is None
 
@@ -41,7 +41,7 @@ def test_a_summary_counts_weak_samples_and_what_they_need() -> None:
 def test_a_number_that_cannot_be_said_is_not_said() -> None:
     note = weak_note("m", summary([predicted("a", 0.1), predicted("b", None)]))
     assert "1 of 2 samples" in note
-    assert note.endswith("how many more are needed cannot be said for it: too few samples have larger sets")
+    assert note.endswith("how many more are needed cannot be said: larger sets are too rare here, or are weak too")
 
 
 def test_predictions_are_taken_out_of_scores() -> None:
