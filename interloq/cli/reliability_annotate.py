@@ -51,6 +51,8 @@ def run(args: argparse.Namespace, source: CandidateOptions) -> int:
         columns=args.columns,
     ) as annotating:
         bad.close()
+        if annotating.warning:
+            print_stderr(f"warning: {annotating.warning}")
         _talk(annotating.session)
         facts = annotating.write(args.output)
     counts = facts["counts"]

@@ -29,6 +29,7 @@ class Annotation:
     query: list[str]  # of each sample
     before: Mapping[str, Any]  # header of the samples
     signature: Signature
+    warning: str  # about the network; empty if it is good enough
 
     def write(self, output: str | Path) -> dict[str, Any]:
         """Write all samples with the references added so far, and return counts and the signature."""
@@ -84,6 +85,7 @@ def annotation(
             [names[request] for _, request in rows],
             header(samples),
             replace(signed, name="annotate"),
+            loaded.warning(),
         )
 
 

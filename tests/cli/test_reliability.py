@@ -1,18 +1,23 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from interloq import Sample, load, write
 from interloq.cli.main import main
-from interloq.data.jsonl import header
+from interloq.data.embedded import embedded_log_path, embedded_path
+from interloq.data.jsonl import header, read
 from interloq.records import Pair
 from tests.reliability.made_model import small_model
 from tests.reliability.made_predictor import MadePredictor, use
 
 Captured = pytest.CaptureFixture[str]
+PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 WORDS = ["tea", "milk", "cup", "leaf", "pot", "sip"]
 PREDICT = ["reliability", "predict", "samples.jsonl", "--model", "model", "--quiet"]
 AUGMENT = ["reliability", "augment", "samples.jsonl", "--model", "model", "-o", "out.jsonl", "--quiet"]
@@ -111,3 +116,32 @@ def test_help_has_examples(capsys: Captured) -> None:
     with pytest.raises(SystemExit):
         main(["reliability", "--help"])
     assert "interloq reliability predict samples.jsonl --model reliability" in capsys.readouterr().out
+
+
+def test_the_commands_and_the_code_of_the_page_run(
+    folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = PAGE.read_text("utf-8")
+    monkeypatch.setenv("INTERLOQ_CACHE", str(folder / "cache"))
+    given: list[Sample] = load(embedded_path("en"))
+    write("rated.jsonl", [sample for sample in given if sample.id < "en/21"], kind="samples")
+    write("samples.jsonl", [sample for sample in given if sample.id > "en/21"], kind="samples")
+    write("pairs.jsonl", islice(read(embedded_log_path("en"), kind="pairs"), 40), kind="pairs")
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    assert len(commands) == 8
+    for command in commands:
+        assert main([*shlex.split(command)[1:], "--quiet"]) == 0, f"{command}: {capsys.readouterr().err}"
+    capsys.readouterr()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "reliability.md", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out.splitlines() == re.findall(r"# prints: (.*)", code)
+
+
+@pytest.mark.parametrize("action", ["predict", "augment", "annotate", "curve"])
+def test_the_page_explains_every_option(action: str, capsys: Captured) -> None:
+    with pytest.raises(SystemExit):
+        main(["reliability", action, "--help"])
+    options = set(re.findall(r"--[a-z][a-z0-9-]+", capsys.readouterr().out))
+    assert {"--json", "--strict", "--quiet"} < options
+    page = PAGE.read_text("utf-8")
+    assert [option for option in sorted(options - {"--help", "--output", "--metric"}) if option not in page] == []

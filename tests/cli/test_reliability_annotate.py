@@ -31,6 +31,7 @@ def test_a_conversation(made: MadePredictor, monkeypatch: pytest.MonkeyPatch, ca
     answers(monkeypatch, "b", "k", "x", "e", "we sip", "k", "a")
     assert main(ANNOTATE) == 0
     shown = capsys.readouterr()
+    assert shown.err.startswith("warning: made up\n")
     assert "candidate: we so" in shown.err
     assert "reliability: 0.100 [0.000, 0.200] without it, 0.050 [-0.050, 0.150] with it" in shown.err
     assert "best of 3 candidates: 'milk', 0.200 [0.100, 0.300]" in shown.err
