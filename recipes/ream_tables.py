@@ -1,0 +1,107 @@
+"""Markdown tables of `ream.py`, as they are in the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ream_augment import Agreement, Comparison
+from ream_models import Errors
+from ream_simulation import Simulated
+
+from interloq.reliability.curve import Curve
+
+SWEPT = ("mse", "mse_of_mean", "mse_of_size", "wins")
+
+
+def _print_table(title: str, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> None:
+    """A Markdown table, as it is in the documentation."""
+    print(f"\n{title}\n\n| | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
+    for name, row in rows.items():
+        print(f"| {name} | {' | '.join(row)} |")
+
+
+def _figure(value: float | None, ci: Sequence[float] | None = None, sign: str = "") -> str:
+    if value is None:
+        return "–"
+    return f"{value:{sign}.3f}" + (f" [{ci[0]:{sign}.3f}, {ci[1]:{sign}.3f}]" if ci else "")
+
+
+def print_labels(found: Mapping[str, Any]) -> None:
+    columns = ["queries", "replies", "mean", "variance", "by chance", "learnable", "split halves", "differences"]
+    rows = {
+        name: [
+            str(one.queries), f"{one.replies:.0f}", *(_figure(v) for v in (one.mean, one.variance, one.by_chance)),
+            _figure(one.learnable, one.learnable_ci), _figure(one.halves, one.halves_ci),
+            _figure(one.differences, one.differences_ci),
+        ]
+        for name, one in found.items()
+    }  # fmt: skip
+    _print_table("Labels: Pearson over the replies to a query, with all references", columns, rows)
+
+
+def print_curves(found: Mapping[str, Curve]) -> None:
+    for name, one in found.items():
+        rows = {
+            f"{p.references - p.foreign} own" + (f", {p.foreign} foreign" if p.foreign else ""): [
+                *_point(p), *_point(other)
+            ]
+            for p, other in zip(_level(one, "query"), _level(one, "all"), strict=True)
+        }  # fmt: skip
+        columns = ["per query", "change", "over all replies", "change"]
+        _print_table(f"{name} ({one.queries} queries): Pearson with people", columns, rows)
+
+
+def _level(one: Curve, level: str) -> list[Any]:
+    return [p for p in one.points if p.level == level]
+
+
+def _point(p: Any) -> list[str]:
+    return [_figure(p.value, p.ci), _figure(p.gain, p.gain_ci, "+")]
+
+
+def print_errors(found: Mapping[str, Sequence[Errors]]) -> None:
+    for name, sizes in found.items():
+        rows = {
+            str(one.size or "all"): [
+                str(one.queries), _figure(one.label), _figure(one.predicted), *(_figure(v) for v in one.mse.values()),
+                *(_figure(gain[0], gain[1:], "+") for gain in one.gains.values()),
+            ]
+            for one in sizes
+        }  # fmt: skip
+        columns = ["queries", "label", "predicted", *(f"MSE {way}" for way in sizes[0].mse)]
+        _print_table(f"{name}: held-out sets", [*columns, *(f"{way} − REAM#" for way in sizes[0].gains)], rows)
+
+
+def print_sweep(found: Sequence[Mapping[str, Any]]) -> None:
+    rows = {
+        f"{row['metric']}, {row['constant']} {row['value']}": [
+            *(_figure(row[k]) for k in SWEPT[:3]), *(f"{k} {v:.2f}" for k, v in row["wins"].items())
+        ]
+        for row in found
+    }  # fmt: skip
+    _print_table("Constants, on the dev part", [*SWEPT[:3], *["worse sets below"] * 3], rows)
+
+
+def print_agreement(found: Mapping[str, Any]) -> None:
+    rows: dict[str, list[str]] = {}
+    one: Agreement
+    for one in found["rows"]:
+        figures = [_figure(v, one.ci.get(k)) for k, v in one.figures.items()]
+        rows[f"{one.metric}; {one.arm}"] = [f"{one.references:.1f}", *figures]
+    _print_table("Agreement with people", ["references", *found["rows"][0].figures], rows)
+    differences: dict[str, list[str]] = {}
+    each: Comparison
+    for each in found["differences"]:
+        differences.setdefault(f"{each.metric}; {each.higher} − {each.lower}", []).append(
+            _figure(each.difference, each.ci, "+")
+        )
+    _print_table("Differences", ["spearman", "pearson per query"], differences)
+
+
+def print_simulation(found: Simulated) -> None:
+    print_errors({f"simulation, {found.train_sets:,} training sets in {found.seconds:.0f} s": found.truth})
+    rows = {"MSE of one label": [_figure(found.label_mse)], "MSE of REAM# against labels": [_figure(found.noisy_mse)]}
+    rows |= {f"correlation with the truth, {k}": [_figure(v)] for k, v in found.correlation.items()}
+    rows |= {f"true reliability, {k}": [_figure(v)] for k, v in found.augmented.items()}
+    _print_table("Simulation", ["value"], rows)

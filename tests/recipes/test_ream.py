@@ -1,0 +1,230 @@
+"""The recipe of REAM# on small made-up data in the layouts of the published sets."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import random
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interloq import write
+from interloq.records import Pair
+from interloq.reliability.labels import NONE, Query, QueryScores, set_labels
+from interloq.reliability.settings import ReliabilitySettings
+from tests.made_relevance import TOPICS, said, small_scorer
+from tests.published_layouts import GUPTA, write_gupta
+from tests.recipes.test_reference_pool import RECIPES
+
+SYSTEMS = ("human", "hredf", "CVAEf", "seq2seqf", "dualencoder_train")
+CONTEXTS = 12
+SMALL = ReliabilitySettings(hidden=8, ensemble=2, foreign=3, sizes="1,2,3", per_size=5, context=24, reply=12)
+
+
+@pytest.fixture(scope="module")
+def recipes() -> Iterator[Any]:
+    """Imports a module of the recipe."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(RECIPES))
+        yield importlib.import_module
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_data(tmp_path_factory.mktemp("data"))
+
+
+def write_data(folder: Path) -> Path:
+    """Gupta's rated replies and test set, SCARCE's references, and DailyDialog++ with one of Gupta's contexts."""
+    drawn, rows, dialogues, scarce = random.Random(0), [], [], []
+    for i in range(CONTEXTS):
+        topic, other = drawn.sample(TOPICS, 2)
+        context, texts = [said(topic, drawn) for _ in range(2)], [said(topic, drawn) for _ in range(5)]
+        four = "\t".join([*texts[1:4], texts[0]])
+        for system, about, rating in zip(SYSTEMS, [topic, topic, other, other, topic], "54213", strict=True):
+            facts = {"model": system, "context_id": f"{i}_1", "human_average_rating": rating, "prevgt": texts[0]}
+            reply = {"response": said(about, drawn), "all_references": four, "context": "||||".join(context)}
+            rows.append(GUPTA | facts | reply)
+            more = [said(topic, random.Random(n + 100 * i)) for n in range(6)]
+            scarce.append({"context_id": f"{i}_1", "model": system, "all_references": [*texts[:4], *more]})
+        turns = [{"text": context[0], "responses": ["-"]}, {"text": context[1], "responses": texts}, {"text": "bye"}]
+        dialogues.append({"index": i, "dialogue": turns})
+    write_gupta(folder / "multiref_dailydialog", rows)
+    _lines(folder / "multiref_dailydialog" / "multireftest.json", dialogues)
+    (folder / "scarce").mkdir()
+    (folder / "scarce" / "scarce.multiref.json").write_text(json.dumps(scarce))
+    (folder / "dailydialog_plusplus").mkdir()
+    for part in ("dev", "test"):
+        items = [_plusplus(drawn) for _ in range(8)]
+        items[0]["context"] = [dialogues[0]["dialogue"][1]["text"].upper()]  # type: ignore[index]
+        _lines(folder / "dailydialog_plusplus" / f"{part}.json", items)
+    return folder
+
+
+def _plusplus(drawn: random.Random) -> dict[str, Any]:
+    topic, other = drawn.sample(TOPICS, 2)
+    return {
+        "context": [said(topic, drawn), said(topic, drawn)],
+        "positive_responses": [said(topic, drawn) for _ in range(5)],
+        "adversarial_negative_responses": [said(other, drawn) for _ in range(5)],
+        "random_negative_responses": [said(other, drawn) for _ in range(5)],
+    }
+
+
+def _lines(path: Path, items: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(item) + "\n" for item in items))
+
+
+@pytest.fixture(scope="module")
+def options(data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    work, model = tmp_path_factory.mktemp("work"), small_scorer(tmp_path_factory.mktemp("model"), epochs=2, n=80)
+    drawn = random.Random(1)
+    topics = [drawn.choice(TOPICS) for _ in range(400)]
+    pairs = [Pair(f"p/{i}", said(topic, drawn), said(topic, drawn)) for i, topic in enumerate(topics)]
+    write(work / "pairs.jsonl", pairs, kind="pairs")
+    encoder = str(model.parent / "encoder")
+    named = ["--encoder", encoder, "--sentences", encoder, "--scorer", f"relevance(model={str(model)!r})"]
+    return ["--data", str(data), "--work", str(work), *named, "--epochs", "1", "--resamples", "20"]
+
+
+@pytest.fixture
+def recipe(recipes: Any, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The recipe with small networks."""
+    found: ModuleType = recipes("ream")
+    monkeypatch.setattr(found, "SETTINGS", {found.GUPTA: SMALL, found.PLUSPLUS: SMALL})
+    monkeypatch.setattr(found, "SIZES", {found.GUPTA: (3, 5), found.PLUSPLUS: (1, 2, 3)})
+    monkeypatch.setattr(found, "FOLDS", {found.GUPTA: 2, found.PLUSPLUS: 2})
+    monkeypatch.setattr(found, "SWEEP", {"negatives": (0, 3), "weight_decay": (0.0,)})
+    monkeypatch.setenv("INTERLOQ_VECTOR_CACHE", "")
+    return found
+
+
+def printed(recipe: ModuleType, options: list[str], *more: str) -> str:
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as error:
+        code = recipe.main([*options, *more])
+    assert code == 0, error.getvalue()
+    return out.getvalue()
+
+
+def test_labels_errors_and_sweep(recipe: ModuleType, options: list[str]) -> None:
+    found = json.loads(printed(recipe, options, "--only", "labels,errors,sweep", "--json"))
+    assert found["labels"]["Gupta, BLEU*"]["queries"] == CONTEXTS
+    assert found["labels"]["Gupta, BLEU*"]["halves"] is None
+    assert found["labels"]["DailyDialog++, BLEU*"]["halves"] is not None
+    rows = found["errors"]["Gupta, BERTScore"]
+    assert [row["size"] for row in rows] == [3, 5, 0]
+    assert rows[-1]["gains"]["mean"][0] == pytest.approx(rows[-1]["mse"]["mean"] - rows[-1]["mse"]["REAM#"])
+    assert {row["value"] for row in found["sweep"] if row["constant"] == "negatives"} == {0, 3}
+
+
+def test_augmentation_and_annotators(recipe: ModuleType, options: list[str]) -> None:
+    text = printed(recipe, options, "--only", "augment,annotators")
+    for row in ("BERTScore precision; gold + logs: REAM#(BS), DailyDialog++ |", "BLEU-4; people + logs: Mix |",
+                "BLEU*; SCARCE |", "BERTScore; assisted, round 10 |", "gold + logs: rater |"):  # fmt: skip
+        assert row in text
+
+
+def test_tables_of_the_other_parts(recipe: ModuleType, recipes: Any, options: list[str], capsys: Any) -> None:
+    assert "DailyDialog++, BLEU* (14 queries)" in _curves(recipe, options)
+    found = recipes("ream_simulation").simulate(30, SMALL, replace(recipe.TRAINING, epochs=1), "cpu", 20)
+    recipe.print_simulation(found)
+    assert "true reliability, chosen by REAM#" in capsys.readouterr().out
+
+
+def _curves(recipe: ModuleType, options: list[str]) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        queries = recipe.Recipe.queries  # Gupta's have ten references here, not twenty
+        patch.setattr(recipe.Recipe, "queries", lambda self, _: queries(self, recipe.PLUSPLUS))
+        patch.setattr(recipe, "curve", lambda q, m, **o: importlib.import_module("interloq.reliability.curve").curve(
+            q, m, **o | {"sizes": (1, 2, 3), "own": 1}))  # fmt: skip
+        return printed(recipe, options, "--only", "curves")
+
+
+def test_unknown_part_and_missing_data(recipe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert recipe.main(["--data", str(tmp_path), "--only", "tables"]) == 2
+    assert "'tables', which is not a part" in capsys.readouterr().err
+    assert recipe.main(["--data", str(tmp_path), "--work", str(tmp_path), "--only", "labels"]) == 2
+
+
+def test_references_by_source(recipes: Any, data: Path) -> None:
+    found = recipes("ream_sets").gupta(data)
+    assert len(found) == CONTEXTS
+    for one in found:
+        assert len(one.texts["people"]) == 5
+        assert one.texts["people"][0] == one.texts["gold"][0]
+        assert set(one.texts["people"][:4]) < set(one.texts["SCARCE"])
+        assert one.texts["people"][4] not in one.texts["SCARCE"]
+        assert one.query.references[one.columns(one.texts["SCARCE"])[0]] == one.texts["SCARCE"][0]
+
+
+def test_plusplus_excludes_contexts_of_others(recipes: Any, data: Path) -> None:
+    sets = recipes("ream_sets")
+    every, without = (sets.plusplus_queries(data, "dev", some) for some in ([], [q.query for q in sets.gupta(data)]))
+    assert (len(every), len(without)) == (8, 7)
+    assert not set(every[0].references) & set(every[0].replies)
+    assert every[1].ratings.tolist() == [1.0, 1.0, *[0.0] * 10]
+
+
+# ---- labels ----------------------------------------------------------------------------------------------------------
+
+
+def noisy_queries(true: np.ndarray[Any, Any], replies: int) -> list[QueryScores]:
+    """Queries whose two references have scores with these correlations."""
+    rng, found = np.random.default_rng(0), []
+    for r in true:
+        ratings = rng.standard_normal(replies)
+        scores = r * ratings[:, None] + np.sqrt(1 - r * r) * rng.standard_normal((replies, 2))
+        query = Query(("q",), tuple(map(str, range(replies))), ratings, ("a", "b"))
+        found.append(QueryScores(query, scores, "mean"))
+    return found
+
+
+def test_labels_that_differ_only_by_chance_have_nothing_to_learn(recipes: Any) -> None:
+    same = recipes("ream_labels").label_noise(noisy_queries(np.full(400, 0.0), 5), 50)
+    assert same.by_chance == pytest.approx(1 / 4, abs=0.01)  # 1 / (n − 1) without correlation
+    assert same.learnable < 0.1
+    assert same.halves is None
+
+
+def test_labels_of_queries_that_differ_can_be_learned(recipes: Any) -> None:
+    true = np.where(np.arange(300) % 2, 0.9, -0.9)
+    found = recipes("ream_labels").label_noise(noisy_queries(true, 12), 20)
+    assert found.learnable > 0.8
+    assert found.halves > 0.8
+    assert abs(found.differences) < 0.5
+
+
+# ---- simulation ------------------------------------------------------------------------------------------------------
+
+
+def test_truth_of_the_simulation_is_the_limit_of_labels(recipes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = recipes("ream_simulation")
+    monkeypatch.setattr(module, "REPLIES", 20_000)
+    world = module.World(4)
+    sets = np.full((3, 8), NONE, dtype=np.int32)
+    sets[0, :1], sets[1, :3], sets[2] = [0], [3, 4, 5], range(8)
+    for number, one in enumerate(world.scored()):
+        clusters = np.where(sets == NONE, NONE, world.references[number][np.maximum(sets, 0)])
+        truth = world.truth(np.full(3, number), clusters)
+        np.testing.assert_allclose(set_labels(one, sets), truth, atol=0.03)
+
+
+# ---- arms ------------------------------------------------------------------------------------------------------------
+
+
+def test_arms(recipes: Any) -> None:
+    module = recipes("ream_augment")
+    start, candidates = [("a",), ("b", "c")], [tuple(f"x{i}" for i in range(30)), ("b", "y")]
+    random_ones = module.at_random(start, candidates, 0)
+    assert [len(texts) for texts in random_ones] == [10, 3]
+    assert module.first_ones(start, candidates)[0] == ("a", *(f"x{i}" for i in range(9)))
+    assert module.half_random([tuple("abcdefg")], [("h", "i")], 0)[0][:5] == tuple("abcde")
+    assert module.union([("a", "b")], [("b", "c")]) == [("a", "b", "c")]
