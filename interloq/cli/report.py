@@ -49,6 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the dialogues the samples were made from: adds a ranking and dialogues to read",
         type=InputPath,
     )
+    add_list(
+        parser,
+        "--curve",
+        metavar="FILE",
+        help="draw these curves, written by `interloq reliability curve -o`",
+        type=InputPath,
+    )
     _add_settings(parser)
     add_map(parser)
     add_common(parser)
@@ -85,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
             samples=args.samples,
             dialogues=args.dialogues,
             models=args.model,
+            curves=args.curve,
             aspect=args.aspect,
             title=args.title,
             n_bootstrap=args.bootstrap,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from interloq.data.jsonl import Rejected, read, write
+import orjson
+
+from interloq.data.files import lines, reading_saved
+from interloq.data.jsonl import Rejected, header, read, write
 from interloq.data.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
-from interloq.reliability.curve import DRAWS, OWN, SIZES, Curve, curve
+from interloq.errors import InputError
+from interloq.reliability.curve import DRAWS, OWN, SIZES, Curve, Point, curve
 from interloq.reliability.labels import Coefficient, group
 
 
@@ -52,3 +58,25 @@ def curve_file(
         options = {"sizes": list(sizes), "own": own, "draws": draws, "resamples": n_bootstrap, "seed": seed}
         write(output, found, kind="curves", aspect=aspect, options=options)
     return found
+
+
+def read_curves(path: str | Path) -> list[Curve]:
+    """The curves in a file that `curve_file` wrote."""
+    found = [line for _, line in lines(path)]
+    if header(path).get("kind") != "curves":
+        raise InputError("not a file of curves", hint="make one: interloq reliability curve -o", where=str(path))
+    with reading_saved(path):
+        return [_curve(orjson.loads(line)) for line in found[1:]]
+
+
+def _curve(value: Mapping[str, Any]) -> Curve:
+    points = [Point(**{name: _known(part) for name, part in point.items()}) for point in value["points"]]
+    return Curve(**{"skipped": {}, **value, "points": points})
+
+
+def _known(value: Any) -> Any:
+    """Intervals as tuples, and NaN for numbers that are null in JSON."""
+    if isinstance(value, list):
+        low, high = (_known(bound) for bound in value)
+        return low, high
+    return math.nan if value is None else value

@@ -12,6 +12,7 @@ from interloq.meta.matrix import Matrix
 from interloq.meta.ranking import Ranking
 from interloq.meta.table import MetaTable
 from interloq.records import NO_SYSTEM, Dialogue, Key, Note, Sample, SampleKeys, Score, format_key
+from interloq.reliability.curve import Curve
 from interloq.reliability.summary import Predictions
 from interloq.report import text
 from interloq.report.agreement import agreement
@@ -22,6 +23,7 @@ from interloq.report.heat_map import heat_map
 from interloq.report.notices import judges, notices, weak_references
 from interloq.report.page import TITLE, Fact, Page, Reading, Scatter, Source
 from interloq.report.reading import reading
+from interloq.report.reference_curves import reference_curve
 from interloq.report.scatter import Drawn, drawn, scatter
 from interloq.report.scores import SystemScore, complete, score_tables
 from interloq.version import __version__
@@ -46,6 +48,7 @@ class Evidence:
     dialogues: Sequence[Dialogue] = ()  # those that `extremes` names
     extremes: Mapping[str, Mapping[str, Extremes]] = field(default_factory=dict)  # by metric and system
     unranked: Mapping[str, str] = field(default_factory=dict)  # metrics that systems cannot be ranked by, and why
+    curves: Sequence[Curve] = ()  # of metrics, as references are added
     predictions: Predictions = field(default_factory=Predictions)  # of how reliable references are
 
 
@@ -88,6 +91,7 @@ def build(
         date=date,
         aspects=tuple(sorted({r.aspect for s in samples for r in s.ratings} - {aspect})),
         models=tuple(model(trained) for trained in evidence.models),
+        reference_curves=tuple(reference_curve(curve) for curve in evidence.curves),
         rankings=tuple(rank_table(r, names[r.metric], marks) for r in _in_order(evidence.rankings, names)),
         dialogues=dialogue_readings(
             evidence.extremes, {d.id: d for d in evidence.dialogues}, evidence.scores, names, marks

@@ -16,7 +16,7 @@ from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.learning_curve import CURVE, TIMES
 from interloq.report import text
 from interloq.report.elements import Tick
-from interloq.report.scale import Scale, scale
+from interloq.report.scale import Scale, scale, whole_scale
 
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 588.0, 14.0, 340.0  # the plot's area in a picture of 600 × 400
 SQUARE = (72.0, 398.0)  # of the reliability diagram: square
@@ -196,7 +196,7 @@ def best_epoch(epochs: Sequence[Epoch]) -> Epoch | None:
 
 
 def _curve(epochs: Sequence[Epoch]) -> Curve:
-    x = _whole(scale((epoch.number for epoch in epochs), about=6), epochs)
+    x = whole_scale([epoch.number for epoch in epochs])
     y = scale((loss for epoch in epochs for loss in (epoch.train, epoch.dev)), about=5)
     best = best_epoch(epochs)
     return Curve(
@@ -214,15 +214,6 @@ def _curve(epochs: Sequence[Epoch]) -> Curve:
 
 def _anchor(percent: float) -> str:
     return "start" if percent < ROOM else "end" if percent > 100 - ROOM else "middle"
-
-
-def _whole(wide: Scale, epochs: Sequence[Epoch]) -> Scale:
-    """Ticks at whole epochs only."""
-    numbers = [epoch.number for epoch in epochs]
-    if len(set(numbers)) == 1:
-        return Scale(numbers[0] - 1, numbers[0] + 1, 1)
-    step = max(1, round(wide.step))
-    return Scale(min(numbers) // step * step, -(-max(numbers) // step) * step, step)
 
 
 def _dot(epoch: Epoch, loss: float, part: str, x: Scale, y: Scale) -> Dot:

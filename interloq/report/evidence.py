@@ -18,6 +18,7 @@ from interloq.meta.rank import rank
 from interloq.meta.ranking import Ranking
 from interloq.meta.table import MetaTable
 from interloq.metrics import metric_names
+from interloq.pipelines.curve_file import read_curves
 from interloq.records import Dialogue, Key, Sample, Score
 from interloq.reliability.summary import Predictions
 from interloq.report.build import Evidence, columns, identified
@@ -60,6 +61,7 @@ def read_evidence(
         dialogues=dialogues,
         extremes=ranked.extremes,
         unranked=ranked.unranked,
+        curves=[curve for path in inputs.curves for curve in read_curves(path)],
         predictions=predictions,
     )
 

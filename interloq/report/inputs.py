@@ -16,12 +16,13 @@ from interloq.signature import file_fingerprint
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Score files, the samples they score, the dialogues these were made from, and folders of trained models."""
+    """Score files, the samples they score, the dialogues these were made from, folders of models, and curves."""
 
     scores: Sequence[str | Path]
     samples: str | Path
     dialogues: Sequence[str | Path] = ()
     models: Sequence[str | Path] = ()
+    curves: Sequence[str | Path] = ()
 
     def __post_init__(self) -> None:
         if "-" in map(str, self.files):
@@ -30,7 +31,7 @@ class Inputs:
     @property
     def files(self) -> list[str | Path]:
         """All files that are read."""
-        return [*self.scores, self.samples, *self.dialogues]
+        return [*self.scores, self.samples, *self.dialogues, *self.curves]
 
     def names(self) -> tuple[list[str], list[str]]:
         """Paths of files and models relative to their common folder: the rest is private, as reports get published."""
@@ -74,7 +75,8 @@ class Options:
 def command(inputs: Inputs, options: Options) -> str:
     """The command that reproduces this report in the folder of its files, with all options that matter."""
     files, models = inputs.names()
-    scores, samples, dialogues = files[: len(inputs.scores)], files[len(inputs.scores)], files[len(inputs.scores) + 1 :]
+    scores, samples, rest = files[: len(inputs.scores)], files[len(inputs.scores)], files[len(inputs.scores) + 1 :]
+    dialogues, curves = rest[: len(inputs.dialogues)], rest[len(inputs.dialogues) :]
     direction = {True: ["--lower-is-better"], False: ["--higher-is-better"], None: []}[options.lower_is_better]
     words = [
         "interloq", "report", *scores, "--samples", samples, "-o", "report.html", "--aspect", options.aspect,
@@ -83,4 +85,5 @@ def command(inputs: Inputs, options: Options) -> str:
     ]  # fmt: skip
     words += [word for path in dialogues for word in ("--dialogues", path)]
     words += ["--read", str(options.read)] if dialogues else []
+    words += [word for path in curves for word in ("--curve", path)]
     return shlex.join([*words, *(word for model in models for word in ("--model", model))])

@@ -11,6 +11,7 @@ from typing import Literal
 from interloq.report.curves import Model
 from interloq.report.dialogues import DialogueReading, RankTable
 from interloq.report.elements import Bar, Folded, Mark, Name, Tick
+from interloq.report.reference_curves import ReferenceCurve
 from interloq.report.scores import MetricScores
 
 TITLE = "Interloq report"
@@ -236,5 +237,6 @@ class Page:
     date: str = ""
     aspects: tuple[str, ...] = field(default=())  # rated aspects, if this one has no ratings
     models: tuple[Model, ...] = ()
+    reference_curves: tuple[ReferenceCurve, ...] = ()
     rankings: tuple[RankTable, ...] = ()
     dialogues: tuple[DialogueReading, ...] = ()

@@ -33,6 +33,7 @@ def report_file(
     samples: str | Path,
     dialogues: Sequence[str | Path] = (),
     models: Sequence[str | Path] = (),
+    curves: Sequence[str | Path] = (),
     aspect: str = "overall",
     title: str = TITLE,
     n_bootstrap: int = 1000,
@@ -47,11 +48,12 @@ def report_file(
     """Write the report of score files and their samples; `-` as output is standard output.
 
     `dialogues` are those that the samples were made from: they add a ranking and dialogues to read. `models` are
-    folders of trained models whose training is shown. `worst` disagreements are shown per metric, and the `read` best
-    and worst dialogues per system. Bad lines and `columns` are handled as in `interloq.read`.
+    folders of trained models whose training is shown, and `curves` files of `interloq reliability curve`. `worst`
+    disagreements are shown per metric, and the `read` best and worst dialogues per system. Bad lines and `columns` are
+    handled as in `interloq.read`.
     """
-    refuse_overwriting([output], [*scores, samples, *dialogues])
-    inputs = Inputs(scores, samples, dialogues, models)
+    refuse_overwriting([output], [*scores, samples, *dialogues, *curves])
+    inputs = Inputs(scores, samples, dialogues, models, curves)
     options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better)
     evidence = read_evidence(inputs, options, strict=strict, on_reject=on_reject, fields=columns)
     page = build(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from interloq.report.text import number
@@ -53,3 +53,11 @@ def scale(values: Iterable[float], *, about: int = 5) -> Scale:
     step = next(power * nice for nice in (1, 2, 5, 10) if rough <= power * nice * (1 + 1e-9))
     ends = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
     return Scale(max(ends[0], -LARGEST), min(ends[1], LARGEST), step)
+
+
+def whole_scale(numbers: Sequence[int]) -> Scale:
+    """A scale with ticks at whole numbers only."""
+    if len(set(numbers)) == 1:
+        return Scale(numbers[0] - 1, numbers[0] + 1, 1)
+    step = max(1, round(scale(numbers, about=6).step))
+    return Scale(min(numbers) // step * step, -(-max(numbers) // step) * step, step)

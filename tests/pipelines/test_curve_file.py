@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from interloq import InputError, write
+from interloq import InputError, Rating, write
 from interloq.data.files import lines
 from interloq.data.jsonl import header
-from interloq.pipelines.curve_file import curve_file
+from interloq.pipelines.curve_file import curve_file, read_curves
 from interloq.reliability.curve import curve
 from interloq.reliability.labels import group
 from tests.reliability.made_queries import rated_samples
@@ -21,6 +23,7 @@ def test_one_curve_per_metric(folder: Path) -> None:
     )
     assert [one.metric for one in found] == ["bleu_star", "bleu"]
     assert found[0] == curve(group(given), "bleu_star", sizes=[1, 2, 4], own=2, draws=2, n_bootstrap=10)
+    assert str(read_curves("curves.jsonl")) == str(found)  # NaN is not equal to itself
     assert header("curves.jsonl")["options"]["sizes"] == [1, 2, 4]
     assert len(list(lines("curves.jsonl"))) == 3
 
@@ -29,3 +32,21 @@ def test_the_output_is_not_the_input(folder: Path) -> None:
     write("samples.jsonl", rated_samples(4), kind="samples")
     with pytest.raises(InputError, match=r"samples\.jsonl"):
         curve_file("samples.jsonl", ["bleu_star"], "samples.jsonl")
+
+
+def test_other_and_damaged_files_are_refused(folder: Path) -> None:
+    write("samples.jsonl", rated_samples(2), kind="samples")
+    with pytest.raises(InputError, match="not a file of curves"):
+        read_curves("samples.jsonl")
+    for line in ("{", "{}", '{"points":[{"level":1}]}', '{"points":[{"ci":[1]}]}'):
+        Path("curves.jsonl").write_text('{"kind":"curves","schema":1}\n' + line + "\n")
+        with pytest.raises(InputError, match="damaged"):
+            read_curves("curves.jsonl")
+
+
+def test_an_undefined_correlation_is_missing_in_the_file_too(folder: Path) -> None:
+    same = [replace(sample, ratings=(Rating(3.0),)) for sample in rated_samples(6, references=2)]
+    write("samples.jsonl", same, kind="samples")
+    (found,) = curve_file("samples.jsonl", ["bleu_star"], "curves.jsonl", sizes=[1, 2], n_bootstrap=5)
+    assert all(math.isnan(point.value) for point in found.points)
+    assert str(read_curves("curves.jsonl")) == str([found])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from interloq.report.scale import scale
+from interloq.report.scale import scale, whole_scale
 
 FINITE = st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda x: x == 0 or abs(x) > 1e-6)
 
@@ -52,3 +52,9 @@ def test_no_number_is_too_extreme_for_an_axis(values: list[float]) -> None:
 def test_a_scale_without_values_is_still_a_scale() -> None:
     axis = scale([float("nan")])
     assert (axis.low, axis.high) == (0, 1)
+
+
+def test_whole_numbers_have_whole_ticks() -> None:
+    assert whole_scale([3]).ticks() == [2, 3, 4]
+    assert whole_scale([1, 2, 3]).ticks() == [1, 2, 3]
+    assert whole_scale([1, 40]).ticks() == [0, 10, 20, 30, 40]
