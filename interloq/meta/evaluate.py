@@ -54,16 +54,15 @@ def meta_evaluate(
 
     By default there are 1,000 permutations per test, or 100 per pair of metrics if that is more. `system_score` is a
     system's score with `by="system"`: the metric's value over its samples, as `interloq score` prints it, or their mean
-    score. `coefficients` are names, functions, or a mapping such as `{"mine": corr}`; see coefficients.py. Predicted
-    reliabilities among the scores are not correlated: a note counts the samples whose references are too weak to trust.
+    score. `coefficients` are names, functions, or a mapping such as `{"mine": corr}`; see coefficients.py.
+    Predicted reliabilities among the scores are not correlated; notes count samples whose references are too weak.
     """
     _check(n_bootstrap, n_permutations, adjust)
-    selection, checks = selection or Selection(), Checks()
+    selection, checks, predictions = selection or Selection(), Checks(), Predictions()
     samples = checks.watch(selection.samples(samples))
     samples = sorted(samples, key=lambda sample: sample.key) if by == "system" else samples
     judgments = collect(samples, aspect=aspect, role=role)
     points = level(by, judgments, chosen(coefficients))
-    predictions = Predictions()
     plain, stray = score_columns(predictions.without(scores), judgments, selection)
     columns, means = _of_systems(plain, samples, system_score) if by == "system" else (dict(plain), {})
     rows = _rows(columns, means if by == "system" else None, judgments, points, n_bootstrap, seed)
@@ -71,8 +70,7 @@ def meta_evaluate(
     inverted = [name for name in columns if compare and metric_names.direction(name) == "lower"]
     comparisons = _compare_all(columns, inverted, judgments, points, permutations, seed) if compare else []
     notes = [*points.notes(), *_mean_notes(means), *map(_inverted_note, inverted), *stray, *_human_notes(judgments)]
-    notes += [*predictions.notes(judgments.keys), *judgments.notes]
-    notes += [note.text for note in (*selection.notes(), *checks.of_data())]
+    notes += [*predictions.notes(judgments.keys), *judgments.notes, *_data_notes(selection, checks)]
     facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}
     facts |= {"system-score": system_score if by == "system" else "", **selection.facts()}
     facts |= {"scores": _fingerprint(plain), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
@@ -87,6 +85,10 @@ def meta_evaluate(
         signature=Signature.of("meta", {**facts, "scipy": scipy.__version__}),
         notes=tuple(notes),
     )
+
+
+def _data_notes(selection: Selection, checks: Checks) -> list[str]:
+    return [note.text for note in (*selection.notes(), *checks.of_data())]
 
 
 def _inverted_note(metric: str) -> str:

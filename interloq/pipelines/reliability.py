@@ -16,6 +16,7 @@ from interloq.data.late_header import header_after, write_then_head
 from interloq.data.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
+from interloq.metrics.sample_fingerprint import SampleFingerprint
 from interloq.pipelines.candidates import CandidateOptions
 from interloq.records import Sample, Score
 from interloq.reliability.augment import LIMIT, Augmented, Request, Trial, augment
@@ -62,11 +63,17 @@ def predict_file(
     grown = rises(loaded, *_texts(given), seed=seed) if weak else []
     name = metric_name(loaded.metric)
     scores = [_score(sample, found, name, minimum, grown) for sample, found in zip(given, effects, strict=True)]
-    signed = {"model": loaded.signature(), "minimum": f"{minimum:g}", "seed": seed}
+    signed = {"model": loaded.signature(), "minimum": f"{minimum:g}", "seed": seed, "samples": _fingerprint(given)}
     facts = {"metric": name, "signature": Signature.of("reliability", signed), "reliability": summary(scores)}
     if output:
         write(output, scores, kind="scores", **facts)
     return scores, facts | {"warning": loaded.warning()}
+
+
+def _fingerprint(samples: Sequence[Sample]) -> SampleFingerprint:
+    found = SampleFingerprint()
+    found.add(samples)
+    return found
 
 
 def check_minimum(minimum: float) -> None:
@@ -211,7 +218,7 @@ def _trial_line(sample: Sample, trial: Trial) -> bytes:
 
 
 class _Counts:
-    """Counts over samples, and sums of predictions."""
+    """Counts over samples, and predictions of those that had references before."""
 
     def __init__(self) -> None:
         self.samples = self.tried = self.kept = self.unchanged = 0
@@ -223,8 +230,9 @@ class _Counts:
         self.tried += len(found.trials)
         self.kept += len(found.kept)
         self.unchanged += not found.kept
-        self.before += [found.before] if found.before == found.before else []
-        self.after += [found.after] if found.after == found.after else []
+        if not math.isnan(found.before):  # the means are over the same samples
+            self.before.append(found.before)
+            self.after.append(found.after)
 
     def facts(self) -> dict[str, Any]:
         """Numbers of samples, candidates tried and kept, samples without a new one, and mean predictions."""

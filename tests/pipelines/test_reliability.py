@@ -59,6 +59,8 @@ def test_predictions_are_scores_with_intervals_and_the_references_that_matter(ma
     found = header("scores.jsonl")
     assert (found["metric"], found["reliability"]["samples"]) == (score.metric, 1)
     assert found["signature"]["parts"]["model"] == "reliability-made"
+    _, others = predict_file(saved(samples()), model="model")
+    assert others["signature"].parts["samples"] != found["signature"]["parts"]["samples"]
 
 
 def test_weak_samples_say_how_many_references_they_need(made: MadePredictor) -> None:
@@ -168,6 +170,13 @@ def test_outputs_do_not_replace_inputs(made: MadePredictor) -> None:
             augment_file(saved(samples()), output, model="model", source=LOG)
     with pytest.raises(InputError, match=r"samples\.jsonl"):
         predict_file(saved(samples()), "samples.jsonl", model="model")
+
+
+def test_means_before_and_after_are_of_the_same_samples(made: MadePredictor) -> None:
+    given = [Sample("a", ["tea please ?"], "y", ["tea", "milk"]), Sample("b", ["tea please ?"], "y")]
+    facts = augment_file(saved(given), "out.jsonl", model="model", source=LOG, limit=2)
+    assert facts["counts"]["before"] == facts["counts"]["after"] == pytest.approx(0.2)
+    assert facts["counts"]["kept"] == 2  # of the second
 
 
 # ---- the real network ------------------------------------------------------------------------------------------------
