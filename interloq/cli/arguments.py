@@ -55,6 +55,16 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
 
 
+def add_user_ids(parser: argparse.ArgumentParser) -> None:
+    """Add the options about ids of users."""
+    parser.add_argument(
+        "--user-key",
+        metavar="FILE|env:NAME",
+        help="key for hashing user ids; a missing file is made (default: interloq/user.key in ~/.config)",
+    )
+    parser.add_argument("--keep-user-ids", action="store_true", help="do not hash user ids")
+
+
 def add_drop_own_replies(parser: argparse.ArgumentParser) -> None:
     """Add the option `--drop-own-replies`."""
     parser.add_argument(

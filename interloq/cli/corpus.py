@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from interloq.cli.arguments import add_common, add_map, add_output
+from interloq.cli import corpus_samples
+from interloq.cli.arguments import add_common, add_map, add_output, add_user_ids
 from interloq.cli.corpus_options import add_build, settings
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath
@@ -21,7 +22,9 @@ EXAMPLES = """\
   interloq corpus build irc-logs/ -o corpus --settings corpus.toml --split none
   interloq corpus show corpus
   interloq corpus import dailydialog dailydialog.tar.gz -o dailydialog
-  interloq corpus pairs dialogues.jsonl -o pairs.jsonl"""
+  interloq corpus pairs dialogues.jsonl -o pairs.jsonl
+  interloq corpus continuity dialogues.jsonl -o continuity          # which replies were answered
+  interloq corpus ratings rated.jsonl -o rated                      # replies rated by the person in the dialogue"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(pairing, "JSONL, also .gz .xz .zst; - for a pipe")
     add_map(pairing, of="dialogues")
     add_common(pairing)
+    corpus_samples.add_arguments(actions)
 
 
 def _add_import(importing: argparse.ArgumentParser) -> None:
@@ -57,12 +61,13 @@ def _add_import(importing: argparse.ArgumentParser) -> None:
     importing.add_argument(
         "--compress", choices=("zst", "gz", "none"), default="zst", help="compression of the outputs (default zst)"
     )
+    add_user_ids(importing)
     importing.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def run(args: argparse.Namespace) -> int:
     actions = {"build": _build, "settings": _settings, "show": _show, "import": _import, "pairs": _pairs}
-    return actions[args.action](args)
+    return (actions | corpus_samples.ACTIONS)[args.action](args)
 
 
 def _build(args: argparse.Namespace) -> int:
@@ -159,9 +164,10 @@ def _print_examples(dropped: dict[str, Any]) -> None:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from interloq.data.sets.imports import import_corpus
+    from interloq.data.sets.imports import import_corpus, import_names
 
-    facts = import_corpus(args.corpus, args.output, path=args.path, compress=args.compress)
+    names = import_names(args.corpus, args.user_key, keep=args.keep_user_ids)
+    facts = import_corpus(args.corpus, args.output, path=args.path, compress=args.compress, names=names)
     if args.json:
         print_json(facts)
     else:

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from interloq.cli.arguments import add_common, add_list, add_map, add_output
+from interloq.cli.arguments import add_common, add_list, add_map, add_output, add_user_ids
 from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(importing, "JSONL, also .gz .xz .zst; - for a pipe")
     importing.add_argument("--subset", default="", metavar="PART", help="only this part (see: interloq data list)")
     importing.add_argument("--json", action="store_true", help="print the counts as JSON")
+    add_user_ids(importing)
 
     checking = actions.add_parser("check", help="read a file and report its bad lines, counts and notes")
     add_list(checking, "-m", "--metric", metavar="SPEC", help="also note what this metric cannot handle")
@@ -79,9 +80,10 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from interloq.data.sets.imports import import_dataset
+    from interloq.data.sets.imports import import_dataset, import_names
 
-    facts = import_dataset(args.dataset, args.output, path=args.path, subset=args.subset)
+    names = import_names(args.dataset, args.user_key, keep=args.keep_user_ids)
+    facts = import_dataset(args.dataset, args.output, path=args.path, subset=args.subset, names=names)
     _show(facts, args, f"of {facts['dataset']} {args.subset}".strip())
     return 0
 

@@ -21,7 +21,7 @@ from interloq.errors import InputError
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz")
 # far above any dataset here: anything larger is a mistake or an attack
-MAX_FILE = 64 * 2**20
+MAX_FILE = 128 * 2**20
 MAX_DATASET = 2**28
 MAX_MEMBERS = 200_000
 

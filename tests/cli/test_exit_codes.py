@@ -9,6 +9,7 @@ import pytest
 from interloq import Rating, Sample, write
 from interloq.cli.main import main
 from interloq.records import Pair
+from tests.interlocutor.made_logs import log
 from tests.made_dialogues import made_dialogues, write_dialogues
 
 GOOD = {
@@ -21,6 +22,7 @@ GOOD = {
     "data check": "data check samples.jsonl",
     "data convert": "data convert samples.jsonl -o new.jsonl",
     "corpus pairs": "corpus pairs played/dialogues.jsonl -o new.jsonl",
+    "corpus continuity": "corpus continuity spoken.jsonl -o new --keep-user-ids --min-conversations 2",
     "index build": "index build pairs.jsonl -o index --retriever bm25",
     "extend": "extend samples.jsonl --index built -o new.jsonl",
     "rate": "rate samples.jsonl --rater human(ratings='ratings.jsonl') -o new.jsonl",
@@ -35,6 +37,7 @@ def files(folder: Path, samples: list[Sample], capsys: pytest.CaptureFixture[str
     write("samples.jsonl", samples, kind="samples")
     write("pairs.jsonl", [Pair(str(i), f"how was number {i} ?", f"it was {i}") for i in range(8)], kind="pairs")
     write("ratings.jsonl", [Rating(4, "a", item=f"{s.id}/{i}") for s in samples for i in range(2)], kind="ratings")
+    write("spoken.jsonl", log(12), kind="dialogues")
     (folder / "played").mkdir()
     write_dialogues(folder / "played", *made_dialogues({"a": 1.0, "b": 0.0}))
     assert main(["score", "samples.jsonl", "-m", "bleu", "-o", "scores.jsonl"]) == 0

@@ -40,6 +40,7 @@ from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.retriever import Query
 from interloq.vectors.word_vectors import WordVectors
 from tests import published_layouts as layouts
+from tests.data.sets.made_sets import write_hazumi
 from tests.fuzz.fuzz_seeds import (
     BASELINE,
     CALIBRATION,
@@ -140,6 +141,7 @@ def _published() -> Iterator[Case]:
         "fed": layouts.write_fed,
         "multiref_dailydialog": layouts.write_gupta,
         "predictive_engagement": layouts.write_engagement,
+        "hazumi": write_hazumi,
     }
     for name, write in writers.items():
         files = _files_of(write)

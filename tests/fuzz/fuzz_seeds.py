@@ -90,6 +90,13 @@ _SYSTEM = {
     "evaluation": {"coherence": 4},
 }
 _JAPANESE = [{"dialogue_id": 7, "utterances": [{"speaker": "A", "utterance": "おはよう"}]}]
+_CHIT_CHAT = {"7": {"messages": [[{"text": "hi", "timestamp": "2018", "sender": "u"}]], "ratings": {"witty": 1}}}
+_CHIT_CHAT_LINE = {"id": "8", "turns": [{"speaker": "u", "text": "hi", "time": "2018"}], "ratings": None}
+_SESSION = {
+    "id": "10",
+    "turns": [{"speaker": "B", "text": "はい。"}],
+    "review_by_client_en": {"evaluation_created_at": "2020", "client_id": 3, "counselor_id": 7, "score": 72},
+}
 CORPORA: dict[str, Files] = {
     "dailydialog": {"train/dialogues_train.txt": b" Hi . __eou__ Hello ! __eou__\n Bye . __eou__ Yes . __eou__\n"},
     "japanese_daily_dialogue": {"data/topic1.json": as_json(_JAPANESE)},
@@ -98,6 +105,8 @@ CORPORA: dict[str, Files] = {
         "dialogues/00012.json": as_json(_HUMAN),
         "llm_dialogue_system/GPT-4.json": as_json([_SYSTEM]),
     },
+    "byu_chitchat": {"dataset.json": as_json(_CHIT_CHAT), "byu_chitchat.jsonl": as_json(_CHIT_CHAT_LINE) + b"\n"},
+    "kokorochat": {"kokorochat_ja.jsonl": as_json(_SESSION) + b"\n"},
     "chatterbot": {"english/a.yml": b"categories:\n- x\nconversations:\n- - Hi\n  - 'It''s'\n- - a\n  - |\n    b\n"},
 }
 

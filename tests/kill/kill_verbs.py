@@ -57,6 +57,12 @@ def samples(folder: Path, n: int = 300) -> None:
     rows(folder / "samples.jsonl", given)
 
 
+def conversations(folder: Path, n: int = 300) -> None:
+    rng = random.Random(4)
+    turns = [[{"speaker": "ab"[i % 2], "text": text(rng)} for i in range(rng.randint(3, 30))] for _ in range(n)]
+    rows(folder / "log.jsonl", ({"id": f"d{i}", "turns": its} for i, its in enumerate(turns)))
+
+
 def indexed(folder: Path) -> None:
     pairs(folder)
     samples(folder)
@@ -151,6 +157,9 @@ VERBS = (
     Verb("report", "report scores.jsonl --samples samples.jsonl -o report.html --quiet", samples, (SCORES,)),
     Verb("data convert", "data convert samples.jsonl -o converted.jsonl.gz", samples, quick=True),
     Verb("corpus build", "corpus build posts.jsonl -o corpus --workers 2 --block 1 --quiet", posts),
+    Verb(
+        "corpus continuity", "corpus continuity log.jsonl -o out --keep-user-ids --by user", conversations, quick=True
+    ),
     Verb(
         "play run",
         "play run --scheme self-play --target a=eliza --target b=echo --repeats 4 -o talks.jsonl --quiet",

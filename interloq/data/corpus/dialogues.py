@@ -143,14 +143,15 @@ def _paths(thread: Thread, shape: Shape) -> Iterator[list[ThreadPost]]:
 
 def _dialogue(path: Sequence[ThreadPost], merge: bool) -> Dialogue:
     turns: Iterable[Turn] = (Turn(post.text, post.user, iso(post.time)) for post in path)
-    return Dialogue(f"{path[0].id}/{path[-1].id}", _merged(turns) if merge else turns)
+    return Dialogue(f"{path[0].id}/{path[-1].id}", merged(turns) if merge else turns)
 
 
-def _merged(turns: Iterable[Turn]) -> list[Turn]:
-    merged: list[Turn] = []
+def merged(turns: Iterable[Turn]) -> list[Turn]:
+    """Turns in which speakers alternate: consecutive turns of one speaker become one, with the time of the first."""
+    joined: list[Turn] = []
     for turn in turns:
-        if merged and merged[-1].speaker == turn.speaker:
-            merged[-1] = Turn(f"{merged[-1].text} {turn.text}", turn.speaker, merged[-1].time)
+        if joined and joined[-1].speaker == turn.speaker:
+            joined[-1] = Turn(f"{joined[-1].text} {turn.text}".strip(), turn.speaker, joined[-1].time)
         else:
-            merged.append(turn)
-    return merged
+            joined.append(turn)
+    return joined

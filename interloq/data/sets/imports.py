@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,41 +10,71 @@ from typing import Any
 from interloq.data.corpus.dialogues import group_of, pairs_of_dialogue
 from interloq.data.corpus.outputs import SUFFIXES
 from interloq.data.jsonl import write
+from interloq.data.profiles import NAME, write_profiles
+from interloq.data.pseudonyms import HASHED, KEPT, Pseudonyms, pseudonyms
 from interloq.data.sets import registry
 from interloq.data.summary import Summary
-from interloq.records import Dialogue, Pair
+from interloq.records import Dialogue, Pair, Sample
 
 
 def import_dataset(
-    name: str, output: str | Path, *, path: str | Path | None = None, subset: str = ""
+    name: str, output: str | Path, *, path: str | Path | None = None, subset: str = "", names: Pseudonyms | None = None
 ) -> dict[str, Any]:
     """Write a rated data set, or one `subset` of it, as records; returns the counts.
 
-    `path` is its folder, archive or file; the default is to look in $INTERLOQ_DATA.
+    `path` is its folder, archive or file; the default is to look in $INTERLOQ_DATA. `names` replaces ids of people, if
+    the data set has such.
     """
     chosen = registry.dataset(name)
     kind = chosen.kind(subset)
-    path = path or registry.locate(chosen.name)
+    path = path or registry.locate(name)
+    names = names if chosen.people else None
     summary = Summary()
-    records = summary.watch(registry.read_dataset(chosen.name, path, subset=subset))
+    records = summary.watch(_named(registry.read_dataset(chosen.name, path, subset=subset), names))
     source = registry.source_fingerprint(chosen.name, path)
-    write(output, records, kind=kind, dataset=chosen.name, subset=subset, source=source)
-    return {"dataset": chosen.name, "subset": subset, "kind": kind, **summary.facts(), "source": source}
+    write(output, records, kind=kind, dataset=chosen.name, subset=subset, source=source, **_users(chosen, names))
+    counts = {"dataset": chosen.name, "subset": subset, "kind": kind, **summary.facts(), "source": source}
+    return counts | _users(chosen, names)
+
+
+def import_names(name: str, key: str | Path | None = None, *, keep: bool = False) -> Pseudonyms | None:
+    """Pseudonyms for an import; None if ids are kept or the data set has no ids of people, and then no key is made."""
+    return pseudonyms(key, keep=keep or not registry.dataset(name).people)
+
+
+def _named(records: Iterable[Any], names: Pseudonyms | None) -> Iterator[Any]:
+    """Records with pseudonyms, if there are any."""
+    for record in records:
+        yield (
+            record if names is None else names.sample(record) if isinstance(record, Sample) else names.dialogue(record)
+        )
+
+
+def _users(chosen: registry.Dataset, names: Pseudonyms | None) -> dict[str, str]:
+    """Header fact about ids of people: were they replaced?"""
+    return {"users": KEPT if names is None else HASHED} if chosen.people else {}
 
 
 def import_corpus(
-    name: str, output: str | Path, *, path: str | Path | None = None, compress: str = "zst"
+    name: str,
+    output: str | Path,
+    *,
+    path: str | Path | None = None,
+    compress: str = "zst",
+    names: Pseudonyms | None = None,
 ) -> dict[str, Any]:
     """Write a dialogue corpus as dialogues and pairs, one folder per part below `output`; returns the counts.
 
-    `path` is its folder or archive; the default is to look in $INTERLOQ_DATA. `compress` is zst, gz or none.
+    `path` is its folder or archive; the default is to look in $INTERLOQ_DATA. `compress` is zst, gz or none. `names`
+    replaces ids of people, if the corpus has such. Profiles of people go to `profiles.json`.
     """
-    name = registry.corpus(name).name
+    chosen = registry.corpus(name)
+    name, names = chosen.name, names if chosen.people else None
     path = Path(path) if path else registry.locate(name)
     by_part: dict[str, list[Dialogue]] = {}
     for part, dialogue in registry.read_parts(name, path):
-        by_part.setdefault(part, []).append(dialogue)
-    source = registry.source_fingerprint(name, path)
+        by_part.setdefault(part, []).append(names.dialogue(dialogue) if names else dialogue)
+    source, users = registry.source_fingerprint(name, path), _users(chosen, names)
     parts = {}
     for part, dialogues in by_part.items():
         folder = Path(output) / ("" if part == "all" else part)
@@ -54,10 +84,21 @@ def import_corpus(
         for holds, records in kinds.items():
             kind = "pairs" if holds == "groups" else holds
             file = folder / f"{holds}{SUFFIXES[compress]}"
-            write(file, records, kind=kind, holds=holds, corpus=name, part=part, source=source)
+            write(file, records, kind=kind, holds=holds, corpus=name, part=part, source=source, **users)
         turns = sum(len(dialogue.turns) for dialogue in dialogues)
         parts[part] = {"dialogues": len(dialogues), "turns": turns, "pairs": len(found), "group_pairs": len(groups)}
-    return {"corpus": name, "source": source, "parts": parts}
+    people = _write_profiles(chosen, path, Path(output), names)
+    return {"corpus": name, "source": source, "parts": parts, **users, **people}
+
+
+def _write_profiles(chosen: registry.Dataset, path: Path, output: Path, names: Pseudonyms | None) -> dict[str, int]:
+    """Write the profiles of the people in a corpus, if it has such; returns their number."""
+    module = chosen.module()
+    if not hasattr(module, "profiles"):
+        return {}
+    profiles = {names(user) if names else user: text for user, text in module.profiles(path).items()}
+    write_profiles(output / NAME, profiles, users=KEPT if names is None else HASHED)
+    return {"profiles": len(profiles)}
 
 
 def pairs(name: str, dialogues: Sequence[Dialogue]) -> tuple[list[Pair], list[Pair]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from interloq.data.archives import DataFile, text
+from interloq.data.archives import DataFile, text, text_lines
 from interloq.errors import InputError, short_repr
 
 SHOWN_NAMES = 8
@@ -79,6 +79,13 @@ def items(file: DataFile) -> Iterator[Item]:
         raise InputError(what, hint="name the published file", where=file.where)
     for i, value in enumerate(values):
         yield as_item(value, f"{file.where}:{i}")
+
+
+def json_lines(file: DataFile) -> Iterator[Item]:
+    """The objects of a file with one JSON object per line."""
+    for i, line in enumerate(text_lines(file)):
+        if line:
+            yield as_item(parsed(line, f"{file.where}:{i}"), f"{file.where}:{i}")
 
 
 def rows(file: DataFile, columns: Sequence[str]) -> Iterator[Item]:

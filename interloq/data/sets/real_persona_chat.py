@@ -2,6 +2,7 @@
 
 `human` has the dialogues between people, `system` those of people with five GPT systems. Ratings were given by the
 partners, from 1 to 5, with the partner's id as the rater; most dialogues have 30 utterances because that was the task.
+A person's profile is the ten sentences of their persona (`profiles`).
 A dialogue's id is its file name: the number inside is wrong in two files.
 """
 
@@ -15,6 +16,7 @@ from interloq.data.sets.items import Item, as_item, items, parsed
 from interloq.records import Dialogue, Rating, Turn
 
 FILES = ("dialogues/*.json", "llm_dialogue_system/GPT-*.json")
+PEOPLE = ("interlocutors.json",)
 ROLE = "interlocutor"
 
 
@@ -25,6 +27,13 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
             yield from (("system", _with_system(item)) for item in items(file))
         else:
             yield "human", _between_people(file)
+
+
+def profiles(path: str | Path) -> dict[str, str]:
+    """Person → persona."""
+    (file,) = read_files(path, PEOPLE)
+    people = as_item(parsed(text(file), file.where), file.where)
+    return {name: " ".join(map(str, people.inner(name).sequence("persona"))) for name in people.value}
 
 
 def _between_people(file: DataFile) -> Dialogue:

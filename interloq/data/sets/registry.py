@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.archives import ARCHIVES, read_files
+from interloq.data.compression import COMPRESSED
 from interloq.errors import InputError, nearest
 from interloq.signature import fingerprint
 
@@ -36,6 +37,7 @@ class Dataset:
     alone: str = ""  # the file name if the dataset is a single file
     corpus: bool = False  # a dialogue corpus: `dialogues` yields each dialogue with the subset it belongs to
     questions: bool = False  # equal utterances of a corpus are one question with several answers
+    people: bool = False  # speakers and raters are ids of people, which imports replace by pseudonyms
 
     def kind(self, subset: str = "") -> str:
         """The kind of record in a subset; by default, in the first."""
@@ -91,6 +93,13 @@ RATED = (
         {"pairs": "samples", "scores": "scores"},
         alone="predictive_engagement.csv",
     ),
+    Dataset(
+        "hazumi",
+        "30 Japanese dialogues with a Wizard of Oz, each exchange rated by the interlocutor and 5 outsiders",
+        "Komatani and Okada, 2021",
+        aliases=("hazumi1902", "hazumi1911"),
+        people=True,
+    ),
 )
 CORPORA = (
     Dataset(
@@ -106,6 +115,23 @@ CORPORA = (
         "Yamashita et al., 2023",
         dict.fromkeys(("human", "system"), "dialogues"),
         corpus=True,
+        people=True,
+    ),
+    Dataset(
+        "byu_chitchat",
+        "7,168 English conversations of 1,315 students, with user ids, times and natural ends",
+        "BYU Perception, Control and Cognition Lab, 2018",
+        corpus=True,
+        people=True,
+        alone="logs/byu_chitchat.jsonl",
+    ),
+    Dataset(
+        "kokorochat",
+        "6,589 Japanese counselling sessions, rated by the client: a score from 0 to 100 and 20 items",
+        "Qi et al., 2025",
+        corpus=True,
+        people=True,
+        alone="logs/kokorochat_ja.jsonl",
     ),
     Dataset("japanese_daily_dialogue", "5,256 Japanese dialogues on five topics", "Akama et al., 2023", corpus=True),
     Dataset(
@@ -167,9 +193,10 @@ def locate(name: str, folder: str | Path | None = None) -> Path:
     """Path of a dataset: in `folder`, else in the folder named by INTERLOQ_DATA, else in an installed package."""
     chosen = dataset(name)
     folder = os.environ.get(VARIABLE, "") if folder is None else folder
-    names = [chosen.name, *(chosen.name + suffix for suffix in ARCHIVES)]
+    called = dict.fromkeys((name, chosen.name, *chosen.aliases))
+    names = [known + suffix for known in called for suffix in ("", *ARCHIVES)]
     if chosen.alone:
-        names = [chosen.alone, f"{chosen.alone}.gz", *names]
+        names = [*(chosen.alone + suffix for suffix in ("", *COMPRESSED)), *names]
     for candidate in names:
         if str(folder) and (Path(folder) / candidate).exists():
             return Path(folder) / candidate

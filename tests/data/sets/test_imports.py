@@ -8,9 +8,10 @@ import pytest
 
 from interloq import Dialogue, InputError, Turn
 from interloq.data.jsonl import header, load
-from interloq.data.sets.imports import import_corpus, import_dataset, pairs
-from tests.data.sets.made_sets import write_text
-from tests.published_layouts import write_usr
+from interloq.data.profiles import read_profiles
+from interloq.data.sets.imports import import_corpus, import_dataset, import_names, pairs
+from tests.data.sets.made_sets import write_hazumi, write_text
+from tests.published_layouts import write_json, write_usr
 
 
 def test_a_rated_set_is_written_and_counted(tmp_path: Path) -> None:
@@ -31,6 +32,41 @@ def test_a_corpus_is_written_with_pairs_and_groups(tmp_path: Path, compress: str
     folder = tmp_path / "out" / ("" if part == "all" else part)
     assert len(load(folder / f"groups{suffix}", kind="pairs")) == 2
     assert header(folder / f"pairs{suffix}")["corpus"] == "chatterbot"
+
+
+def test_people_get_pseudonyms(tmp_path: Path) -> None:
+    names = import_names("hazumi", tmp_path / "key")
+    facts = import_dataset("hazumi", tmp_path / "a.jsonl", path=write_hazumi(tmp_path / "hazumi"), names=names)
+    key = (tmp_path / "key").read_text().strip()
+    written = (tmp_path / "a.jsonl").read_text()
+    assert "1902F2001" not in written
+    assert key not in written
+    assert facts["users"] == header(tmp_path / "a.jsonl")["users"] == "hashed"
+    again = import_names("hazumi", tmp_path / "key")
+    assert again
+    assert load(tmp_path / "a.jsonl")[0].id == f"hazumi/{again('1902F2001')}#0"
+    import_dataset("hazumi", tmp_path / "b.jsonl", path=tmp_path / "hazumi")
+    assert header(tmp_path / "b.jsonl")["users"] == "kept"
+    assert "1902F2001" in (tmp_path / "b.jsonl").read_text()
+
+
+def test_no_key_is_made_for_sets_without_people(tmp_path: Path) -> None:
+    assert import_names("usr", tmp_path / "key") is None
+    assert not (tmp_path / "key").exists()
+
+
+def test_profiles_are_written_with_a_corpus(tmp_path: Path) -> None:
+    folder = tmp_path / "rpc"
+    said = [{"interlocutor_id": who, "text": "やあ", "timestamp": "2022-08-06"} for who in ("AA", "AB")]
+    write_json(folder / "dialogues" / "00001.json", {"utterances": said, "evaluations": []})
+    write_json(folder / "interlocutors.json", {"AA": {"persona": ["猫が好き。"]}})
+    names = import_names("real_persona_chat", tmp_path / "key")
+    assert names
+    facts = import_corpus("real_persona_chat", tmp_path / "out", path=folder, compress="none", names=names)
+    assert (facts["profiles"], facts["users"]) == (1, "hashed")
+    assert read_profiles(tmp_path / "out" / "profiles.json") == {names("AA"): "猫が好き。"}
+    (dialogue,) = load(tmp_path / "out" / "human" / "dialogues.jsonl", kind="dialogues")
+    assert [turn.speaker for turn in dialogue.turns] == [names("AA"), names("AB")]
 
 
 def test_an_unknown_set_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from interloq.data.sets.real_persona_chat import profiles
 from interloq.records import Rating, Turn
 from tests.data.sets.made_sets import both
 from tests.published_layouts import write_json
@@ -15,7 +16,8 @@ def test_real_persona_chat(tmp_path: Path) -> None:
     judged = [{"interlocutor_id": "AB", "informativeness": 5, "satisfaction": 3}]
     human = {"dialogue_id": 99, "interlocutors": ["AA", "AB"], "utterances": said, "evaluations": judged}
     write_json(folder / "real_persona_chat" / "dialogues" / "00012.json", human)
-    write_json(folder / "real_persona_chat" / "interlocutors.json", {"AA": {}})
+    people = {"AA": {"persona": ["私は学生である。", "猫が好き。"]}}
+    write_json(folder / "real_persona_chat" / "interlocutors.json", people)
     talk = [{"interlocutor": "user", "text": "やあ"}, {"interlocutor": "system", "text": "はい"}]
     system = {"dialogue_id": 1, "system_id": "GPT-4", "interlocutor_id": "FQ", "utterances": talk}
     write_json(folder / "llm_dialogue_system" / "GPT-4.json", [system | {"evaluation": {"coherence": 4}}])
@@ -27,6 +29,7 @@ def test_real_persona_chat(tmp_path: Path) -> None:
         Rating(5.0, "AB", "informativeness", "interlocutor"),
         Rating(3.0, "AB", "satisfaction", "interlocutor"),
     )
+    assert profiles(folder) == {"AA": "私は学生である。 猫が好き。"}
     assert found["system"].systems == {"system": "GPT-4"}
     assert [turn.speaker for turn in found["system"].turns] == ["FQ", "system"]
     assert found["system"].ratings == (Rating(4.0, "FQ", "coherence", "interlocutor"),)

@@ -1,0 +1,113 @@
+"""Pseudonyms of users: a keyed hash of each id, so that records name nobody but one person's records stay together.
+
+The same key gives the same pseudonyms. Whoever has the key can test whether a pseudonym belongs to an id, so the key
+stays with the user: it is in a file of theirs or an environment variable, and in no output.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+
+from interloq.data.durable import make_folder
+from interloq.data.files import read_small
+from interloq.data.write_errors import writing
+from interloq.errors import InputError
+from interloq.records import Dialogue, Rating, Sample, Turn
+
+VARIABLE = "env:"  # `env:NAME` names an environment variable instead of a file
+MIN_KEY = 16  # characters
+HASHED = "hashed"  # the value of `users` in the header of files with pseudonyms
+KEPT = "kept"
+_PARTS = re.compile(r"([/#])")
+
+
+class Pseudonyms:
+    """Replaces ids of users in records by pseudonyms; names of systems are kept."""
+
+    def __init__(self, key: str) -> None:
+        self._key = blake2b(key.encode("utf-8", "surrogatepass")).digest()
+        self._known = {"": ""}
+
+    def __call__(self, user: str) -> str:
+        """`u` and 16 hexadecimal digits; a missing id stays missing."""
+        if user not in self._known:
+            digest = blake2b(user.encode("utf-8", "surrogatepass"), key=self._key, digest_size=8)
+            self._known[user] = f"u{digest.hexdigest()}"
+        return self._known[user]
+
+    def dialogue(self, dialogue: Dialogue) -> Dialogue:
+        """A dialogue with pseudonyms for speakers, raters and for ids of speakers within its id."""
+        name = self._unless(dialogue.systems)
+        users = {turn.speaker for turn in dialogue.turns} - dialogue.systems.keys()
+        return replace(
+            dialogue,
+            id=self._within(dialogue.id, users),
+            turns=tuple(replace(turn, speaker=name(turn.speaker)) for turn in dialogue.turns),
+            ratings=self._ratings(dialogue.ratings),
+        )
+
+    def sample(self, sample: Sample) -> Sample:
+        """A sample with pseudonyms for speakers, raters and for ids of both within its id."""
+        name = self._unless({sample.system: ""})
+        users = {turn.speaker for turn in sample.context} | {rating.rater for rating in sample.ratings}
+        turns = tuple(Turn(turn.text, name(turn.speaker), turn.time) for turn in sample.context)
+        id = self._within(sample.id, users - {sample.system, ""})
+        return replace(sample, id=id, context=turns, ratings=self._ratings(sample.ratings))
+
+    def _unless(self, systems: Mapping[str, str]) -> Callable[[str], str]:
+        return lambda speaker: speaker if speaker in systems else self(speaker)
+
+    def _ratings(self, ratings: tuple[Rating, ...]) -> tuple[Rating, ...]:
+        return tuple(replace(rating, rater=self(rating.rater)) for rating in ratings)
+
+    def _within(self, id: str, users: set[str]) -> str:
+        return "".join(self(part) if part in users else part for part in _PARTS.split(id))
+
+
+def pseudonyms(key: str | Path | None = None, *, keep: bool = False) -> Pseudonyms | None:
+    """Pseudonyms with this key (see `read_key`); None to keep ids as they are."""
+    return None if keep else Pseudonyms(read_key(key))
+
+
+def read_key(source: str | Path | None = None) -> str:
+    """The key in a file, or in the environment variable NAME for `env:NAME`. A file that is missing is made.
+
+    The default is the file `interloq/user.key` in the folder for settings ($XDG_CONFIG_HOME or ~/.config).
+    """
+    if source is not None and str(source).startswith(VARIABLE):
+        name = str(source).removeprefix(VARIABLE)
+        return _checked(os.environ.get(name, ""), f"the environment variable {name!r}")
+    base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    path = Path(source) if source else base / "interloq" / "user.key"
+    if not path.exists():
+        _make_key(path)
+    return _checked(read_small(path, limit=2**16).decode("utf-8", "replace"), str(path))
+
+
+def _make_key(path: Path) -> None:
+    """A random key in a file that only its owner may read; a file that appears in the meantime is kept."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
+    with writing(path):
+        make_folder(path.parent)
+        with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+            file.write(f"{secrets.token_hex(32)}\n")
+        try:
+            os.link(part, path)
+        except FileExistsError:
+            pass
+        finally:
+            part.unlink()
+
+
+def _checked(key: str, where: str) -> str:
+    key = key.strip()
+    if len(key) < MIN_KEY:
+        hint = f"use at least {MIN_KEY} random characters, or name a new file and a key is made there"
+        raise InputError(f"{where} holds no key for user ids: {len(key)} characters", hint=hint)
+    return key

@@ -1,0 +1,146 @@
+"""Judged turns in train, dev and test: limits per user, and splits by time, by user or along each dialogue.
+
+`time` puts the latest dialogues of all users into test, as the paper does; `own-time` the latest of each user, so that
+every user is tested; `user` holds out users, and then no user of test is in train. No dialogue is in two parts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+
+from interloq.data.corpus.clean import NO_TIME
+from interloq.data.corpus.split import PARTS
+from interloq.errors import InputError
+from interloq.interlocutor.samples import Judged, Selection
+from interloq.interlocutor.two_person import end, start
+from interloq.records import Dialogue, Sample
+
+CROSSING, WITHOUT_TIME = "turns_crossing_parts", "turns_without_time"  # of no part
+
+
+def limited(judged: Sequence[Judged], selection: Selection, dropped: Counter[str]) -> list[Judged]:
+    """The turns judged by users with enough conversations, from at most `max_conversations` each.
+
+    Turns with an unknown judge are kept: a model without users can learn from them.
+    """
+    conversations = conversations_by_user(judged)
+    allowed = {
+        user: _drawn(ids, selection) if len(ids) >= selection.min_conversations else frozenset[str]()
+        for user, ids in conversations.items()
+    }
+    kept = [each for each in judged if not each.user or each.dialogue.id in allowed[each.user]]
+    dropped["users_with_few_conversations"] = sum(not ids for ids in allowed.values())
+    dropped["turns_over_the_limits"] = len(judged) - len(kept)
+    return kept
+
+
+def conversations_by_user(judged: Iterable[Judged]) -> dict[str, set[str]]:
+    """User → ids of the dialogues with somebody else that they took part in."""
+    found = defaultdict[str, set[str]](set)
+    for dialogue in _dialogues(judged):
+        speakers = {turn.speaker for turn in dialogue.turns}
+        for user in speakers - dialogue.systems.keys() if len(speakers) > 1 else ():
+            found[user].add(dialogue.id)
+    return dict(found)
+
+
+def _dialogues(judged: Iterable[Judged]) -> Iterable[Dialogue]:
+    return {each.dialogue.id: each.dialogue for each in judged}.values()
+
+
+def _drawn(ids: set[str], selection: Selection) -> frozenset[str]:
+    """At most `max_conversations` of them, drawn at random; neither their order nor names of users matter."""
+    if not selection.max_conversations:
+        return frozenset(ids)
+    ordered = sorted(ids, key=lambda dialogue: (_random(selection.seed, dialogue), dialogue))
+    return frozenset(ordered[: selection.max_conversations])
+
+
+def _random(seed: int, *names: str) -> float:
+    """A number from 0 to 1 that depends on the seed and the names only."""
+    data = "\0".join((str(seed), *names)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest()) / 2**64
+
+
+def split(judged: Sequence[Judged], selection: Selection, dropped: Counter[str]) -> dict[str, list[Judged]]:
+    """Train, dev and test. Turns that fit no part are dropped and counted."""
+    part_of = {"time": _by_time, "own-time": _by_own_time, "user": _by_user}[selection.by](judged, selection)
+    parts: dict[str, list[Judged]] = {part: [] for part in PARTS}
+    for each in judged:
+        part = part_of(each)
+        if part in parts:
+            parts[part].append(each)
+        else:
+            dropped[part] += 1
+    return parts
+
+
+def _by_time(judged: Sequence[Judged], selection: Selection) -> Callable[[Judged], str]:
+    """Latest dialogues in test; a dialogue that starts in one part and ends in another fits none."""
+    starts = sorted(_timed(judged).values())
+    ends = (round(share * len(starts)) for share in (1 - selection.dev - selection.test, 1 - selection.test))
+    borders = [starts[n] if n < len(starts) else starts[-1] + 1 for n in ends]
+
+    def part(each: Judged) -> str:
+        first, last = start(each.dialogue), end(each.dialogue)
+        if first == NO_TIME:
+            return WITHOUT_TIME
+        place = sum(first >= border for border in borders)
+        return PARTS[place] if place == sum(last >= border for border in borders) else CROSSING
+
+    return part
+
+
+def _by_own_time(judged: Sequence[Judged], selection: Selection) -> Callable[[Judged], str]:
+    """Latest dialogues of each judge in test; a dialogue of two judges belongs to the later part of the two."""
+    timed, by_user = _timed(judged), defaultdict[str, set[str]](set)
+    for each in judged:
+        if each.dialogue.id in timed:
+            by_user[each.user].add(each.dialogue.id)
+    latest: dict[str, int] = {}
+    for ids in by_user.values():
+        for i, id in enumerate(sorted(ids, key=lambda id_: (timed[id_], id_))):
+            latest[id] = max(latest.get(id, 0), _place(i, len(ids), selection))
+    return lambda each: PARTS[latest[each.dialogue.id]] if each.dialogue.id in latest else WITHOUT_TIME
+
+
+def _timed(judged: Sequence[Judged]) -> dict[str, int]:
+    """Dialogue → time of its start, for those with times."""
+    found = {dialogue.id: time for dialogue in _dialogues(judged) if (time := start(dialogue)) != NO_TIME}
+    if judged and not found:
+        raise InputError("no dialogue has times", hint="split by user instead (by='user', --by user)")
+    return found
+
+
+def _by_user(judged: Sequence[Judged], selection: Selection) -> Callable[[Judged], str]:
+    """Part of the judge. A dialogue of two judges belongs to the later part; what the other one judged fits none."""
+    conversations = conversations_by_user(judged)
+    judges = {each.user for each in judged} - {""}
+    order = sorted(judges, key=lambda user: (_random(selection.seed, *sorted(conversations[user])), user))
+    place = {user: _place(i, len(order), selection) for i, user in enumerate(order)}
+
+    def part(each: Judged) -> str:
+        latest = max((place.get(turn.speaker, 0) for turn in each.dialogue.turns), default=0)
+        return PARTS[latest] if place.get(each.user, latest) == latest else CROSSING
+
+    return part
+
+
+def along(samples: Iterable[Sample], selection: Selection) -> dict[str, list[Sample]]:
+    """Cut each dialogue along its course: its first turns in train, the next in dev, the last in test."""
+    courses = defaultdict[str, list[Sample]](list)
+    for sample in samples:
+        courses[sample.id.rpartition("#")[0]].append(sample)
+    parts: dict[str, list[Sample]] = {part: [] for part in PARTS}
+    for course in courses.values():
+        ordered = sorted(course, key=lambda sample: len(sample.context))
+        for i, sample in enumerate(ordered):
+            parts[PARTS[_place(i, len(ordered), selection)]].append(sample)
+    return parts
+
+
+def _place(i: int, n: int, selection: Selection) -> int:
+    """Number of the part of the i-th of n."""
+    return sum(i >= round(share * n) for share in (1 - selection.dev - selection.test, 1 - selection.test))

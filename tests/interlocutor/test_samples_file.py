@@ -1,0 +1,115 @@
+"""From a file of dialogues to a folder of samples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from interloq import InputError
+from interloq.data.jsonl import header, load, write
+from interloq.data.profiles import read_profiles
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.interlocutor.samples import Selection
+from interloq.interlocutor.samples_file import Source, continuity_file, ratings_file
+from interloq.records import Rating, Sample, Turn
+from tests.interlocutor.made_logs import log
+
+NAMES = Pseudonyms("a key for the tests")
+SELECTION = Selection(min_conversations=5)
+
+
+@pytest.fixture
+def dialogues(tmp_path: Path) -> Path:
+    write(tmp_path / "dialogues.jsonl", log(20), kind="dialogues")
+    return tmp_path / "dialogues.jsonl"
+
+
+def test_parts_profiles_and_facts_are_written(dialogues: Path, tmp_path: Path) -> None:
+    profiles = tmp_path / "profiles.json"
+    profiles.write_text(json.dumps({"ann": "I cook.", "zoe": "I am not in the log."}))
+    out = tmp_path / "out"
+    facts = continuity_file(Source(dialogues, profiles, NAMES), out, SELECTION, compress="none")
+    assert json.loads((out / "samples.json").read_text()) == json.loads(json.dumps(facts))
+    assert (facts["holds"], facts["users"], facts["user_ids"], facts["cut_ends"]) == ("continuity", 3, "hashed", "")
+    assert facts["parts"]["test"]["not_replied"] == 2
+    test = load(out / "test.jsonl")
+    assert len(test) == facts["parts"]["test"]["samples"] == 9
+    assert {rating.rater for sample in test for rating in sample.ratings} <= set(map(NAMES, ("ann", "bob", "cat")))
+    assert read_profiles(out / "profiles.json") == {NAMES("ann"): "I cook."}
+    assert "ann" not in "".join(path.read_text() for path in out.iterdir())
+    assert header(out / "test.jsonl")["users"] == "hashed"
+
+
+def test_ids_are_kept_on_request_and_hashed_once(dialogues: Path, tmp_path: Path) -> None:
+    continuity_file(Source(dialogues), tmp_path / "kept", SELECTION, compress="none")
+    assert load(tmp_path / "kept" / "test.jsonl")[0].context[0].speaker == "ann"
+    write(tmp_path / "hashed.jsonl", map(NAMES.dialogue, log(20)), kind="dialogues", users="hashed")
+    continuity_file(Source(tmp_path / "hashed.jsonl", names=NAMES), tmp_path / "once", SELECTION, compress="none")
+    assert load(tmp_path / "once" / "test.jsonl")[0].context[0].speaker == NAMES("ann")
+
+
+def test_no_user_with_enough_conversations(dialogues: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no user has 30 conversations; the most active user has 20"):
+        continuity_file(Source(dialogues), tmp_path / "out", Selection())
+    assert not (tmp_path / "out").exists()
+
+
+def test_profiles_of_nobody_are_refused(dialogues: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text('{"profiles": {"ann": "I cook."}, "users": "kept"}')
+    with pytest.raises(InputError, match="no profile belongs to a user of the samples"):
+        continuity_file(Source(dialogues, tmp_path / "p.json", NAMES), tmp_path / "out", SELECTION)
+
+
+def test_the_input_is_not_replaced(dialogues: Path) -> None:
+    with pytest.raises(InputError, match="is also an input"):
+        continuity_file(Source(dialogues), dialogues, SELECTION)
+
+
+def test_only_an_earlier_output_is_replaced(dialogues: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    continuity_file(Source(dialogues), out, SELECTION, compress="gz")
+    continuity_file(Source(dialogues), out, SELECTION, compress="none")
+    names = {"train.jsonl", "dev.jsonl", "test.jsonl", "samples.json"}
+    assert {path.name for path in out.iterdir()} == names
+    (out / "mine.txt").write_text("keep me")
+    with pytest.raises(InputError, match="not empty"):
+        continuity_file(Source(dialogues), out, SELECTION)
+    assert {path.name for path in out.iterdir()} == names | {"mine.txt"}
+
+
+def test_rated_replies_are_cut_along_their_dialogue(tmp_path: Path) -> None:
+    samples = [
+        Sample(
+            f"d/{who}#{i}", [Turn("x", who)] * i, "y", system="wizard", ratings=[Rating(4, who, role="interlocutor")]
+        )
+        for who in ("ann", "bob")
+        for i in range(10)
+    ]
+    write(tmp_path / "rated.jsonl", samples, kind="samples")
+    facts = ratings_file(Source(tmp_path / "rated.jsonl", names=NAMES), tmp_path / "out", SELECTION, compress="none")
+    assert facts["parts"] == {"train": {"samples": 16}, "dev": {"samples": 2}, "test": {"samples": 2}}
+    assert [sample.id for sample in load(tmp_path / "out" / "test.jsonl")] == [
+        f"d/{NAMES('ann')}#9",
+        f"d/{NAMES('bob')}#9",
+    ]
+
+
+def test_rated_dialogues_are_split_by_time(tmp_path: Path) -> None:
+    rated = [
+        type(dialogue)(dialogue.id, dialogue.turns, ratings=[Rating(3, "ann", "score", "interlocutor")])
+        for dialogue in log(10)
+    ]
+    write(tmp_path / "rated.jsonl", rated, kind="dialogues")
+    facts = ratings_file(Source(tmp_path / "rated.jsonl"), tmp_path / "out", SELECTION, compress="none")
+    (test,) = load(tmp_path / "out" / "test.jsonl")
+    assert (test.id, test.ratings) == ("d9#3", (Rating(3, "ann", "score", "interlocutor"),))
+    assert "replied" not in facts["parts"]["test"]
+
+
+def test_nothing_rated_is_an_error(dialogues: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match="no turn was judged by the person addressed; dropped: dialogues_without_ratin"
+    ):
+        ratings_file(Source(dialogues), tmp_path / "out", SELECTION)
