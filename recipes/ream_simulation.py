@@ -171,7 +171,7 @@ def trained(
     query = sets.used[sets.pairs[:, 0]].astype(np.int64)
     vectors = torch.from_numpy(world.encoded(query, clusters[sets.pairs[:, 1]]))
     torch.manual_seed(settings.seed)
-    network = ReliabilityNetwork(FEATURES, settings.hidden, settings.ensemble)
+    network = ReliabilityNetwork(FEATURES, settings.hidden, settings.ensemble, residual=settings.residual)
     task = ReliabilityTask(PairNetwork(network), sets, lambda which: vectors[which], settings)
     with tempfile.TemporaryDirectory() as folder:
         fit(task, training, Path(folder), job="simulation", device=device, report=lambda t: print(t, file=sys.stderr))

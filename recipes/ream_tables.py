@@ -99,9 +99,13 @@ def print_agreement(found: Mapping[str, Any]) -> None:
     _print_table("Differences", ["spearman", "pearson per query"], differences)
 
 
-def print_simulation(found: Simulated) -> None:
-    print_errors({f"simulation, {found.train_sets:,} training sets in {found.seconds:.0f} s": found.truth})
-    rows = {"MSE of one label": [_figure(found.label_mse)], "MSE of REAM# against labels": [_figure(found.noisy_mse)]}
-    rows |= {f"correlation with the truth, {k}": [_figure(v)] for k, v in found.correlation.items()}
-    rows |= {f"true reliability, {k}": [_figure(v)] for k, v in found.augmented.items()}
-    _print_table("Simulation", ["value"], rows)
+def print_simulation(found: Mapping[str, Simulated]) -> None:
+    for way, one in found.items():
+        print_errors({f"simulation, {way}, {one.train_sets:,} training sets in {one.seconds:.0f} s": one.truth})
+    columns = [
+        {"MSE of one label": one.label_mse, "MSE of REAM# against labels": one.noisy_mse}
+        | {f"correlation with the truth, {k}": v for k, v in one.correlation.items()}
+        | {f"true reliability, {k}": v for k, v in one.augmented.items()}
+        for one in found.values()
+    ]
+    _print_table("Simulation", list(found), {name: [_figure(c[name]) for c in columns] for name in columns[0]})

@@ -4,6 +4,10 @@ h = W x,  e_ij = LeakyReLU(t · h_i + s · h_j),  α_i = softmax over j of e_ij,
 
 The same as `GATConv` of PyTorch Geometric with its defaults. Many graphs share nodes, so each node is multiplied by W
 once, and a graph is a row of node numbers.
+
+Every node attends to all nodes, and the order of its weights α_ij is the same for all i. All states of a graph are
+therefore weighted means of the same vectors, and much alike: they say little about how many nodes there are or how much
+these differ. With `residual`, the node's own state is added: y_i + h_i.
 """
 
 from __future__ import annotations
@@ -19,8 +23,9 @@ class GraphAttention(torch.nn.Module):  # type: ignore[misc]
     A graph is a row of node numbers, padded with numbers below 0.
     """
 
-    def __init__(self, dimensions: int, hidden: int) -> None:
+    def __init__(self, dimensions: int, hidden: int, *, residual: bool = False) -> None:
         super().__init__()
+        self.residual = residual
         self.weight = torch.nn.Parameter(_glorot(dimensions, hidden))
         self.source = torch.nn.Parameter(_glorot(1, hidden)[0])
         self.target = torch.nn.Parameter(_glorot(1, hidden)[0])
@@ -33,8 +38,9 @@ class GraphAttention(torch.nn.Module):  # type: ignore[misc]
         source, target = (states @ self.source)[which], (states @ self.target)[which]
         scores = torch.nn.functional.leaky_relu(target.unsqueeze(2) + source.unsqueeze(1), SLOPE)  # [graphs, i, j]
         weights = scores.masked_fill((graphs < 0).unsqueeze(1), -torch.inf).softmax(dim=-1)
-        mixed: torch.Tensor = weights @ states[which] + self.bias
-        return mixed
+        own = states[which]
+        mixed: torch.Tensor = weights @ own + self.bias
+        return mixed + own if self.residual else mixed
 
 
 def _glorot(rows: int, columns: int) -> torch.Tensor:

@@ -93,16 +93,20 @@ class ReliabilityJob(Job[ReliabilityTask]):
             if settings.fine_tune:
                 return self._fine_tuned(sets)
             features = read_features(run.work, len(sets.pairs))
-            network = ReliabilityNetwork(features.shape[1], settings.hidden, settings.ensemble)
+            network = self._network(features.shape[1])
             return ReliabilityTask(
                 PairNetwork(network), sets, lambda which: torch.from_numpy(features[which]), settings
             )
+
+    def _network(self, dimensions: int) -> ReliabilityNetwork:
+        settings = self.settings
+        return ReliabilityNetwork(dimensions, settings.hidden, settings.ensemble, residual=settings.residual)
 
     def _fine_tuned(self, sets: LabelledSets) -> ReliabilityTask:
         encoder = self.start.network(1, seed=self.settings.seed)
         reader = pair_reader(encoder, self.subwords, self.settings.reading, device="cpu")
         tokens = reader.token_rows(*zip(*set_pairs(sets, self.queries), strict=True))
-        network = ReliabilityNetwork(reader.dimensions, self.settings.hidden, self.settings.ensemble)
+        network = self._network(reader.dimensions)
 
         def take(which: Ints) -> Any:
             return rows([tokens[i] for i in which], self.subwords)
@@ -120,6 +124,7 @@ class ReliabilityJob(Job[ReliabilityTask]):
                 **settings.reading,
                 "dimensions": task.network.sets.dimensions,
                 "hidden": settings.hidden,
+                "residual": settings.residual,
                 "ensemble": settings.ensemble,
             },
             "examples": dict(task.sets.facts),

@@ -95,7 +95,7 @@ class Reliability:
 
         def make() -> PairNetwork:
             own = CrossEncoder.empty(folder, 1) if fine_tuned else None
-            return PairNetwork(ReliabilityNetwork(*sizes), own)
+            return PairNetwork(ReliabilityNetwork(*sizes, residual=bool(config.get("residual", False))), own)
 
         found: PairNetwork = restored(make, tensors, folder)
         if fine_tuned:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:  # importing it takes seconds, and frozen encoders are not par
 class SetNetwork(torch.nn.Module):  # type: ignore[misc]
     """From pairs [pairs, dimensions] and sets of them [sets, width] to reliabilities [sets]."""
 
-    def __init__(self, dimensions: int, hidden: int) -> None:
+    def __init__(self, dimensions: int, hidden: int, *, residual: bool = False) -> None:
         super().__init__()
-        self.attention = GraphAttention(dimensions, hidden)
+        self.attention = GraphAttention(dimensions, hidden, residual=residual)
         self.head = torch.nn.Linear(hidden, 1)
 
     def forward(self, pairs: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
@@ -37,10 +37,10 @@ class ReliabilityNetwork(torch.nn.Module):  # type: ignore[misc]
     A set is a row of pair numbers, padded with numbers below 0; every set has at least one pair.
     """
 
-    def __init__(self, dimensions: int, hidden: int, members: int = 1) -> None:
+    def __init__(self, dimensions: int, hidden: int, members: int = 1, *, residual: bool = False) -> None:
         super().__init__()
         self.dimensions = dimensions
-        self.members = torch.nn.ModuleList(SetNetwork(dimensions, hidden) for _ in range(members))
+        self.members = torch.nn.ModuleList(SetNetwork(dimensions, hidden, residual=residual) for _ in range(members))
 
     def forward(self, pairs: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
         """Reliability of each set by each member."""

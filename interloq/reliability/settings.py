@@ -48,6 +48,7 @@ class ReliabilitySettings(Component):
     margin: float = option(0.1, "difference wanted between a set and a worse one; Δ")
     foreign: int = option(20, "references of other queries, per query, from which worse sets are made")
     hidden: int = option(768, "units of the graph attention layer")
+    residual: bool = option(False, "add each reference's own state to what it attends to; not in the paper")
     ensemble: int = option(5, "networks, for intervals; each weighs the queries differently")
     batch: int = option(128, "sets per batch, each with its worse ones")
     dev: float = option(0.1, "share of queries for the dev part")

@@ -135,7 +135,7 @@ def test_augmentation_and_annotators(recipe: ModuleType, options: list[str]) -> 
 def test_tables_of_the_other_parts(recipe: ModuleType, recipes: Any, options: list[str], capsys: Any) -> None:
     assert "DailyDialog++, BLEU* (14 queries)" in _curves(recipe, options)
     found = recipes("ream_simulation").simulate(30, SMALL, replace(recipe.TRAINING, epochs=1), "cpu", 20)
-    recipe.print_simulation(found)
+    recipe.print_simulation({"small": found})
     assert "true reliability, chosen by REAM#" in capsys.readouterr().out
 
 

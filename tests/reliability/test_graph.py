@@ -60,3 +60,12 @@ def test_gradients_are_finite_with_padding() -> None:
     layer, x = GraphAttention(5, 3), torch.randn(3, 5, requires_grad=True)
     layer(x, torch.tensor([[0, -1], [1, 2]])).sum().backward()
     assert all(torch.isfinite(part.grad).all() for part in (x, *layer.parameters()))
+
+
+def test_residual_adds_the_state_of_the_node_itself() -> None:
+    torch.manual_seed(2)
+    layer, x = GraphAttention(5, 3), torch.randn(4, 5)
+    graphs = torch.tensor([[2, 0, 3, -1]])
+    mixed = layer(x, graphs)
+    layer.residual = True
+    torch.testing.assert_close(layer(x, graphs)[0, :3], mixed[0, :3] + x[[2, 0, 3]] @ layer.weight)

@@ -106,6 +106,14 @@ def test_a_single_network_has_no_interval(tmp_path: Path) -> None:
     assert np.isnan([found.low, found.high]).all()
 
 
+def test_a_residual_network_is_loaded_as_such(tmp_path: Path) -> None:
+    model = Reliability.load(small_model(tmp_path, replace(SMALL, residual=True, ensemble=1), epochs=1), device="cpu")
+    (member,) = model.network.members
+    before = model.predict([QUERY], [REFERENCES]).mean
+    member.attention.residual = False
+    assert not np.allclose(model.predict([QUERY], [REFERENCES]).mean, before)
+
+
 def test_a_fine_tuned_network_needs_no_other_folder(tmp_path: Path) -> None:
     settings = replace(SMALL, fine_tune=True, ensemble=2)
     folder = small_model(tmp_path, settings, epochs=1)
