@@ -29,6 +29,7 @@ SUITES = {  # tests of several modules at once
     "data/sets/test_loaders_real.py": "real data sets",
     "data/test_hostile_files.py": "malformed input in every reader of logs",
     "fuzz/test_fuzz.py": "random input for every reader",
+    "interlocutor/test_samples_real.py": "real dialogues and ratings",
     "kill/test_kill.py": "kills of every verb",
     "learn/test_jobs_contract.py": "one contract for all jobs",
     "meta/test_meta_real.py": "real ratings",
