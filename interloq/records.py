@@ -16,6 +16,7 @@ from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
 
 Key = tuple[str, str]  # what identifies a sample: its id and its system
+INTERLOCUTOR, OUTSIDER = "interlocutor", "outsider"  # roles of raters: in the dialogue, or reading it
 NO_SYSTEM = "(none)"  # shown for samples without a system if other samples have one
 
 
@@ -48,7 +49,7 @@ class Rating:
     value: float | None
     rater: str = ""
     aspect: str = "overall"
-    role: str = ""  # e.g. "interlocutor" or "outsider"
+    role: str = ""  # e.g. INTERLOCUTOR or OUTSIDER
     item: str = ""  # id of the rated item, if the rating is stored on its own
     system: str = ""  # the item's system, if several systems have an item with this id
 

@@ -30,7 +30,7 @@ def limited(judged: Sequence[Judged], selection: Selection, dropped: Counter[str
         user: _drawn(ids, selection) if len(ids) >= selection.min_conversations else frozenset[str]()
         for user, ids in conversations.items()
     }
-    kept = [each for each in judged if not each.user or each.dialogue.id in allowed[each.user]]
+    kept = [each for each in judged if not each.user or each.dialogue.id in allowed.get(each.user, ())]
     dropped["users_with_few_conversations"] = sum(not ids for ids in allowed.values())
     dropped["turns_over_the_limits"] = len(judged) - len(kept)
     return kept

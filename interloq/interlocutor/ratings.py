@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from interloq.interlocutor.samples import ROLE, Judged
-from interloq.records import Dialogue, Rating, Sample
+from interloq.interlocutor.samples import Judged
+from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample
 
 
 def rated_dialogues(dialogues: Iterable[Dialogue], dropped: Counter[str]) -> Iterator[Judged]:
@@ -18,7 +18,7 @@ def rated_dialogues(dialogues: Iterable[Dialogue], dropped: Counter[str]) -> Ite
         speakers = {turn.speaker for turn in dialogue.turns}
         by_rater: dict[str, list[Rating]] = {}
         for rating in dialogue.ratings:
-            if rating.role == ROLE and rating.rater in speakers - {""}:
+            if rating.role == INTERLOCUTOR and rating.rater in speakers - {""}:
                 by_rater.setdefault(rating.rater, []).append(rating)
             else:
                 dropped["ratings_by_others"] += 1
@@ -39,7 +39,7 @@ def _last_to(dialogue: Dialogue, user: str) -> int | None:
 def rated_replies(samples: Iterable[Sample], dropped: Counter[str]) -> Iterator[Sample]:
     """The replies that their interlocutor rated; empty and unrated ones are counted in `dropped`."""
     for sample in samples:
-        rated = any(rating.role == ROLE and rating.value is not None for rating in sample.ratings)
+        rated = any(rating.role == INTERLOCUTOR and rating.value is not None for rating in sample.ratings)
         empty = not sample.response.strip()
         dropped["empty_replies"] += empty
         dropped["replies_without_interlocutor_rating"] += not (rated or empty)

@@ -19,10 +19,9 @@ from interloq.errors import InputError
 from interloq.interlocutor.cut_ends import CutEnds, cut_ends
 from interloq.interlocutor.two_person import alternating, fades, unusable
 from interloq.learn.settings import option
-from interloq.records import Dialogue, Rating, Sample
+from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample
 
-CONTINUED = "continued"
-ROLE = "interlocutor"
+CONTINUED = "continued"  # the aspect of continuity labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ def continuity(dialogues: Iterable[Dialogue], selection: Selection) -> Labelled:
     cut = cut_ends(lengths)
     if cut and not selection.cut_ends:
         _refuse(cut)
-    kept = [dialogue for dialogue in kept if not _filtered(dialogue, selection, dropped)]
+    kept = [dialogue for dialogue in kept if _kept(dialogue, selection, dropped)]
     return Labelled(list(_distinct(kept, selection, dropped)), +dropped, cut)
 
 
@@ -111,30 +110,32 @@ def _refuse(cut: CutEnds) -> None:
     raise InputError(what, hint="use logs with natural ends, or allow cut ends (cut_ends, --cut-ends) all the same")
 
 
-def _filtered(dialogue: Dialogue, selection: Selection, dropped: Counter[str]) -> str:
-    """Why the selection drops a dialogue; counted."""
-    reason = ""
-    if len(dialogue.turns) < selection.min_turns and not (selection.openings and len(dialogue.turns) == 1):
-        reason = "short"
-    elif selection.fading and not fades(dialogue):
-        reason = "not_fading"
-    dropped[reason] += bool(reason)
-    return reason
+def _kept(dialogue: Dialogue, selection: Selection, dropped: Counter[str]) -> bool:
+    """Whether the selection keeps a dialogue; others are counted."""
+    opening = selection.openings and len(dialogue.turns) == 1
+    short = len(dialogue.turns) < selection.min_turns and not opening
+    not_fading = selection.fading and not short and not fades(dialogue)
+    dropped["short"] += short
+    dropped["not_fading"] += not_fading
+    return not (short or not_fading)
 
 
 def _distinct(dialogues: Iterable[Dialogue], selection: Selection, dropped: Counter[str]) -> Iterator[Judged]:
-    """Labelled turns, each once: dialogues from one thread may share their beginning."""
+    """Turns judged by people, each once: dialogues from one thread may share their beginning, with the same times."""
     seen = set[bytes]()
     for dialogue in dialogues:
         digest = blake2b(digest_size=16)
         for judged in labelled(dialogue):
             turn = dialogue.turns[judged.turn]
             digest.update("\0".join((turn.speaker, turn.time, turn.text, "\1")).encode("utf-8", "surrogatepass"))
-            repeated = digest.digest() in seen
+            dropped["empty_turns"] += not turn.text.strip()
+            answers = judged.turn or selection.openings
+            if not answers or not turn.text.strip() or judged.user in dialogue.systems:
+                continue
+            repeated = bool(turn.time) and digest.digest() in seen
             seen.add(digest.digest())
             dropped["repeated_turns"] += repeated
-            dropped["empty_turns"] += not turn.text.strip()
-            if turn.text.strip() and not repeated and (judged.turn or selection.openings):
+            if not repeated:
                 yield judged
 
 
@@ -144,11 +145,11 @@ def labelled(dialogue: Dialogue) -> Iterator[Judged]:
     for i, turn in enumerate(dialogue.turns):
         user = next(iter(speakers - {turn.speaker}), "")
         value = float(i + 1 < len(dialogue.turns))
-        yield Judged(dialogue, i, user, (Rating(value, user, CONTINUED, ROLE),))
+        yield Judged(dialogue, i, user, (Rating(value, user, CONTINUED, INTERLOCUTOR),))
 
 
 def judge_of(sample: Sample) -> str:
     """The person who judges a sample: whoever rated it as the interlocutor, or else the last other speaker."""
-    rated = next((rating.rater for rating in sample.ratings if rating.role == ROLE), "")
+    rated = next((rating.rater for rating in sample.ratings if rating.role == INTERLOCUTOR), "")
     speakers = (turn.speaker for turn in reversed(sample.context) if turn.speaker != sample.system)
     return rated or next(speakers, "")

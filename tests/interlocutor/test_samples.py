@@ -70,7 +70,18 @@ def test_a_shared_beginning_is_labelled_once() -> None:
         ("q/x", 2, False),
         ("q/y", 2, False),
     ]
-    assert found.dropped == {"repeated_turns": 2}
+    assert found.dropped == {"repeated_turns": 1}
+
+
+def test_greetings_without_times_are_not_a_shared_beginning() -> None:
+    greeting = [Turn("hi", "ann"), Turn("hey", "bob")]
+    found = continuity([Dialogue("1", greeting), Dialogue("2", [*greeting, Turn("so?", "ann")])], Selection())
+    assert _labels(list(found.judged)) == [(1, "ann", False), (1, "ann", True), (2, "bob", False)]
+
+
+def test_systems_do_not_judge() -> None:
+    dialogue = Dialogue("d", [Turn("hi", "ann"), Turn("hello", "bot"), Turn("bye", "ann")], {"bot": "GPT-4"})
+    assert _labels(list(continuity([dialogue], Selection()).judged)) == [(1, "ann", True)]
 
 
 def test_ends_made_by_the_collector_are_refused_unless_the_user_insists() -> None:

@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 
 from interloq.data.archives import DataFile, read_files
 from interloq.errors import InputError, short_repr
-from interloq.records import Rating, Sample, Turn
+from interloq.records import INTERLOCUTOR, OUTSIDER, Rating, Sample, Turn
 
 FILES = ("elan/*.eaf",)
 WIZARD = "wizard"
@@ -67,7 +67,7 @@ def _ratings(tiers: Mapping[str, list[str]], i: int, participant: str, where: st
             if i >= len(values):
                 raise InputError(f"{tier} has {len(values)} values only", hint="copy the file again", where=where)
             own = found[2] == "self"
-            rater, role = (participant, "interlocutor") if own else (found[2], "outsider")
+            rater, role = (participant, INTERLOCUTOR) if own else (found[2], OUTSIDER)
             yield Rating(_value(values[i], tier, where), rater, ASPECTS[found[1]], role)
 
 

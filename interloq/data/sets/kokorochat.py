@@ -13,13 +13,12 @@ from pathlib import Path
 
 from interloq.data.archives import read_files
 from interloq.data.sets.items import Item, as_item, json_lines
-from interloq.records import Dialogue, Rating, Turn
+from interloq.records import INTERLOCUTOR, Dialogue, Rating, Turn
 
 FILES = ("kokorochat_ja.jsonl",)
 REVIEW = "review_by_client_en"
 FACTS = ("evaluation_id", "evaluation_created_at", "client_id", "counselor_id")
 BOXES = ("harmful_due_to_ignorance", "other_potentially_unethical", "unwilling_to_continue")
-ROLE = "interlocutor"
 SPEAKERS = {"A": "client", "B": "counselor"}
 
 
@@ -47,6 +46,6 @@ def _turns(item: Item, names: dict[str, str]) -> Iterator[Turn]:
 def _ratings(review: Item, client: str) -> Iterator[Rating]:
     for aspect, value in review.value.items():
         if aspect in BOXES:
-            yield Rating(float(value is not None), client, aspect, ROLE)
+            yield Rating(float(value is not None), client, aspect, INTERLOCUTOR)
         elif aspect not in FACTS:
-            yield Rating(None if value is None else review.number(aspect), client, aspect, ROLE)
+            yield Rating(None if value is None else review.number(aspect), client, aspect, INTERLOCUTOR)

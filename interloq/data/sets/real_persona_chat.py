@@ -13,11 +13,10 @@ from pathlib import Path
 
 from interloq.data.archives import DataFile, read_files, text
 from interloq.data.sets.items import Item, as_item, items, parsed
-from interloq.records import Dialogue, Rating, Turn
+from interloq.records import INTERLOCUTOR, Dialogue, Rating, Turn
 
 FILES = ("dialogues/*.json", "llm_dialogue_system/GPT-*.json")
 PEOPLE = ("interlocutors.json",)
-ROLE = "interlocutor"
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
@@ -62,4 +61,4 @@ def _with_system(item: Item) -> Dialogue:
 def _ratings(item: Item, rater: str) -> Iterator[Rating]:
     for aspect in item.value:
         if aspect != "interlocutor_id":
-            yield Rating(item.number(aspect), rater, aspect, ROLE)
+            yield Rating(item.number(aspect), rater, aspect, INTERLOCUTOR)
