@@ -6,15 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from interloq.interlocutor.samples import Judged
+from interloq.interlocutor.two_person import has_bad_time
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample
 
 
 def rated_dialogues(dialogues: Iterable[Dialogue], dropped: Counter[str]) -> Iterator[Judged]:
     """One judged turn per dialogue and interlocutor who rated it: the last one addressed to them, after the rest.
 
-    Ratings by people who did not speak, or without a rater, are counted in `dropped`.
+    Ratings by nobody who spoke, and dialogues with unreadable times, are counted in `dropped`.
     """
     for dialogue in dialogues:
+        if has_bad_time(dialogue):
+            dropped["bad_time"] += 1
+            continue
         speakers = {turn.speaker for turn in dialogue.turns}
         by_rater: dict[str, list[Rating]] = {}
         for rating in dialogue.ratings:

@@ -22,6 +22,7 @@ from interloq.learn.settings import option
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample
 
 CONTINUED = "continued"  # the aspect of continuity labels
+LEAST = {"min_conversations": 0, "max_conversations": 0, "min_turns": 1, "context": 0, "seed": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,9 @@ class Selection:
     seed: int = option(0, "seed of random choices")
 
     def __post_init__(self) -> None:
-        if min(self.min_conversations, self.max_conversations, self.context, self.seed) < 0 or self.min_turns < 1:
-            raise InputError(f"no value may be below 0, and min_turns not below 1, got {self}")
+        for name, least in LEAST.items():
+            if getattr(self, name) < least:
+                raise InputError(f"{name} must be at least {least}, got {getattr(self, name)}")
         if 0 < self.max_conversations < self.min_conversations:
             what = f"at least {self.min_conversations} conversations, but at most {self.max_conversations}"
             raise InputError(f"no user has {what}", hint="raise max_conversations or lower min_conversations")

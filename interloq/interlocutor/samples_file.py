@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from interloq.data.convert_file import kind_held
 from interloq.data.corpus.outputs import SUFFIXES
 from interloq.data.corpus.split import PARTS
 from interloq.data.durable import atomic_folder, discard
@@ -22,6 +23,7 @@ from interloq.interlocutor.parts import along, conversations_by_user, limited, s
 from interloq.interlocutor.ratings import rated_dialogues, rated_replies
 from interloq.interlocutor.samples import Judged, Labelled, Selection, continuity
 from interloq.records import Sample
+from interloq.signature import file_fingerprint
 
 FACTS = "samples.json"
 CONTINUITY, RATINGS = "continuity", "interlocutor ratings"
@@ -46,6 +48,10 @@ class Source:
     def users(self) -> str:
         """Whether ids of users in the output are hashed or kept."""
         return self.decided() or (HASHED if self.names else KEPT)
+
+    def fingerprint(self) -> str:
+        """Hash of the file; empty for a pipe."""
+        return "" if str(self.path) == "-" else file_fingerprint(Path(self.path))
 
     def read(self, kind: str) -> Iterator[Any]:
         """The records; ids of users are hashed unless the file's header says that this was decided before."""
@@ -73,16 +79,12 @@ def ratings_file(source: Source, output: str | Path, selection: Selection, *, co
     Rated replies are cut along the course of each dialogue; dialogues rated as a whole are split by time or by user.
     """
     dropped = Counter[str]()
-    if _holds_dialogues(source):
+    if kind_held(source.path) == "dialogues":
         labelled = Labelled(list(rated_dialogues(source.read("dialogues"), dropped)), dropped)
         return _split(source, output, selection, labelled, RATINGS, compress)
     parts = along(rated_replies(source.read("samples"), dropped), selection)
     counts = {part: {"samples": len(samples)} for part, samples in parts.items()}
     return _write(source, output, parts, {"holds": RATINGS, "dropped": +dropped, "parts": counts}, {}, compress)
-
-
-def _holds_dialogues(source: Source) -> bool:
-    return str(source.path) != "-" and header(source.path).get("kind") == "dialogues"
 
 
 def _split(
@@ -139,14 +141,15 @@ def _write(
 ) -> dict[str, Any]:
     """Write one file per part, the profiles and the facts."""
     refuse_overwriting([output], [source.path])
-    users = source.users()
+    users, fingerprint = source.users(), source.fingerprint()
     with atomic_folder(output) as folder:
         for part, samples in parts.items():
             name = f"{part}{SUFFIXES[compress]}"
-            write(folder / name, samples, kind="samples", holds=facts["holds"], part=part, users=users)
+            about = {"holds": facts["holds"], "part": part, "users": users, "source": fingerprint}
+            write(folder / name, samples, kind="samples", **about)
         if profiles:
             write_profiles(folder / NAME, profiles, users=users)
-        whole = {"kind": "interlocutor samples", "user_ids": users, **facts}
+        whole = {"kind": "interlocutor samples", "user_ids": users, "source": fingerprint, **facts}
         write_json(folder / FACTS, whole)
         if _is_ours(Path(output)):
             discard(Path(output))

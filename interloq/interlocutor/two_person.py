@@ -33,11 +33,18 @@ def unusable(dialogue: Dialogue) -> str:
         return "renamed_speaker"
     if len(speakers) != 2:
         return "one_speaker" if len(speakers) == 1 else "several_speakers"
-    try:
-        known = list(times(dialogue.turns))
-    except InputError:
+    if has_bad_time(dialogue):
         return "bad_time"
-    return "backwards" if any(later < earlier for earlier, later in pairwise(known)) else ""
+    return "backwards" if any(later < earlier for earlier, later in pairwise(times(dialogue.turns))) else ""
+
+
+def has_bad_time(dialogue: Dialogue) -> bool:
+    """Whether the time of a turn cannot be read."""
+    try:
+        list(times(dialogue.turns))
+    except InputError:
+        return True
+    return False
 
 
 def times(turns: Iterable[Turn]) -> Iterable[int]:

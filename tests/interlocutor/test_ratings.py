@@ -32,8 +32,10 @@ def test_each_rater_judges_the_last_turn_addressed_to_them() -> None:
 def test_dialogues_without_a_rating_or_a_partner_are_counted() -> None:
     dropped = Counter[str]()
     alone = Dialogue("a", [Turn("hi", "ann")], ratings=[Rating(4, "ann", role=OWN)])
-    assert list(rated_dialogues([alone, Dialogue("b", [Turn("hi", "ann"), Turn("hey", "bob")])], dropped)) == []
-    assert +dropped == {"one_speaker": 1, "dialogues_without_ratings": 1}
+    unrated = Dialogue("b", [Turn("hi", "ann"), Turn("hey", "bob")])
+    undated = Dialogue("c", [Turn("hi", "ann", "noon"), Turn("hey", "bob")], ratings=[Rating(4, "ann", role=OWN)])
+    assert list(rated_dialogues([alone, unrated, undated], dropped)) == []
+    assert +dropped == {"one_speaker": 1, "dialogues_without_ratings": 1, "bad_time": 1}
 
 
 def test_replies_without_an_interlocutor_rating_are_counted() -> None:

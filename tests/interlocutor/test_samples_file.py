@@ -102,7 +102,10 @@ def test_rated_dialogues_are_split_by_time(tmp_path: Path) -> None:
         for dialogue in log(10)
     ]
     write(tmp_path / "rated.jsonl", rated, kind="dialogues")
-    facts = ratings_file(Source(tmp_path / "rated.jsonl"), tmp_path / "out", SELECTION, compress="none")
+    lines = (tmp_path / "rated.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "plain.jsonl").write_text("".join(lines[1:]))  # without the header
+    facts = ratings_file(Source(tmp_path / "plain.jsonl"), tmp_path / "out", SELECTION, compress="none")
+    assert header(tmp_path / "out" / "test.jsonl")["source"] == facts["source"] != ""
     (test,) = load(tmp_path / "out" / "test.jsonl")
     assert (test.id, test.ratings) == ("d9#3", (Rating(3, "ann", "score", "interlocutor"),))
     assert "replied" not in facts["parts"]["test"]
