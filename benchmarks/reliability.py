@@ -39,7 +39,7 @@ from interloq.learn.fit import fit
 from interloq.learn.settings import Training
 from interloq.learn.start import Start
 from interloq.registry import create
-from interloq.reliability.augment import Request, augment
+from interloq.reliability.augment import LEAST, Request, augment
 from interloq.reliability.features import frozen_reader
 from interloq.reliability.labels import NONE, Labels, Query, QueryScores, labels, score
 from interloq.reliability.model import Reliability
@@ -150,9 +150,9 @@ def measured_augmentation(args: argparse.Namespace) -> dict[str, Any]:
         for i in range(0, len(texts), CANDIDATES + 2)
         for query, first, *candidates in [texts[i : i + CANDIDATES + 2]]
     ]
-    augment(model, requests[:2])
+    augment(model.projected(), requests[:2])
     start = clock()
-    found = augment(model, requests)
+    found = augment(model.projected(), requests)
     ours = clock() - start
     start = clock()
     some = list(zip(requests, found, strict=True))[: args.looped]
@@ -170,7 +170,7 @@ def looped_augmentation(model: Reliability, request: Request, trials: Sequence[A
     reached = predicted(model, request, own)
     for text in (trial.reference.text for trial in trials):
         found = predicted(model, request, [*own, *kept, text])
-        if found > reached + 1e-9:
+        if found > reached + LEAST:
             reached, kept = found, [*kept, text]
     return kept
 

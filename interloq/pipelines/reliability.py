@@ -197,7 +197,7 @@ def _augmented(
     """Results for each sample; equal requests of a batch are done once."""
     for batch in batches:
         distinct = {request: i for i, request in enumerate(dict.fromkeys(request for _, request in batch))}
-        found = augment(model, list(distinct), limit=limit, seed=seed)
+        found = augment(model.projected(), list(distinct), limit=limit, seed=seed)
         yield from ((sample, found[distinct[request]]) for sample, request in batch)
         step(len(batch))
 

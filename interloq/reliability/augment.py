@@ -1,19 +1,20 @@
 """Automatic annotation of REAM# (Gao et al., 2021): add candidates that raise the reliability of a reference set.
 
 Candidates of a query are tried in random order. One that raises the predicted reliability is kept, until the set has
-enough references. All queries try a candidate at the same time, so each round is one prediction over all of them; a
+enough references. Many queries try a candidate at the same time, so each round is one prediction over all of them; a
 query's result does not depend on the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.data.batched import batched
 from interloq.errors import InputError
 from interloq.records import Reference
 from interloq.reliability.labels import NONE, distinct_texts
@@ -22,6 +23,7 @@ from interloq.signature import fingerprint
 LIMIT = 10  # references per query, as in the paper
 LEAST = 1e-6  # smaller differences may be rounding of the encoder, which depends on the batch
 AHEAD = 1024  # candidates encoded at a time
+BLOCK = 128  # queries at a time: bounds the vectors in memory
 
 
 class SetPredictor(Protocol):
@@ -88,14 +90,15 @@ def augment(model: SetPredictor, requests: Sequence[Request], *, limit: int = LI
     """
     if limit < 1:
         raise InputError(f"limit must be at least 1, got {limit}")
-    shuffled = [_shuffled(request, seed) for request in requests]
-    rounds = _Rounds(model, requests, shuffled, limit)
+    return [one for block in batched(requests, BLOCK) for one in _augmented(model, block, limit, seed)]
+
+
+def _augmented(model: SetPredictor, requests: Sequence[Request], limit: int, seed: int) -> Iterator[Augmented]:
+    rounds = _Rounds(model, requests, [_shuffled(request, seed) for request in requests], limit)
     while rounds.advance():
         pass
-    return [
-        Augmented(float(before), float(after), tuple(trials))
-        for before, after, trials in zip(rounds.started, rounds.reached, rounds.trials, strict=True)
-    ]
+    for before, after, trials in zip(rounds.started, rounds.reached, rounds.trials, strict=True):
+        yield Augmented(float(before), float(after), tuple(trials))
 
 
 def _shuffled(request: Request, seed: int) -> list[Reference]:

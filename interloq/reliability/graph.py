@@ -33,7 +33,14 @@ class GraphAttention(torch.nn.Module):  # type: ignore[misc]
 
     def forward(self, nodes: torch.Tensor, graphs: torch.Tensor) -> torch.Tensor:
         """States of the nodes of each graph; those of padding repeat one of its nodes."""
-        states = nodes @ self.weight
+        return self.attend(self.project(nodes), graphs)
+
+    def project(self, nodes: torch.Tensor) -> torch.Tensor:
+        """What is computed from each node alone: h."""
+        return nodes @ self.weight
+
+    def attend(self, states: torch.Tensor, graphs: torch.Tensor) -> torch.Tensor:
+        """The same as `forward`, from projected nodes."""
         which = torch.where(graphs < 0, graphs.amax(dim=1, keepdim=True), graphs)
         source, target = (states @ self.source)[which], (states @ self.target)[which]
         scores = torch.nn.functional.leaky_relu(target.unsqueeze(2) + source.unsqueeze(1), SLOPE)  # [graphs, i, j]

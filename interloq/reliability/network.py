@@ -26,7 +26,13 @@ class SetNetwork(torch.nn.Module):  # type: ignore[misc]
 
     def forward(self, pairs: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
         """Reliability of each set, from −1 to 1."""
-        pooled = self.attention(pairs, sets).max(dim=1).values  # padding repeats a pair; `amax` would learn more slowly
+        return self.read(self.attention.project(pairs), sets)
+
+    def read(self, projected: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
+        """The same from projected pairs."""
+        pooled = (
+            self.attention.attend(projected, sets).max(dim=1).values
+        )  # padding repeats a pair; `amax` learns slower
         scores: torch.Tensor = torch.tanh(self.head(pooled)).squeeze(1)
         return scores
 
@@ -45,6 +51,15 @@ class ReliabilityNetwork(torch.nn.Module):  # type: ignore[misc]
     def forward(self, pairs: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
         """Reliability of each set by each member."""
         return torch.stack([member(pairs, sets) for member in self.members])
+
+    def project(self, pairs: torch.Tensor) -> torch.Tensor:
+        """What the members compute from each pair alone, side by side [pairs, members · hidden]."""
+        return torch.cat([member.attention.project(pairs) for member in self.members], dim=1)
+
+    def read(self, projected: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
+        """The same as `forward`, from projected pairs."""
+        parts = projected.chunk(len(self.members), dim=1)
+        return torch.stack([member.read(part, sets) for member, part in zip(self.members, parts, strict=True)])
 
 
 class PairNetwork(torch.nn.Module):  # type: ignore[misc]

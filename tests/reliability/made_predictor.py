@@ -47,6 +47,9 @@ class MadePredictor:
             -1, len(WORDS)
         )
 
+    def projected(self) -> MadePredictor:
+        return self
+
     def predict_sets(self, vectors: Any, sets: Any) -> Prediction:
         self.calls.append(len(sets))
         return _all([_value(vectors[row[row != NONE]]) for row in sets])

@@ -161,3 +161,12 @@ def test_a_network_that_is_no_better_than_simple_baselines_warns(model: Reliabil
     for mse, warned in ((0.1, False), (0.15, True)):
         made = Reliability(model.network, model.reader, {**model.facts, "dev": better | {"mse": mse}})
         assert ("no better than the mean label" in made.warning()) == warned
+
+
+def test_projected_pairs_give_the_same_predictions(model: Reliability) -> None:
+    pairs = [(("How are you?",), text) for text in ("Fine.", "Tired.", "Great, thanks!")]
+    sets = np.array([[0, -1, -1], [2, 0, -1], [0, 1, 2], [-1, -1, -1]])
+    fast, plain = model.projected(), model.predict_sets(model.encode(pairs), sets)
+    found = fast.predict_sets(fast.encode(pairs), sets)
+    np.testing.assert_allclose(found.mean, plain.mean, atol=1e-6)
+    np.testing.assert_allclose(found.high, plain.high, atol=1e-5)
