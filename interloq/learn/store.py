@@ -57,7 +57,7 @@ def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
     if not (folder / FACTS).is_file():
         pickled = sorted(path.name for path in folder.glob("*") if path.suffix in (".bin", ".pt", ".pth", ".ckpt"))
         seen = f"only {pickled[0]}, and pickles are not loaded" if pickled else f"no {FACTS}"
-        raise InputError(f"no model in the folder: {seen}", hint=f"use the folder of a {kind}", where=str(folder))
+        raise InputError(f"no model in the folder: {seen}", hint=f"use the folder of a {kind} model", where=str(folder))
     facts = read_json(folder / FACTS, hint="copy the folder again")
     if facts.get("kind") != kind:
         raise InputError(

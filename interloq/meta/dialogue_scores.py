@@ -22,6 +22,7 @@ from interloq.metrics import metric_names
 from interloq.play.samples import target_of
 from interloq.play.talk import failures, kind_of
 from interloq.records import Dialogue, Score, Turn
+from interloq.reliability.summary import predicted_metric
 from interloq.signature import fingerprint
 
 Pairing = Literal["occasion", "opening", "none"]
@@ -59,12 +60,19 @@ def metrics_of(scores: Iterable[Score]) -> list[str]:
 
 def rankable(metrics: Sequence[str], lower_is_better: bool | None) -> tuple[list[str], dict[str, str]]:
     """Metrics that systems can be ranked by, and for the others why not; refused if there is none of the former."""
-    unranked = {name: why for name in metrics if (why := metric_names.unrankable(name, lower_is_better))}
+    unranked = {name: why for name in metrics if (why := _unrankable(name, lower_is_better))}
     if unranked and len(unranked) == len(metrics):
         reasons = "; ".join(f"{name}: {what}" for name, (what, _) in unranked.items())
         hints = dict.fromkeys(hint for _, hint in unranked.values())
         raise InputError(f"cannot rank by {reasons}", hint=", or ".join(hints))
     return [name for name in metrics if name not in unranked], {name: what for name, (what, _) in unranked.items()}
+
+
+def _unrankable(name: str, lower_is_better: bool | None) -> tuple[str, str] | None:
+    """Why systems cannot be ranked by it, and what to do instead; None if they can."""
+    if predicted_metric(name):
+        return "it predicts how reliable references are, not how good replies are", "rank by the scores of a metric"
+    return metric_names.unrankable(name, lower_is_better)
 
 
 def metric_of(rows: Iterable[DialogueScore]) -> str:

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from interloq.errors import InputError
-from interloq.meta.dialogue_scores import NO_SCORE, dialogue_scores, natural
+from interloq.meta.dialogue_scores import NO_SCORE, dialogue_scores, natural, rankable
 from interloq.meta.rank import rank
 from interloq.records import Dialogue, Score, Turn
 from tests.meta.made_rankings import played, ranked, recorded
@@ -137,3 +137,10 @@ def test_few_occasions_are_exchanged_in_all_ways(openings: int) -> None:
     assert difference.p == pytest.approx(float(expected.pvalue))
     (difference,) = rank([replace(row, value=float(row.system == "high")) for row in rows], n_bootstrap=0).differences
     assert difference.p == 2 / 2**openings
+
+
+def test_predictions_about_references_rank_no_system() -> None:
+    predicted = "reliability(metric=bleu_star)"
+    with pytest.raises(InputError, match="it predicts how reliable references are"):
+        rankable([predicted], None)
+    assert rankable([predicted, "bleu"], None)[0] == ["bleu"]
