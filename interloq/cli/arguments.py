@@ -55,13 +55,15 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
 
 
+def add_user_key(parser: argparse.ArgumentParser, help: str = "key that user ids were hashed with") -> None:
+    """Add the option `--user-key`."""
+    default = "(default: interloq/user.key in ~/.config)"
+    parser.add_argument("--user-key", metavar="FILE|env:NAME", help=f"{help} {default}")
+
+
 def add_user_ids(parser: argparse.ArgumentParser) -> None:
     """Add the options about ids of users."""
-    parser.add_argument(
-        "--user-key",
-        metavar="FILE|env:NAME",
-        help="key for hashing user ids; a missing file is made (default: interloq/user.key in ~/.config)",
-    )
+    add_user_key(parser, "key for hashing user ids; a missing file is made")
     parser.add_argument("--keep-user-ids", action="store_true", help="do not hash user ids")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from interloq.cli import corpus_samples
+from interloq.cli import corpus_forget, corpus_samples
 from interloq.cli.arguments import add_common, add_map, add_output, add_user_ids
 from interloq.cli.corpus_options import add_build, settings
 from interloq.cli.output import BadLines, mark_incomplete
@@ -24,7 +24,8 @@ EXAMPLES = """\
   interloq corpus import dailydialog dailydialog.tar.gz -o dailydialog
   interloq corpus pairs dialogues.jsonl -o pairs.jsonl
   interloq corpus continuity dialogues.jsonl -o continuity          # which replies were answered
-  interloq corpus ratings rated.jsonl -o rated                      # replies rated by the person in the dialogue"""
+  interloq corpus ratings rated.jsonl -o rated                      # replies rated by the person in the dialogue
+  interloq corpus forget ann dialogues.jsonl                        # remove one person's data"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_map(pairing, of="dialogues")
     add_common(pairing)
     corpus_samples.add_arguments(actions)
+    corpus_forget.add_arguments(actions)
 
 
 def _add_import(importing: argparse.ArgumentParser) -> None:
@@ -67,7 +69,7 @@ def _add_import(importing: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     actions = {"build": _build, "settings": _settings, "show": _show, "import": _import, "pairs": _pairs}
-    return (actions | corpus_samples.ACTIONS)[args.action](args)
+    return (actions | corpus_samples.ACTIONS | {"forget": corpus_forget.run})[args.action](args)
 
 
 def _build(args: argparse.Namespace) -> int:

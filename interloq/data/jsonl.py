@@ -101,7 +101,7 @@ def header(path: str | Path) -> dict[str, Any]:
     """The header of a file; empty if it has none."""
     for _, line in lines(path):
         value = _decoded(line) if line.strip().startswith(b"{") else None
-        return value if isinstance(value, dict) and _is_header(value) else {}
+        return value if isinstance(value, dict) and is_header(value) else {}
     return {}
 
 
@@ -160,7 +160,7 @@ def _objects(path: str | Path, layout: Layout, rejects: _Rejects) -> Iterator[tu
         except InputError as error:
             rejects.add(number, line, error)
             continue
-        if _is_header(value):
+        if is_header(value):
             _check_header(value, layout.kind, f"{path}:{number}")
         else:
             yield number, line, value
@@ -221,7 +221,8 @@ def _decoded(line: bytes) -> Any:
         raise InputError(f"not valid JSON ({error.msg} at column {error.colno})", hint=hint) from error
 
 
-def _is_header(value: Mapping[str, Any]) -> bool:
+def is_header(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a header and not a record."""
     return "kind" in value and "schema" in value
 
 

@@ -25,6 +25,7 @@ MIN_KEY = 16  # characters
 HASHED = "hashed"  # the value of `users` in the header of files with pseudonyms
 KEPT = "kept"
 _PARTS = re.compile(r"([/#])")
+_PSEUDONYM = re.compile(r"u[0-9a-f]{16}")
 
 
 class Pseudonyms:
@@ -75,6 +76,22 @@ def pseudonyms(key: str | Path | None = None, *, keep: bool = False) -> Pseudony
     return None if keep else Pseudonyms(read_key(key))
 
 
+def is_pseudonym(user: str) -> bool:
+    """Whether an id looks like a pseudonym."""
+    return bool(_PSEUDONYM.fullmatch(user))
+
+
+def names_of(user: str, key: str | Path | None = None) -> frozenset[str]:
+    """All ids of one user: the given one and its pseudonym, unless it is a pseudonym or there is no key yet."""
+    if is_pseudonym(user):
+        return frozenset({user})
+    if key is None and not _key_file().exists():  # a key made now could not have hashed anything
+        return frozenset({user})
+    if key is not None and not str(key).startswith(VARIABLE) and not Path(key).exists():
+        raise InputError(f"there is no key in {key}", hint="name the file that ids were hashed with")
+    return frozenset({user, Pseudonyms(read_key(key))(user)})
+
+
 def read_key(source: str | Path | None = None) -> str:
     """The key in a file, or in the environment variable NAME for `env:NAME`. A file that is missing is made.
 
@@ -83,11 +100,15 @@ def read_key(source: str | Path | None = None) -> str:
     if source is not None and str(source).startswith(VARIABLE):
         name = str(source).removeprefix(VARIABLE)
         return _checked(os.environ.get(name, ""), f"the environment variable {name!r}")
-    base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    path = Path(source) if source else base / "interloq" / "user.key"
+    path = Path(source) if source else _key_file()
     if not path.exists():
         _make_key(path)
     return _checked(read_small(path, limit=2**16).decode("utf-8", "replace"), str(path))
+
+
+def _key_file() -> Path:
+    base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return base / "interloq" / "user.key"
 
 
 def _make_key(path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError
-from interloq.data.pseudonyms import Pseudonyms, pseudonyms, read_key
+from interloq.data.pseudonyms import Pseudonyms, names_of, pseudonyms, read_key
 from interloq.records import Dialogue, Rating, Sample, Turn
 
 KEY = "sixteen or more characters"
@@ -79,3 +79,14 @@ def test_short_and_missing_keys_are_refused(tmp_path: Path, monkeypatch: pytest.
 def test_kept_ids_need_no_key(tmp_path: Path) -> None:
     assert pseudonyms(tmp_path / "key", keep=True) is None
     assert not (tmp_path / "key").exists()
+
+
+def test_all_ids_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert names_of("ann") == {"ann"}, "without a key, nothing was hashed"
+    assert not any(tmp_path.iterdir())
+    pseudonym = Pseudonyms(read_key())("ann")
+    assert names_of("ann") == {"ann", pseudonym}
+    assert names_of(pseudonym) == {pseudonym}
+    with pytest.raises(InputError, match="there is no key in"):
+        names_of("ann", tmp_path / "missing.key")

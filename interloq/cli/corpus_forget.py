@@ -1,0 +1,59 @@
+"""`interloq corpus forget`: remove one user's data from a corpus, and say what cannot be undone."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from interloq.cli.arguments import add_user_key
+from interloq.cli.output import mark_incomplete
+from interloq.cli.paths import InputPath
+from interloq.errors import InputError, count
+from interloq.report.console import print_json, print_line, print_stderr, print_table
+
+
+def add_arguments(actions: Any) -> None:
+    """Add the action."""
+    forget = actions.add_parser("forget", help="remove one user's dialogues, ratings and profile, in place")
+    forget.add_argument("user", metavar="USER", help="their id, or its pseudonym")
+    forget.add_argument(
+        "corpus", type=InputPath, metavar="CORPUS", help="a folder of a corpus or of samples, or a JSONL file"
+    )
+    add_user_key(forget)
+    forget.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    forget.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def run(args: argparse.Namespace) -> int:
+    from interloq.data.pseudonyms import names_of
+    from interloq.interlocutor.forget_file import find
+
+    found = find(names_of(args.user, args.user_key), args.corpus)
+    _confirm(found.found, args)
+    found.remove()
+    mark_incomplete(not found.found)
+    if args.json:
+        files = {str(path): {"removed": gone, "of": of} for path, (gone, of) in found.records.items()}
+        print_json({"removed": found.found, "files": files, "not_undone": found.notes})
+        return 0
+    rows = [[str(path), f"{gone:,}", f"{of:,}"] for path, (gone, of) in found.records.items()]
+    print_table("", ["file", "removed", "of"], rows)
+    if not found.found:
+        print_stderr(f"interloq: nothing of the user {args.user!r} was found")
+    print_line("not undone:")
+    for note in found.notes:
+        print_line(f"- {note}")
+    return 0
+
+
+def _confirm(found: int, args: argparse.Namespace) -> None:
+    """Ask before anything is removed for good."""
+    if args.yes or not found:
+        return
+    what = f"{count(found, 'record')} of {args.user!r} in {args.corpus}"
+    if not sys.stdin.isatty():
+        raise InputError(f"{what} would be removed for good", hint="add --yes to confirm")
+    print_stderr(f"Remove {what} for good? [y/N]")
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise InputError("nothing was removed")

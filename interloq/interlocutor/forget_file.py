@@ -1,0 +1,220 @@
+"""Removal of one user from a corpus folder, a folder of samples or a file of records, in place.
+
+A record is removed if the user speaks in it, rates it, or is named in its id; pairs name no users and are removed with
+the dialogue they are from. New files are complete before the first is renamed. A run that is killed while they are
+renamed leaves each file old or new, and the next run finishes: dialogues are renamed last, since pairs need their ids.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from interloq.data.corpus.split import PARTS
+from interloq.data.files import json_bytes, lines, plain_suffix, read_json, replacing
+from interloq.data.folders import confined, contents
+from interloq.data.jsonl import header, is_header
+from interloq.data.profiles import MAX_BYTES, NAME
+from interloq.data.pseudonyms import HASHED, is_pseudonym
+from interloq.errors import InputError
+from interloq.interlocutor.figures import figures
+from interloq.interlocutor.samples import Judged
+from interloq.interlocutor.samples_file import FACTS
+from interloq.records import INTERLOCUTOR, Dialogue, Rating
+
+CORPUS = "corpus.json"
+UNKNOWN = (
+    "turns_per_dialogue",
+    "characters_per_turn",
+    "characters_per_dialogue",
+)  # samples do not have whole dialogues
+COUNTED = ("dialogues", "pairs")  # of a built corpus; other counts become unknown
+TEXTS = {"text", "response", "utterance", "context", "references", "turns"}  # strings below these are not ids
+_PARTS = re.compile("[/#]")
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """What belongs to one user, by file, and what cannot be removed."""
+
+    users: frozenset[str]
+    records: Mapping[Path, tuple[int, int]]  # records of the user, and all
+    threads: frozenset[str]  # ids of their dialogues and threads
+    json: Mapping[Path, Any]  # new content of profiles and facts
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def found(self) -> int:
+        """Number of records and profiles to remove."""
+        return sum(gone for gone, _ in self.records.values()) + sum(path.name == NAME for path in self.json)
+
+    def remove(self) -> None:
+        """Rewrite all files in which something is found."""
+        changed = sorted((path for path, (gone, _) in self.records.items() if gone), key=_is_pairs)
+        with ExitStack() as stack:  # renames in reverse order: facts and pairs first, dialogues last
+            for path in changed:
+                file = stack.enter_context(replacing(path))
+                for line in (line for line, _, gone in _marked(path, self.users, self.threads) if not gone):
+                    file.write(line)
+            for path, value in self.json.items():
+                stack.enter_context(replacing(path)).write(json_bytes(value))
+
+
+def find(users: Collection[str], corpus: str | Path) -> Forgetting:
+    """Everything of a user, known by any of these ids, in a folder or file. Nothing is changed."""
+    names, path = frozenset(users), Path(corpus)
+    files = _files(path)
+    threads = frozenset(id for file in files if not _is_pairs(file) for id in _threads(file, names))
+    records = {file: _counts(file, names, threads) for file in files}
+    found = Forgetting(names, records, threads, {})
+    json = dict(_changed_json(path, found)) if path.is_dir() else {}
+    return Forgetting(names, records, threads, json, tuple(_notes(path, found)))
+
+
+def _files(path: Path) -> list[Path]:
+    """Files of records: the path itself, or those in the folder and its folders of parts."""
+    if not path.is_dir():
+        if plain_suffix(path) != ".jsonl":
+            hint = "name a folder of a corpus or of samples, or convert the file: interloq data convert"
+            raise InputError(f"{path} is not JSONL", hint=hint)
+        return [path]
+    confined(path)
+    folders = [path, *(each for each in contents(path) if each.is_dir())]
+    found = [file for folder in folders for file in contents(folder) if plain_suffix(file) == ".jsonl"]
+    files = [file for file in found if ".rejected." not in file.name]
+    if not files:
+        raise InputError("the folder has no files of records (.jsonl, .jsonl.zst, …)", where=str(path))
+    return files
+
+
+def _is_pairs(path: Path) -> bool:
+    return header(path).get("kind") == "pairs" or path.name.startswith(("pairs.", "groups."))
+
+
+def _threads(path: Path, users: frozenset[str]) -> Iterator[str]:
+    """Ids of the user's dialogues, and of the threads that they are branches of."""
+    for _, record, gone in _marked(path, users, frozenset()):
+        if gone and isinstance(id := record.get("id"), str):
+            yield from {id, id.rpartition("/")[0]} - {""}
+
+
+def _marked(path: Path, users: frozenset[str], threads: frozenset[str]) -> Iterator[tuple[bytes, dict[str, Any], bool]]:
+    """Lines of a file, their records (empty for the header) and whether each belongs to the user."""
+    for number, line in lines(path):
+        record = _record(line, f"{path}:{number}")
+        of_thread = isinstance(record.get("thread"), str) and record["thread"] in threads
+        yield line + b"\n", record, of_thread or _names(record, users)
+
+
+def _record(line: bytes, where: str) -> dict[str, Any]:
+    """The record in a line; one that cannot be read is an error, since it could belong to the user."""
+    try:
+        value = orjson.loads(line) if line.strip() else {}
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"not valid JSON ({error.msg})", hint="fix or delete the line", where=where) from error
+    if not isinstance(value, dict):
+        hint = "write one JSON object per line: interloq data convert"
+        raise InputError("the line is not a JSON object", hint=hint, where=where)
+    return {} if is_header(value) else value
+
+
+def _names(value: Any, users: frozenset[str], *, text: bool = False) -> bool:
+    """Whether an id of the user is anywhere in a record; texts are not searched."""
+    if isinstance(value, dict):
+        return any(key in users or _names(each, users, text=key in TEXTS) for key, each in value.items())
+    if isinstance(value, list):
+        return any(_names(each, users, text=text) for each in value)
+    return isinstance(value, str) and not text and (value in users or not users.isdisjoint(_PARTS.split(value)))
+
+
+def _counts(path: Path, users: frozenset[str], threads: frozenset[str]) -> tuple[int, int]:
+    """Records of the user, and all records."""
+    flags = [gone for _, record, gone in _marked(path, users, threads) if record]
+    return sum(flags), len(flags)
+
+
+# ---- profiles and facts ----------------------------------------------------------------------------------------------
+
+
+def _changed_json(folder: Path, found: Forgetting) -> Iterator[tuple[Path, Any]]:
+    """New content of the profiles and of the facts of a folder, if they change."""
+    changed = any(gone for gone, _ in found.records.values())
+    facts, built, profiles = folder / FACTS, folder / CORPUS, folder / NAME
+    kept: dict[str, str] = {}
+    if profiles.exists():
+        whole = read_json(profiles, limit=MAX_BYTES)
+        known = whole["profiles"] if isinstance(whole.get("profiles"), dict) else whole
+        kept = {user: text for user, text in known.items() if user not in found.users}
+        if len(kept) < len(known):
+            yield profiles, kept if known is whole else whole | {"profiles": kept}
+    if facts.exists() and changed:
+        yield facts, _sample_facts(read_json(facts), found, kept)
+    if built.exists():
+        old = read_json(built)
+        new = _corpus_facts(old, folder, found)
+        if changed or new != old:
+            yield built, new | {"forgotten": True}
+
+
+def _sample_facts(facts: dict[str, Any], found: Forgetting, profiles: Mapping[str, str]) -> dict[str, Any]:
+    """Facts about what is left; lengths of dialogues become unknown, since samples have parts of them only."""
+    parts = {}
+    for path in found.records:
+        part = path.name.split(".")[0]
+        if part in PARTS and part in facts["parts"]:
+            left = figures(list(_left(path, found)), profiles) | dict.fromkeys(UNKNOWN)
+            parts[part] = {name: left[name] for name in facts["parts"][part]}
+    unknown = {"users": None} if "users" in facts else {}
+    return facts | unknown | {"parts": facts["parts"] | parts, "forgotten": True}
+
+
+def _left(path: Path, found: Forgetting) -> Iterator[Judged]:
+    """Samples that stay, each with the id of its dialogue instead of the dialogue."""
+    for _, record, gone in _marked(path, found.users, found.threads):
+        if record and not gone:
+            ratings = tuple(Rating(**rating) for rating in record["ratings"])
+            user = next((rating.rater for rating in ratings if rating.role == INTERLOCUTOR), "")
+            yield Judged(Dialogue(record["id"].rpartition("#")[0]), 0, user, ratings)
+
+
+def _corpus_facts(facts: dict[str, Any], folder: Path, found: Forgetting) -> dict[str, Any]:
+    """Facts of a built corpus: what was counted again, and examples of dropped posts without those of the user."""
+    posts = facts["posts"]
+    dropped = {
+        reason: what | {"examples": [each for each in what["examples"] if each["user"] not in found.users]}
+        for reason, what in posts["dropped"].items()
+    }
+    parts = {}
+    for part, counts in facts["parts"].items():
+        place = folder / part if (folder / part).is_dir() else folder
+        files = {path.name.split(".")[0]: n for path, n in found.records.items() if path.parent == place}
+        left = {name: of - gone for name, (gone, of) in files.items() if name in COUNTED}
+        parts[part] = dict.fromkeys(counts) | left if any(gone for gone, _ in files.values()) else counts
+    return facts | {"posts": posts | {"dropped": dropped}, "parts": parts}
+
+
+# ---- what cannot be removed ------------------------------------------------------------------------------------------
+
+
+def _notes(path: Path, found: Forgetting) -> Iterator[str]:
+    """What stays, in plain words."""
+    if path.is_dir() and (path / CORPUS).exists():
+        yield (
+            "pairs of a built corpus name no users: those in threads without a dialogue of this user stay; "
+            "to remove them, delete the posts from the logs and build again"
+        )
+    rejected = sorted(str(file) for file in path.rglob("*.rejected.jsonl")) if path.is_dir() else []
+    if rejected:
+        yield f"lines that could not be read when the corpus was made may be theirs: check {', '.join(rejected)}"
+    hashed = any(map(is_pseudonym, found.users))
+    if not (hashed or found.found) and any(header(file).get("users") == HASHED for file in found.records):
+        yield "ids in these files are hashed: name the key that was used (--user-key), or the pseudonym"
+    yield "texts by others that mention this user stay"
+    yield "weights of networks that were trained on this user's texts or ratings stay: train again without them"
+    yield "copies elsewhere stay: the original logs, indexes, files of scores, reports, backups"
