@@ -21,6 +21,14 @@ EXAMPLES = """\
   interloq meta --samples samples.jsonl --list-aspects"""
 
 
+LEVELS = {
+    "none": "over samples",
+    "system": "over systems",
+    "sample": "within contexts, averaged",
+    "user": "within users, averaged",
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scores", nargs="*", type=InputPath, metavar="SCORES", help="score files; - for a pipe")
     parser.add_argument(
@@ -30,9 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--role", default="", help="use only ratings by people in this role, e.g. interlocutor")
     parser.add_argument(
         "--by",
-        choices=("none", "system", "sample"),
+        choices=("none", "system", "sample", "user"),
         default="none",
-        help="correlate over all samples, over systems, or within each context (default none)",
+        help="correlate over all samples, over systems, or within each context or user (default none)",
     )
     parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
@@ -111,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
 
 def print_agreement(table: MetaTable, adjust: str, coefficient: str) -> None:
     """Print agreement with people as several tables and notes."""
-    level = {"none": "over samples", "system": "over systems", "sample": "within contexts, averaged"}[table.by]
+    level = LEVELS[table.by]
     names = [name.capitalize() for name in table.coefficients]
     rows = [
         [
@@ -135,10 +143,25 @@ def print_agreement(table: MetaTable, adjust: str, coefficient: str) -> None:
         columns.append("system score")
     title = f"{table.aspect}: correlation with the mean judgment, {level} (95 % interval, p adjusted by {adjust})"
     print_table(title, columns, rows)
+    _print_users(table)
     _print_annotators(table, names)
     shown = [c for c in table.comparisons if coefficient in (c.coefficient, "all") and not math.isnan(c.difference)]
     _print_comparisons(shown, adjust)
     _print_facts(table)
+
+
+def _print_users(table: MetaTable) -> None:
+    """The split between and within users, one row per metric and coefficient."""
+    parts = ("overall", "between users", "within users", "mean of users")
+    rows = []
+    for split in table.users:
+        found = (split.overall, split.between, split.within, split.averaged)
+        for name in table.coefficients:
+            values = (f"{number(part[name].value)} {interval(part[name].ci)}".rstrip() for part in found)
+            rows.append([split.metric, name.capitalize(), *values, str(split.between[name].n)])
+    if rows:
+        title = "correlation between users and within them (95 % interval, resampling users)"
+        print_table(title, ["metric", "coefficient", *parts, "users"], rows)
 
 
 def _print_annotators(table: MetaTable, names: Sequence[str]) -> None:

@@ -150,8 +150,12 @@ def labelled(dialogue: Dialogue) -> Iterator[Judged]:
         yield Judged(dialogue, i, user, (Rating(value, user, CONTINUED, INTERLOCUTOR),))
 
 
+def rated_by(sample: Sample) -> str:
+    """The person who rated a sample as the interlocutor; empty if nobody did."""
+    return next((rating.rater for rating in sample.ratings if rating.role == INTERLOCUTOR), "")
+
+
 def judge_of(sample: Sample) -> str:
     """The person who judges a sample: whoever rated it as the interlocutor, or else the last other speaker."""
-    rated = next((rating.rater for rating in sample.ratings if rating.role == INTERLOCUTOR), "")
     speakers = (turn.speaker for turn in reversed(sample.context) if turn.speaker != sample.system)
-    return rated or next(speakers, "")
+    return rated_by(sample) or next(speakers, "")

@@ -32,10 +32,11 @@ FEWEST_REPLIES = 3
 class Contexts:
     """A coefficient within each context, averaged."""
 
-    context: Index  # of each sample
+    context: Index  # number of each sample, negative if it is not used
     usable: int  # contexts with enough rated replies
     skipped: int  # contexts with fewer
     coefficients: Coefficients = field(default_factory=lambda: BUILT_IN)
+    unit: str = "context"  # what a group of replies is called in notes
 
     def points(self, *_: Column) -> None:
         return None
@@ -48,7 +49,7 @@ class Contexts:
         return {name: estimate.value for name, estimate in self.estimates(x, y).items()}
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
-        return {name: _average(found) for name, found in self._by_context(x, y).items()}
+        return {name: _average(found, self.unit) for name, found in self._by_context(x, y).items()}
 
     def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         result = {}
@@ -71,11 +72,12 @@ class Contexts:
 
     def notes(self) -> list[str]:
         few = f"; skipped, with fewer: {self.skipped}" if self.skipped else ""
-        return [f"contexts with at least {FEWEST_REPLIES} rated replies: {self.usable}{few}"]
+        return [f"{self.unit}s with at least {FEWEST_REPLIES} rated replies: {self.usable}{few}"]
 
     def _groups(self, *columns: Array) -> list[Rows]:
         """The usable samples as matrices with one row per context, one matrix for each number of replies."""
         rows = complete(*columns)
+        rows = rows[self.context[rows] >= 0]
         rows = rows[np.argsort(self.context[rows], kind="stable")]
         starts, sizes = np.unique(self.context[rows], return_index=True, return_counts=True)[1:]
         return [
@@ -94,23 +96,28 @@ class Contexts:
 
 def contexts(judgments: Judgments) -> Contexts:
     """The level over contexts; at least one context needs enough rated replies."""
-    sizes = np.bincount(judgments.contexts[judgments.sizes() > 0])
+    return grouped(judgments.contexts, judgments.sizes() > 0, by="sample", unit="context")
+
+
+def grouped(group: Index, rated: NDArray[np.bool_], *, by: str, unit: str) -> Contexts:
+    """The level over groups of samples, which are numbered from 0; samples with a negative number are not used."""
+    sizes = np.bincount(group[rated & (group >= 0)])
     usable = int((sizes >= FEWEST_REPLIES).sum())
     if not usable:
         raise InputError(
-            f"by='sample' needs contexts with at least {FEWEST_REPLIES} rated replies, "
-            f"but no context has more than {sizes.max(initial=0)}",
+            f"by={by!r} needs {unit}s with at least {FEWEST_REPLIES} rated replies, "
+            f"but no {unit} has more than {sizes.max(initial=0)}",
             hint="use by='none'",
         )
-    return Contexts(judgments.contexts, usable, int(((sizes > 0) & (sizes < FEWEST_REPLIES)).sum()))
+    return Contexts(group, usable, int(((sizes > 0) & (sizes < FEWEST_REPLIES)).sum()), unit=unit)
 
 
-def _average(found: Array) -> Estimate:
+def _average(found: Array, unit: str) -> Estimate:
     known = found[~np.isnan(found)]
     flat = len(found) - len(known)
-    note = f"contexts skipped because scores or judgments are constant: {flat}" if flat else ""
+    note = f"{unit}s skipped because scores or judgments are constant: {flat}" if flat else ""
     if not len(known):
-        return Estimate(float("nan"), 0, note=note or "no context has enough scored replies")
+        return Estimate(float("nan"), 0, note=note or f"no {unit} has enough scored replies")
     estimate = Estimate(float(known.mean()), len(known), note=note)
     if len(known) < 2 or constant(known):
         return estimate  # a t-test needs variance

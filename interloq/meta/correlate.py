@@ -23,7 +23,7 @@ from scipy import stats
 from interloq.errors import count
 from interloq.meta.coefficients import BUILT_IN, Coefficients, Correlation, number
 from interloq.meta.table import COEFFICIENTS, Estimate
-from interloq.metrics.evaluate import bootstrap_counts
+from interloq.metrics.evaluate import bootstrap_counts, cluster_counts
 from interloq.metrics.metric import Array
 from interloq.statistics.correlation import BY_ROW, constant, dot, ratio
 
@@ -139,15 +139,29 @@ class Ties:
         return np.asarray((np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, self.group])
 
 
-def resampled(x: Array, y: Array, *, n_bootstrap: int, seed: int, chosen: Coefficients = BUILT_IN) -> dict[str, Array]:
-    """Each coefficient in each bootstrap resample of the points; NaN if a resample is constant."""
+def resampled(
+    x: Array,
+    y: Array,
+    *,
+    n_bootstrap: int,
+    seed: int,
+    chosen: Coefficients = BUILT_IN,
+    cluster: Counts | None = None,
+) -> dict[str, Array]:
+    """Each coefficient in each bootstrap resample of the points, or of whole clusters; NaN if a resample is constant.
+
+    `cluster` is the number of each point's cluster, from 0.
+    """
+    draws = (
+        bootstrap_counts(len(x), n_bootstrap, seed) if cluster is None else cluster_counts(cluster, n_bootstrap, seed)
+    )
     ties = Ties.of(x), Ties.of(y)
     signs = _signs(ties[0].group) * _signs(ties[1].group) if len(x) <= MATRIX_LIMIT else None
     parts: dict[str, list[Array]] = {name: [] for name in chosen}
-    for drawn in bootstrap_counts(len(x), n_bootstrap, seed):
+    for drawn in draws:
         counts = [tie.counts(drawn) for tie in ties]
         ranks = [tie.midranks(c) for tie, c in zip(ties, counts, strict=True)]
-        untied = [len(x) ** 2 - dot(c, c) for c in counts]
+        untied = [drawn.sum(axis=1) ** 2 - dot(c, c) for c in counts]
         some = np.where((untied[0] > 0) & (untied[1] > 0), 1.0, np.nan)
         for name, one in chosen.items():
             if one == "pearson":
@@ -165,7 +179,8 @@ def resampled(x: Array, y: Array, *, n_bootstrap: int, seed: int, chosen: Coeffi
 def _weighted_pearson(x: Array, y: Array, drawn: Counts) -> Array:
     """Pearson's r per resample, from centred products, so that no digits cancel at any scale."""
     weights = drawn.astype(np.float64)
-    x, y = (z - dot(weights, np.broadcast_to(z, weights.shape))[:, None] / drawn.shape[1] for z in (x, y))
+    n = weights.sum(axis=1, keepdims=True)
+    x, y = (z - dot(weights, np.broadcast_to(z, weights.shape))[:, None] / n for z in (x, y))
     heavy = weights * x
     return ratio(dot(heavy, y), dot(heavy, x), dot(weights * y, y))
 

@@ -24,6 +24,7 @@ from interloq.meta.score_columns import score_columns
 from interloq.meta.set_scores import Column, scores_of, set_columns
 from interloq.meta.significance import TOLERANCE, Adjust, adjusted, permutation_p, permutations_per_test, williams
 from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow, SystemScore
+from interloq.meta.users import split_notes, user_splits
 from interloq.metrics import metric_names
 from interloq.metrics.checks import Checks
 from interloq.metrics.evaluate import percentile_interval
@@ -55,6 +56,7 @@ def meta_evaluate(
     By default there are 1,000 permutations per test, or 100 per pair of metrics if that is more. `system_score` is a
     system's score with `by="system"`: the metric's value over its samples, as `interloq score` prints it, or their mean
     score. `coefficients` are names, functions, or a mapping such as `{"mine": corr}`; see coefficients.py.
+    If people in the dialogues rated the samples, correlations are split into parts between and within users.
     Predicted reliabilities among the scores are not correlated; notes count samples whose references are too weak.
     """
     _check(n_bootstrap, n_permutations, adjust)
@@ -66,13 +68,16 @@ def meta_evaluate(
     plain, stray = score_columns(predictions.without(scores), judgments, selection)
     columns, means = _of_systems(plain, samples, system_score) if by == "system" else (dict(plain), {})
     rows = _rows(columns, means if by == "system" else None, judgments, points, n_bootstrap, seed)
+    splits = user_splits(plain, judgments, points.coefficients, n_bootstrap, seed) if by in ("none", "user") else ()
     permutations = permutations_per_test(math.comb(len(columns), 2) if compare else 0, n_permutations)
     inverted = [name for name in columns if compare and metric_names.direction(name) == "lower"]
     comparisons = _compare_all(columns, inverted, judgments, points, permutations, seed) if compare else []
-    notes = [*points.notes(), *_mean_notes(means), *map(_inverted_note, inverted), *stray, *_human_notes(judgments)]
+    notes = [*split_notes(splits), *points.notes(), *_mean_notes(means), *map(_inverted_note, inverted)]
+    notes += [*stray, *_human_notes(judgments)]
     notes += [*predictions.notes(judgments.keys), *judgments.notes, *_data_notes(selection, checks)]
     facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}
     facts |= {"system-score": system_score if by == "system" else "", **selection.facts()}
+    facts |= {"users": fingerprint(*judgments.users) if splits else ""}
     facts |= {"scores": _fingerprint(plain), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
     facts |= {"permutations": permutations if compare else "", "coefficients": signature_part(points.coefficients)}
     return MetaTable(
@@ -84,6 +89,7 @@ def meta_evaluate(
         counted=judgments.counted,
         signature=Signature.of("meta", {**facts, "scipy": scipy.__version__}),
         notes=tuple(notes),
+        users=splits,
     )
 
 

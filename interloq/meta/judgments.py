@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.errors import InputError, count
+from interloq.interlocutor.samples import rated_by
 from interloq.meta.table import Counted
 from interloq.metrics.metric import Array
 from interloq.records import Key, Rating, Sample, format_key
@@ -41,6 +42,7 @@ class Judgments:
     value: Array  # of each judgment
     counted: Counted
     fingerprint: str
+    users: tuple[str, ...] = ()  # interlocutor of each sample; empty if nobody rated it in this role
     notes: tuple[str, ...] = ()
 
     def sizes(self) -> Index:
@@ -102,6 +104,7 @@ def aspects(samples: Iterable[Sample]) -> dict[str, tuple[int, int, int]]:
 class _Row:
     key: Key
     context: str
+    user: str
     votes: tuple[tuple[str, float], ...]  # (rater, value), in a fixed order
     judgments: int
     not_applicable: int
@@ -115,7 +118,7 @@ def _row(sample: Sample, ratings: Sequence[Rating]) -> _Row:
             raise InputError(
                 f"the rating {value:g} of {format_key(sample.key)} is too large to be averaged", hint="correct it"
             )
-    return _Row(sample.key, context, _votes(usable), len(usable), len(ratings) - len(usable))
+    return _Row(sample.key, context, rated_by(sample), _votes(usable), len(usable), len(ratings) - len(usable))
 
 
 def _votes(usable: Sequence[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
@@ -162,6 +165,7 @@ def _judgments(rows: Sequence[_Row], aspect: str, notes: Sequence[str]) -> Judgm
         value=np.array([value for row in rows for _, value in row.votes], dtype=np.float64),
         counted=_counted(rows, annotators, raters),
         fingerprint=fingerprint(*("\0".join([*filter(None, row.key), repr(row.votes)]) for row in rows)),
+        users=tuple(row.user for row in rows),
         notes=(*notes, *_notes(rows, annotators, raters)),
     )
 

@@ -3,6 +3,7 @@
 `by='none'`    a point is a sample; resamples draw samples. In this module.
 `by='system'`  a point is a system. In `systems.py`.
 `by='sample'`  a coefficient within each context, averaged over contexts. In `contexts.py`.
+`by='user'`    the same within each user. In `users.py`.
 
 Columns have one number per sample, NaN if it is missing; only samples with a number in every column are used.
 """
@@ -23,6 +24,7 @@ from interloq.meta.judgments import Judgments
 from interloq.meta.set_scores import Column, scores_of
 from interloq.meta.systems import systems
 from interloq.meta.table import By, Estimate
+from interloq.meta.users import users
 from interloq.metrics.metric import Array
 
 
@@ -63,7 +65,9 @@ def level(by: By, judgments: Judgments, coefficients: Coefficients = BUILT_IN) -
         return replace(systems(judgments), coefficients=coefficients)
     if by == "sample":
         return replace(contexts(judgments), coefficients=coefficients)
-    raise InputError(f"cannot correlate by {by!r}", hint="by is none, system or sample")
+    if by == "user":
+        return replace(users(judgments), coefficients=coefficients)
+    raise InputError(f"cannot correlate by {by!r}", hint="by is none, system, sample or user")
 
 
 @dataclass(frozen=True, slots=True)

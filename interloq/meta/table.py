@@ -13,7 +13,7 @@ from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
-By = Literal["none", "system", "sample"]
+By = Literal["none", "system", "sample", "user"]
 SystemScore = Literal["value", "mean"]
 
 
@@ -48,6 +48,17 @@ class MetricRow:
     with_annotators: Mapping[str, Spread]  # coefficient → over single annotators; empty if there are none
     unscored: int = 0
     system_score: SystemScore | None = None  # by system: the metric's value over its samples, or their mean score
+
+
+@dataclass(frozen=True, slots=True)
+class UserSplit:
+    """One metric's correlation with the mean judgment, between users and within them; all by coefficient."""
+
+    metric: str
+    overall: Mapping[str, Estimate]  # over samples; the interval is from resamples of users
+    between: Mapping[str, Estimate]  # over users: mean score and mean judgment of each
+    within: Mapping[str, Estimate]  # over samples: deviations from the user's mean score and mean judgment
+    averaged: Mapping[str, Estimate]  # mean of each user's own coefficient
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +111,7 @@ class MetaTable(Tabular):
     counted: Counted
     signature: Signature
     notes: tuple[str, ...] = field(default=())
+    users: tuple[UserSplit, ...] = ()  # if people in the dialogues rated the samples
 
     @property
     def coefficients(self) -> tuple[str, ...]:
@@ -139,6 +151,7 @@ class MetaTable(Tabular):
         return replace(
             self,
             rows=tuple(replace(row, metric=shown[row.metric]) for row in self.rows),
+            users=tuple(replace(split, metric=shown[split.metric]) for split in self.users),
             comparisons=tuple(replace(c, first=shown[c.first], second=shown[c.second]) for c in self.comparisons),
             notes=tuple(reduce(lambda note, metric: note.replace(metric, shown[metric]), shown, n) for n in self.notes),
         )

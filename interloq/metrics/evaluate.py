@@ -67,6 +67,14 @@ def bootstrap_counts(n: int, n_bootstrap: int, seed: int) -> Iterator[NDArray[np
         yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
 
 
+def cluster_counts(cluster: NDArray[np.int64], n_bootstrap: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """How often each item is in each resample if whole clusters are drawn; `cluster` numbers each item's from 0."""
+    step = max(1, 2**21 // max(len(cluster), 1))
+    for drawn in bootstrap_counts(int(cluster.max(initial=-1)) + 1, n_bootstrap, seed):
+        for start in range(0, len(drawn), step):
+            yield drawn[start : start + step, cluster]
+
+
 def half_counts(n: int, n_draws: int, seed: int) -> Iterator[NDArray[np.int64]]:
     """Halves of n items drawn without replacement: rows of 0 and 1, as blocks of bounded size."""
     rng = np.random.default_rng(seed)

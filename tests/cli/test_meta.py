@@ -13,6 +13,7 @@ from scipy import stats
 from interloq import Rating, Sample, Score, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_path
+from tests.meta.made_users import judged, scores
 
 VALUES = {"1": (5, 4), "2": (4, 4), "3": (3, 2), "4": (2, 3), "5": (1, 2), "6": (2, 1)}
 SCORES = {"1": 0.9, "2": 0.5, "3": 0.6, "4": 0.3, "5": 0.1, "6": 0.2}
@@ -186,3 +187,14 @@ def test_the_page_in_docs_runs(folder: Path, capsys: pytest.CaptureFixture[str])
 def test_the_module_is_light_until_it_runs() -> None:
     check = "import sys, interloq.cli.meta; sys.exit('scipy' in sys.modules or 'rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+def test_the_split_between_and_within_users_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    samples, means, _ = judged()
+    write(folder / "samples.jsonl", samples, kind="samples")
+    write(folder / "scores.jsonl", scores(samples, {"learned": means}), kind="scores")
+    options = ["--aspect", "impression", "--role", "interlocutor", "--bootstrap", "50"]
+    assert main(["meta", "scores.jsonl", "--samples", "samples.jsonl", *options]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"learned +Pearson +0\.\d+ \[.*\] +1\.000 \[1\.000, 1\.000\] +n/a", out)
+    assert "note: learned orders users, not replies" in out

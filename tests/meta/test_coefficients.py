@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from interloq import InputError
+from interloq import InputError, Rating
 from interloq.meta.coefficients import BUILT_IN, chosen
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.table import By
 from interloq.metrics.metric import Array
+from interloq.records import INTERLOCUTOR
 from tests.meta.test_evaluate import follow, rated, scored
 
 
@@ -21,7 +23,8 @@ def plain_pearson(x: Array, y: Array) -> float:
 
 
 def table(**options: Any) -> Any:
-    samples = rated()
+    users = [Rating(1.0, f"user {i % 4}", "another", INTERLOCUTOR) for i in range(len(rated()))]
+    samples = [replace(s, ratings=(*s.ratings, user)) for s, user in zip(rated(), users, strict=True)]
     scores = scored(samples, a=follow(samples, 1.0, 1), b=follow(samples, 2.0, 2))
     return meta_evaluate(scores, samples, n_bootstrap=60, n_permutations=60, **options)
 
@@ -33,6 +36,10 @@ def test_a_function_gives_what_the_built_in_coefficient_gives(by: By) -> None:
         built_in, own = row.with_mean["pearson"], row.with_mean["mine"]
         assert (own.value, own.n, *own.ci) == pytest.approx((built_in.value, built_in.n, *built_in.ci), abs=1e-9)
         assert row.with_annotators["mine"].mean == pytest.approx(row.with_annotators["pearson"].mean)
+    for split in found.users:
+        for part in (split.overall, split.between, split.within, split.averaged):
+            assert part["mine"].value == pytest.approx(part["pearson"].value)
+            assert part["mine"].ci == pytest.approx(part["pearson"].ci)
     tests = {c.coefficient: c for c in found.comparisons}
     assert tests["mine"].difference == pytest.approx(tests["pearson"].difference)
     assert tests["mine"].permutation_p == tests["pearson"].permutation_p
