@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from interloq.cli.arguments import add_common, add_drop_own_replies, add_map, add_without_system
+from interloq.cli.meta_labels import add_labels, evaluate_labels
 from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
@@ -18,6 +19,7 @@ EXAMPLES = """\
   interloq meta scores.jsonl --samples samples.jsonl
   interloq meta bleu.jsonl rouge.jsonl --samples samples.csv --aspect Engaging --by system
   interloq meta scores.jsonl --samples samples.jsonl --bootstrap 0 --no-compare --json
+  interloq meta scores.jsonl --samples test.jsonl --aspect continued --labels --train train.jsonl
   interloq meta --samples samples.jsonl --list-aspects"""
 
 
@@ -68,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="value",
         help="with --by system: the metric's value over a system's samples, or their mean score (default value)",
     )
+    add_labels(parser)
     add_drop_own_replies(parser)
     add_without_system(parser)
     parser.add_argument(
@@ -82,6 +85,10 @@ def run(args: argparse.Namespace) -> int:
         return _list_aspects(args)
     if not args.scores:
         raise InputError("no score file given", hint="make one: interloq score SAMPLES -m METRIC -o scores.jsonl")
+    if args.labels:
+        return evaluate_labels(args)
+    if args.train or args.dev:
+        raise InputError("--train and --dev are only used with --labels", hint="add --labels, or omit them")
     from interloq.meta.meta_file import meta_file
 
     bad = BadLines()

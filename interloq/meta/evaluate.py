@@ -20,7 +20,7 @@ from interloq.meta.agree import agreement, spread
 from interloq.meta.coefficients import Coefficients, Correlation, chosen, signature_part
 from interloq.meta.judgments import Judgments, collect
 from interloq.meta.levels import Level, level
-from interloq.meta.score_columns import score_columns
+from interloq.meta.score_columns import columns_fingerprint, score_columns
 from interloq.meta.set_scores import Column, scores_of, set_columns
 from interloq.meta.significance import TOLERANCE, Adjust, adjusted, permutation_p, permutations_per_test, williams
 from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow, SystemScore
@@ -78,7 +78,7 @@ def meta_evaluate(
     facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}
     facts |= {"system-score": system_score if by == "system" else "", **selection.facts()}
     facts |= {"users": fingerprint(*judgments.users) if splits else ""}
-    facts |= {"scores": _fingerprint(plain), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
+    facts |= {"scores": columns_fingerprint(plain), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
     facts |= {"permutations": permutations if compare else "", "coefficients": signature_part(points.coefficients)}
     return MetaTable(
         aspect=aspect,
@@ -256,7 +256,3 @@ def _human_notes(judgments: Judgments) -> list[str]:
             "their figures are based on different samples"
         )
     return notes
-
-
-def _fingerprint(columns: Mapping[str, Array]) -> str:
-    return fingerprint(*(part for name, column in columns.items() for part in (name, column.tobytes())))

@@ -12,6 +12,7 @@ from interloq.meta.judgments import Judgments
 from interloq.metrics.metric import Array
 from interloq.metrics.selection import Selection
 from interloq.records import Key, SampleKeys, Score, format_key
+from interloq.signature import fingerprint
 
 LEAST, LARGEST = 1e-100, 1e100  # range in which sums of squares neither underflow nor overflow
 
@@ -46,6 +47,11 @@ def score_columns(
     return {name: _rescaled(columns[name]) for name in sorted(columns)}, [
         _stray_note(name, keys) for name, keys in sorted(stray.items())
     ]
+
+
+def columns_fingerprint(columns: Mapping[str, Array]) -> str:
+    """Fingerprint of the scores of all metrics."""
+    return fingerprint(*(part for name, column in columns.items() for part in (name, column.tobytes())))
 
 
 def _rescaled(column: Array) -> Array:

@@ -1,0 +1,122 @@
+"""Scores as predictions of labels: the threshold above which a score predicts a reply, and the measures it gives.
+
+half         .5, for scores that are all between 0 and 1
+reply-ratio  the score at which the share of dev samples predicted to be answered is nearest to the share that was
+             answered, as in the paper for metrics that are not probabilities; needs scores of the dev samples
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from interloq.interlocutor.baselines import check_label
+from interloq.meta.binary import Labels, of_decisions, of_probabilities, of_scores
+from interloq.meta.continuity_table import ContinuityRow, Threshold
+from interloq.meta.correlate import Counts
+from interloq.meta.judgments import Judgments, collect
+from interloq.meta.score_columns import score_columns
+from interloq.meta.table import Estimate
+from interloq.metrics import metric_names
+from interloq.metrics.metric import Array
+from interloq.metrics.selection import Selection
+from interloq.records import Sample, SampleKeys, Score
+
+NO_THRESHOLD = "no threshold: scores are not between 0 and 1, and no dev sample has a score"
+NO_PROBABILITY = "scores are not between 0 and 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Samples in a fixed order with their labels (NaN if there is none) and dialogues."""
+
+    judgments: Judgments
+    labels: Array
+    dialogues: Counts  # number of each sample's dialogue
+
+
+def labelled(samples: Iterable[Sample], aspect: str) -> Labelled:
+    """Samples with ratings of 0 or 1; the dialogue of `d1#7` is `d1`."""
+    judgments = collect(samples, aspect=aspect)
+    labels = judgments.mean()
+    for key, label in zip(judgments.keys, labels, strict=True):
+        if not math.isnan(label):
+            check_label(label, key, aspect)
+    names = [id.rpartition("#")[0] or id for id, _ in judgments.keys]
+    return Labelled(judgments, labels, np.asarray(np.unique(names, return_inverse=True)[1], dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Predictor:
+    """One metric's scores of labelled samples, with the sign changed if lower is better."""
+
+    metric: str
+    scores: Array  # NaN if unscored
+    thresholds: Mapping[Threshold, float]
+    probable: bool  # whether all scores may be probabilities
+    sign: int = 1
+
+    def rows(self, samples: Labelled, chosen: Labels, n_bootstrap: int, seed: int) -> Iterator[ContinuityRow]:
+        """One row per threshold, over the chosen samples."""
+        known = chosen & ~np.isnan(samples.labels)
+        used = known & ~np.isnan(self.scores)
+        scores, labels = self.scores[used], samples.labels[used] == 1
+        cluster = np.asarray(np.unique(samples.dialogues[used], return_inverse=True)[1], dtype=np.int64)
+        how = cluster, n_bootstrap, seed
+        shared = {"auc": of_scores(scores, labels, *how), **_undefined(("ece", "brier"), len(scores), NO_PROBABILITY)}
+        if self.probable:
+            shared |= of_probabilities(scores, labels, *how)
+        thresholds: Mapping[Threshold, float] = self.thresholds or {"none": math.nan}
+        for threshold, cut in thresholds.items():
+            found = of_decisions(scores >= cut, labels, *how)
+            if math.isnan(cut):
+                found = _undefined(("accuracy", "macro_f1"), len(scores), NO_THRESHOLD)
+            yield ContinuityRow(
+                metric=self.metric,
+                threshold=threshold,
+                cut=self.sign * cut,
+                measures={**found, **shared},
+                predicted=float(np.mean(scores >= cut)) if len(scores) and not math.isnan(cut) else math.nan,
+                unscored=int(known.sum() - used.sum()),
+            )
+
+
+def predictors(scores: Sequence[Score], test: Labelled, dev: Labelled | None) -> tuple[list[Predictor], list[str]]:
+    """The metrics in the scores of test and dev samples, by name; and notes on scores that belong to no sample."""
+    held = SampleKeys(dev.judgments.keys if dev else ())
+    parts: tuple[list[Score], list[Score]] = [], []
+    for score in scores:
+        parts[held.find(score.id, score.system) is not None].append(score)
+    columns, notes = score_columns(parts[0], test.judgments, Selection())
+    of_dev = score_columns(parts[1], dev.judgments, Selection())[0] if dev and parts[1] else {}
+    notes += [
+        f"{name}: only dev samples have scores, so it is not evaluated" for name in of_dev.keys() - columns.keys()
+    ]
+    return [_predictor(name, column, of_dev.get(name), dev) for name, column in columns.items()], notes
+
+
+def _predictor(metric: str, scores: Array, dev_scores: Array | None, dev: Labelled | None) -> Predictor:
+    sign = -1 if metric_names.direction(metric) == "lower" else 1
+    known = np.concatenate([scores, dev_scores if dev_scores is not None else []])
+    known = known[~np.isnan(known)]
+    probable = sign > 0 and bool(((known >= 0) & (known <= 1)).all())
+    thresholds: dict[Threshold, float] = {"half": 0.5} if probable else {}
+    if dev is not None and dev_scores is not None and not np.isnan(dev_scores + dev.labels).all():
+        thresholds["reply-ratio"] = ratio_threshold(sign * dev_scores, dev.labels)
+    return Predictor(metric, sign * scores, thresholds, probable, sign)
+
+
+def ratio_threshold(scores: Array, labels: Array) -> float:
+    """The score such that the share of scores at or above it is nearest to the share of labels that are 1."""
+    both = ~np.isnan(scores + labels)
+    ordered, ratio = np.sort(scores[both]), labels[both].mean()
+    values = np.unique(ordered)
+    shares = 1 - np.searchsorted(ordered, values) / len(ordered)
+    return float(values[np.argmin(np.abs(shares - ratio))])
+
+
+def _undefined(measures: Iterable[str], n: int, why: str) -> dict[str, Estimate]:
+    return {measure: Estimate(math.nan, n, note=why) for measure in measures}
