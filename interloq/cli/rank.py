@@ -16,12 +16,15 @@ from interloq.report.console import interval, number, p_value, print_json, print
 
 if TYPE_CHECKING:
     from interloq.meta.ranking import Difference, Ranking, Standing
+    from interloq.meta.survival import Survival
 
+SHOWN_TURNS = (1, 2, 5, 10, 20, 50)  # of survival curves
 EXAMPLES = """\
   interloq rank scores.jsonl --dialogues dialogues.jsonl
   interloq rank scores.jsonl --dialogues dialogues.jsonl --by partner --human judged.csv
   interloq rank mine.jsonl theirs.jsonl --dialogues mine-dialogues.jsonl --dialogues their-dialogues.jsonl
-  interloq rank scores.jsonl --dialogues dialogues.jsonl --method bradley-terry --json"""
+  interloq rank scores.jsonl --dialogues dialogues.jsonl --method bradley-terry --json
+  interloq rank replies.jsonl --dialogues dialogues.jsonl --survival"""
 
 
 def add_score_files(parser: argparse.ArgumentParser) -> None:
@@ -91,6 +94,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="JSON or CSV with people's score per system, to measure agreement with",
     )
     parser.add_argument(
+        "--survival",
+        action="store_true",
+        help="scores are probabilities of a reply (e.g. dcp): also print how long people would stay with each system",
+    )
+    parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals and ranges (default 1000)"
     )
     parser.add_argument(
@@ -119,6 +127,7 @@ def run(args: argparse.Namespace) -> int:
         n_bootstrap=args.bootstrap,
         n_permutations=args.permutations,
         seed=args.seed,
+        survival=args.survival,
         strict=args.strict,
         on_reject=bad,
         progress=stage_progress(quiet=args.quiet),
@@ -152,6 +161,7 @@ def print_ranking(ranking: Ranking) -> None:
         rows = [[name.capitalize(), *_agreement(e)] for name, e in ranking.human.items()]
         columns = ["coefficient", "value", "95 % interval", "p"]
         print_table(f"agreement with people over {count(max(sizes), 'system')}", columns, rows)
+    _print_survival(ranking.survival)
     for note in [*_reasons(ranking.standings), *ranking.notes]:
         print_line(f"note: {note}")
     print_signatures(ranking.signature)
@@ -178,6 +188,23 @@ def _print_differences(differences: Sequence[Difference], score: str) -> None:
         numbers = [number(d.difference, 4), interval(d.ci, 4), p_value(d.p), p_value(d.p_adjusted), str(d.n)]
         rows.append([pair, *numbers, over])
     print_table("is one system better than another?", columns, rows)
+
+
+def _print_survival(curves: Sequence[Survival]) -> None:
+    if not curves:
+        return
+    horizon = curves[0].horizon
+    turns = [turn for turn in SHOWN_TURNS if turn < horizon] + [horizon]
+    rows = [
+        [
+            curve.system,
+            f"{number(curve.expected.value, 2)} {interval(curve.expected.ci, 2)}".rstrip(),
+            *(f"{number(s.value)} {interval(s.ci)}".rstrip() for s in (curve.turns[turn - 1] for turn in turns)),
+        ]
+        for curve in curves
+    ]
+    columns = ["system", f"expected replies in {count(horizon, 'turn')}", *(f"turn {turn}" for turn in turns)]
+    print_table("how long would people stay? probability that a turn is still answered", columns, rows)
 
 
 def _agreement(estimate: Any) -> list[str]:

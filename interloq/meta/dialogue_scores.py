@@ -51,6 +51,7 @@ class DialogueScore:
     metric: str = ""
     pairing: Pairing = "opening"  # how the occasion was determined; "none": the dialogue is not paired
     content: str = ""  # fingerprint of the texts, independent of the dialogue's id
+    turns: tuple[float, ...] = ()  # score of each utterance of the system, in order; NaN if unscored
 
 
 def metrics_of(scores: Iterable[Score]) -> list[str]:
@@ -219,6 +220,11 @@ def _row(
         reason="" if known else failure or NO_SCORE,
         failure=failure,
         metric=metric,
+        turns=tuple(
+            turns.get(f"{dialogue.id}#{i}", math.nan)
+            for i, turn in enumerate(dialogue.turns)
+            if i >= dialogue.given and dialogue.systems.get(turn.speaker) == system
+        ),
     )
 
 

@@ -29,6 +29,7 @@ from interloq.meta.dialogue_scores import DialogueScore, both_sides, downwards, 
 from interloq.meta.ranking import Difference, Method, Ranking, Standing, Unit
 from interloq.meta.ranking_notes import notes
 from interloq.meta.significance import adjusted, permutation_p, permutations_per_test, swaps
+from interloq.meta.survival import Survival, survival_curves, survival_notes
 from interloq.meta.table import COEFFICIENTS, Estimate
 from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array
@@ -58,11 +59,12 @@ def rank(
     seed: int = 0,
     human: Mapping[str, float] | None = None,
     partner_set: str = "",
+    survival: bool = False,
 ) -> Ranking:
     """Ranking by one metric, from the rows of `dialogue_scores`; `human` is people's score of each system.
 
     By default the metric defines whether lower is better, and there are 1,000 permutations per test, or 100 per pair of
-    systems if that is more.
+    systems if that is more. `survival` adds survival curves, if scores are probabilities of a reply.
     """
     rows = sorted(rows, key=lambda row: (row.system, row.occasion, row.content, row.dialogue))
     lower = downwards(rows, lower_is_better)
@@ -88,9 +90,19 @@ def rank(
         standings=tuple(_standings(rows, systems, values, resampled, places)),
         differences=tuple(_differences(systems, values, resampled, places[0], tests)),
         human=_human(systems, places, human) if human else {},
-        notes=tuple(notes(rows, systems, found, human, method=method, by=by)),
-        signature=_signature(rows, settings, partner_set),
+        notes=(
+            *notes(rows, systems, found, human, method=method, by=by),
+            *(survival_notes(scored) if survival else ()),
+        ),
+        signature=_signature(rows, settings, partner_set, survival),
+        survival=_survival(scored, settings) if survival else (),
     )
+
+
+def _survival(rows: Sequence[DialogueScore], settings: _Settings) -> tuple[Survival, ...]:
+    both = both_sides(rows)
+    units = [_unit(row, settings.by, both) for row in rows]
+    return survival_curves(rows, units, n_bootstrap=settings.n_bootstrap, seed=settings.seed)
 
 
 def _oriented(found: Sequence[Comparison], lower_is_better: bool) -> list[Comparison]:
@@ -322,7 +334,7 @@ def _human(systems: Sequence[str], places: tuple[Array, Array], human: Mapping[s
     return {name: replace(e, ci=percentile_interval(drawn[name])) for name, e in estimates.items()}
 
 
-def _signature(rows: Sequence[DialogueScore], settings: _Settings, partner_set: str) -> Signature:
+def _signature(rows: Sequence[DialogueScore], settings: _Settings, partner_set: str, survival: bool) -> Signature:
     values = sorted(f"{row.dialogue}\0{row.system}\0{row.value!r}" for row in rows)
     facts: dict[str, object] = {"metric": metric_of(rows), "method": settings.method, "by": settings.by}
     facts["paired-by"] = pairing_of(rows)
@@ -332,4 +344,6 @@ def _signature(rows: Sequence[DialogueScore], settings: _Settings, partner_set: 
         facts["better"] = "lower"
     facts |= {"scores": fingerprint(*values), "partners": partner_set, "resamples": settings.n_bootstrap}
     facts |= {"permutations": settings.n_permutations, "seed": settings.seed}
+    if survival:
+        facts["turns"] = fingerprint(*sorted(f"{row.dialogue}\0{row.system}\0{row.turns!r}" for row in rows))
     return Signature.of("rank", facts)

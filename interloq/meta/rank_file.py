@@ -49,6 +49,7 @@ def rank_file(
     n_bootstrap: int = 1000,
     n_permutations: int | None = None,
     seed: int = 0,
+    survival: bool = False,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     progress: Progress = silent,
@@ -74,6 +75,7 @@ def rank_file(
                 seed=seed,
                 human=people,
                 partner_set=scored.partner_set,
+                survival=survival,
             )
             found.rankings.append(ranking)
             step(1)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from interloq.errors import count
 from interloq.meta.dialogue_scores import Pairing
+from interloq.meta.survival import Survival
 from interloq.meta.table import Estimate
 from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
@@ -61,6 +62,7 @@ class Ranking(Tabular):
     human: Mapping[str, Estimate]  # coefficient → correlation with people's scores; empty if none were given
     notes: tuple[str, ...]
     signature: Signature
+    survival: tuple[Survival, ...] = ()  # curves of the systems, by name, if they were asked for
 
     def _title(self) -> str:
         """What the systems are ranked by."""

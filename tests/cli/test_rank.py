@@ -204,3 +204,14 @@ def test_names_steer_no_terminal_and_are_no_markup(folder: Path, capsys: pytest.
     assert "\\u202eturned" in shown
     assert r"odd \x1b[2J" in shown
     assert not {"\x1b", "\u202e"} & set(shown)
+
+
+def test_survival_curves_are_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dialogues, scores = made_dialogues({"low": 0.5, "high": 0.9})
+    probable = [replace(score, value=0.9 if score.system == "high" else 0.5) for score in scores]
+    paths = write_dialogues(folder, dialogues, probable)
+    assert main(["rank", paths[0], "--dialogues", paths[1], "--survival", "--bootstrap", "20"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    turns = sum(score.id.startswith(dialogues[0].id + "#") for score in scores)
+    expected = sum(0.5**t for t in range(1, turns + 1))
+    assert ["low", f"{expected:.2f}", f"[{expected:.2f},", f"{expected:.2f}]", "0.500"] in [line[:5] for line in lines]
