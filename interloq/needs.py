@@ -38,6 +38,11 @@ def _make(part: str, options: str = "") -> str:
     return f"make one: interloq train {part} PAIRS{options} -o FOLDER"
 
 
+def _interlocutor(part: str, samples: str) -> Needs:
+    made = f"a trained model; make one: interloq corpus {samples} -o SAMPLES, interloq train {part} SAMPLES -o FOLDER"
+    return Needs(context=True, fields={"model": made}, extra="encoder")
+
+
 _REFERENCES = Needs(references=True)
 _WITH_VECTORS = Needs(references=True, fields={"vectors": _VECTORS})
 _WITH_LANGUAGE_MODEL = Needs(fields={"model": _LANGUAGE_MODEL}, extra="encoder")
@@ -53,6 +58,7 @@ METRICS: dict[str, Needs] = {
     "bleu": _REFERENCES,
     "bleu_star": _REFERENCES,
     "chrf": _REFERENCES,
+    "dcp": _interlocutor("dcp", "continuity DIALOGUES"),
     "deep_am": Needs(context=True, fields={"model": _ENCODER}, extra="encoder"),
     "deep_fm": Needs(context=True, fields={"model": _LANGUAGE_MODEL}, extra="encoder"),
     "delta_bleu": _REFERENCES,
@@ -61,6 +67,7 @@ METRICS: dict[str, Needs] = {
     "fed": _WITH_LANGUAGE_MODEL,
     "full": _WITH_LANGUAGE_MODEL,
     "greedy_matching": _WITH_VECTORS,
+    "interlocutor_score": _interlocutor("interlocutor", "ratings RATED"),
     "judge": Needs(
         context=True,
         fields={"model": "a trained judge; make one: interloq train judge RATED --scorer FOLDER -o FOLDER"},

@@ -43,6 +43,8 @@ from interloq.scorers.relevance.settings import VALID
 from interloq.vectors.word_vectors import WordVectors
 from interloq.version import __version__
 from tests.conftest import by_id
+from tests.interlocutor.made_logs import log
+from tests.interlocutor.made_models import judged, small_model
 from tests.made_judge import small_judge
 from tests.made_lm import tiny_bert, tiny_lm
 from tests.made_relevance import small_scorer
@@ -64,6 +66,7 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
     "bleu": (UNIT, ["bleu(order=2,level='sentence')", "bleu(smoothing='add-k',k=0.5)", "bleu(smoothing='tiny')"]),
     "bleu_star": (UNIT, ["bleu_star(order=2,smoothing='none')"]),
     "chrf": (UNIT, ["chrf(word_order=2)", "chrf(char_order=3,beta=1,lowercase=True,whitespace=True)"]),
+    "dcp": (UNIT, ["dcp(model='answers',user='ann')", "dcp(model='answers',user='')"]),
     "deep_am": (COSINE, ["deep_am(model='bert',layer=1)", "deep_am(model='bert',mode='referenced')"]),
     "deep_fm": ((-math.inf, 1.0), ["deep_fm(model='lm',mode='referenced')"]),
     "delta_bleu": (UNIT, ["delta_bleu(mode='corpus',order=4)", "delta_bleu(mode='paper',order=1)"]),
@@ -78,6 +81,7 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
     ),
     "full": (POSITIVE, ["full(model='lm',mode='perplexity',follow_ups='ja')"]),
     "greedy_matching": (COSINE, ["greedy_matching(vectors='letters',unknown='mean')"]),
+    "interlocutor_score": ((-math.inf, math.inf), ["interlocutor_score(model='ratings',user='bob')"]),
     "judge": (COSINE, ["judge(model='rated',aspect='natural')"]),
     "length": (POSITIVE, []),
     "meteor": (UNIT, ["meteor(stages=('exact',))", "meteor(level='corpus',alpha=0.5,gamma=1,lowercase=False)"]),
@@ -125,10 +129,12 @@ REQUIRED = dict.fromkeys(WITH_VECTORS, "vectors='letters'") | {
     "am_fm": "am=deep_am(model='bert'),fm=deep_fm(model='lm')",
     "bert_ruber": "model='bert_scorer'",
     "bertscore": "model='bert'",
+    "dcp": "model='answers'",
     "deep_am": "model='bert'",
     "deep_fm": "model='lm'",
     "fed": "model='lm'",
     "full": "model='lm'",
+    "interlocutor_score": "model='ratings'",
     "judge": "model='rated'",
     "mlm": "model='masked'",
     "nsp": "model='bert'",
@@ -148,11 +154,13 @@ SPECS = [text for name, (_, variants) in METRICS.items() for text in (DEFAULTS[n
 FREE = (
     "am_fm",
     "bert_ruber",
+    "dcp",
     "deep_am",
     "deep_fm",
     "distinct",
     "fed",
     "full",
+    "interlocutor_score",
     "judge",
     "length",
     "mlm",
@@ -172,7 +180,7 @@ BEST_REFERENCE = [
     "rouge_l(beta=1,multiple='best')",
 ]
 # in float32: what else is in a batch may change the last digits
-NETWORKS = ("'bert", "'form'", "'judge'", "'lm'", "'masked'", "'rated'")
+NETWORKS = ("'answers'", "'bert", "'form'", "'judge'", "'lm'", "'masked'", "'rated'", "'ratings'")
 TOKENIZERS = registry.names("tokenizer")
 CARDS = Path(__file__).parents[1] / "docs" / "metrics"
 
@@ -270,8 +278,8 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Vectors of single characters, named `letters` in the specs above: they lie in the working directory.
 
     So do networks with random weights: `scorer` and `bert_scorer` for RUBER, encoders, `bert` and `masked`, a language
-    model, `lm`, scorers of relevance and of form, `judge` and `form`, and one learned from ratings, `rated`; and an
-    index, `replies`, with ratings of what it finds.
+    model, `lm`, scorers of relevance and of form, `judge` and `form`, and one learned from ratings, `rated`, models of
+    interlocutors, `answers` and `ratings`; and an index, `replies`, with ratings of what it finds.
     All numbers of the vectors are positive, so no reply points away from a reference and scores less than an empty one.
     """
     known = sorted({letter for text in FOREIGN.values() for letter in text if not letter.isspace()} | {*ascii_letters})
@@ -287,6 +295,8 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         small_scorer(Path("made")).rename("judge")
         small_scorer(Path("made"), settings=dataclasses.replace(VALID, batch=32, reply=12)).rename("form")
         small_judge(Path("people"), Path("judge")).rename("rated")
+        small_model(Path("continuity"), epochs=1).rename("answers")
+        small_model(Path("ratings_by_users"), aspect="overall", personal="both", epochs=1).rename("ratings")
         quick, settings = Training(epochs=1), BertRuberSettings()
         job = BertRuberJob(pairs=lambda: topic_pairs(60), encoder="bert", settings=settings, training=quick)
         train(job, "bert_scorer", device="cpu")
@@ -417,6 +427,7 @@ def test_odd_samples_have_a_value_or_a_reason(text: str) -> None:
             (DEFAULTS[name], "no context", "no context")
             for name in ("am_fm", "bert_ruber", "deep_am", "deep_fm", "judge", "nsp", "pmi", "relevance", "usl_h")
         ),
+        *((DEFAULTS[name], "no context", "no context") for name in ("dcp", "interlocutor_score")),
         (DEFAULTS["bertscore"], 0, 1),
         ("deep_am(model='bert',mode='referenced')", 0, 1),
         ("deep_fm(model='lm',mode='referenced')", 0, 1),
@@ -619,12 +630,20 @@ def run(command: str, trained: dict[str, Path]) -> int:
 
 @pytest.mark.parametrize("card", sorted(path.name for path in CARDS.glob("*.md")))
 def test_the_commands_of_a_card_run(
-    card: str, folder: Path, trained: dict[str, Path], capsys: pytest.CaptureFixture[str]
+    card: str,
+    folder: Path,
+    trained: dict[str, Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for language, name in (("en", "samples"), ("ja", "samples-ja")):
         (folder / f"{name}.jsonl").write_bytes(embedded_path(language).read_bytes())
     some = load(embedded_log_path("en"), kind="pairs")[:956]  # not composed from patterns; quick to train on
     write(folder / "pairs.jsonl", some, kind="pairs", source="the first pairs of interloq/embedded/log_en")
+    write(folder / "dialogues.jsonl", log(60), kind="dialogues")
+    rated = [dataclasses.replace(sample, id=f"d{i % 5}#{i}") for i, sample in enumerate(judged(60, aspect="overall"))]
+    write(folder / "rated.jsonl", rated, kind="samples")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))  # for the key that hashes ids of users
     torch.set_num_threads(1)  # for networks this small, threads do little but wait for each other
     for command in commands(card):
         assert run(command, trained) == 0, f"{command}: {capsys.readouterr().err}"

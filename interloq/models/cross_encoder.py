@@ -63,8 +63,12 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
     def states(self, rows: Rows | Packed) -> torch.Tensor:
         """Input of the head [rows, dimensions]."""
         rows = rows.on(self.head.weight.device)
-        options: dict[str, Any] = {"use_cache": False} if self.causal else {}  # nothing is generated after the row
-        return self._read_state(self.encoder(**self.packing.options(rows), **options).last_hidden_state, rows)
+        return self._read_state(self.encoder(**self._inputs(rows)).last_hidden_state, rows)
+
+    def _inputs(self, rows: Rows | Packed) -> dict[str, Any]:
+        """Arguments of the encoder for these rows."""
+        options = {"use_cache": False} if self.causal else {}  # nothing is generated after the row
+        return {**self.packing.options(rows), **options}
 
     def _read_state(self, states: torch.Tensor, rows: Rows | Packed) -> torch.Tensor:
         """State of each row that the head reads."""

@@ -18,7 +18,10 @@ from interloq.signature import file_fingerprint, fingerprint
 
 
 class TrainingLog:
-    """The pairs of some files, which can be read repeatedly, without pairs that overlap test samples."""
+    """The pairs of some files, which can be read repeatedly, without pairs that overlap test samples.
+
+    A folder stands for the file `train.jsonl*` in it.
+    """
 
     def __init__(
         self,
@@ -28,6 +31,7 @@ class TrainingLog:
         strict: bool = False,
         on_reject: Callable[[Rejected], None] = lambda _: None,
     ) -> None:
+        files = [training_file(path) for path in files]
         for path in [*files, *without]:
             if path == "-":
                 raise InputError("a pipe cannot be read twice", hint="name files")
@@ -94,3 +98,14 @@ class TrainingLog:
         if rejected.where not in self._named:
             self._named.add(rejected.where)
             self.on_reject(rejected)
+
+
+def training_file(path: str) -> str:
+    """The training part in a folder of parts; files are returned unchanged."""
+    if not Path(path).is_dir():
+        return path
+    found = sorted(Path(path).glob("train.jsonl*"))
+    if len(found) != 1:
+        seen = "no train.jsonl" if not found else f"{len(found)} files train.jsonl*"
+        raise InputError(f"the folder {path!r} has {seen}", hint="name a file")
+    return str(found[0])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,11 @@ import pytest
 
 from interloq import write
 from interloq.cli.main import main
+from interloq.interlocutor.samples import CONTINUED
 from interloq.learn.fit import _Fit
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.trainable import job_names
+from tests.interlocutor.made_models import judged, small_model
 from tests.made_bert import tiny_bert
 from tests.made_judge import rated
 from tests.made_rater import write_log
@@ -26,12 +30,15 @@ ENCODER = ["--encoder", "encoder"]
 LOW_RANK = ["--low-rank", "2", "--low-rank-biases"]
 SCORER = [*ENCODER, "--reply", "12"]
 JUDGE = ["--scorer", "scorer", "--tune", "--least", "20", "--replies", "100"]
+JUDGED = ["--tokens", "48", "--user-samples", "5"]
 RATED = [*ENCODER, "--metric", "bleu_star", "--sizes", "2,3", "--context", "24", "--reply", "12", "--hidden", "8"]
 # the options that make a job tiny; one that stands for several, as `rater`, is trained in every way
 TINY = {
     "adapt": [["--model", "encoder", "--longest", "16"]],
     "bert-ruber": [ENCODER],
+    "dcp": [[*JUDGED, *ENCODER], [*LOW_RANK, *JUDGED, *ENCODER], ["--add-to", "model", "--user-samples", "4"]],
     "encoder": [["--layers", "1", "--dimensions", "16", "--heads", "2", "--vocabulary", "150", "--longest", "16"]],
+    "interlocutor": [[*JUDGED, *ENCODER, "--role", "outsider"]],
     "judge": [[*JUDGE], [*LOW_RANK, *JUDGE]],
     "rater": [
         ["--embedding", "8", "--hidden", "8", "--layers", "1", "--width", "16", "--vocabulary", "50"],
@@ -44,6 +51,8 @@ TINY = {
     "valid": [SCORER],
 }
 REFUSED = {
+    "dcp": "no sample has a rating of 'continued' by the interlocutor; make continuity samples of dialogues",
+    "interlocutor": "no sample has a rating of 'overall' by the outsider; make rated samples",
     "judge": "no set has enough ratings of 'overall'; use samples with ratings",
     "reliability": "only 0 queries can be labelled (1 with fewer references than the smallest set); give 4 or more",
 }
@@ -66,7 +75,7 @@ def way(request: pytest.FixtureRequest) -> Way:
 def place(way: Way, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two logs, a network to start from, and what an undisturbed training makes of them."""
     folder = tmp_path_factory.mktemp("jobs")
-    {"judge": write_rated, "reliability": write_queries}.get(way[0], write_logs)(folder)
+    WRITERS.get(way[0], write_logs)(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         assert main(command(way, "whole")) == 0
@@ -90,6 +99,21 @@ def write_queries(folder: Path) -> None:
     tiny_bert(folder / "encoder")
     for seed, (name, n) in enumerate((("a", 8), ("b", 6), ("other", 7))):
         write(folder / f"{name}.jsonl", rated_samples(n, references=6, seed=seed), kind="samples")
+
+
+def write_judged(folder: Path, aspect: str = CONTINUED) -> None:
+    small_model(folder, aspect=aspect, epochs=1)
+    for seed, (name, n) in enumerate((("a", 70), ("b", 50), ("other", 60)), start=5):
+        samples = judged(n, seed=seed, judges=("bob", "cat"), aspect=aspect)
+        write(folder / f"{name}.jsonl", samples, kind="samples")
+
+
+WRITERS: dict[str, Callable[[Path], None]] = {
+    "dcp": write_judged,
+    "interlocutor": partial(write_judged, aspect="overall"),
+    "judge": write_rated,
+    "reliability": write_queries,
+}
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from interloq import Sample
 from interloq.errors import InputError, MissingDependencyError, SpecError
 from interloq.learn import ready
 from interloq.metrics.relevance import Relevance
+from interloq.models import row_outputs
 from interloq.models.token_rows import Rows
-from interloq.scorers.relevance.model import Network, RelevanceScorer
+from interloq.scorers.relevance.model import RelevanceScorer
 from tests.made_relevance import TOPICS, said, small_scorer
 
 
@@ -88,13 +89,13 @@ def test_a_long_context_loses_its_front_and_a_long_reply_its_end(model: str) -> 
 
 def test_each_pair_is_read_once(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    batch = RelevanceScorer._batch
+    outputs = row_outputs._outputs
 
-    def counted(self: RelevanceScorer, rows: Rows, network: Network) -> torch.Tensor:
+    def counted(reader: RelevanceScorer, rows: Rows, network: row_outputs.Network) -> torch.Tensor:
         read.append(len(rows.ids))
-        return batch(self, rows, network)
+        return outputs(reader, rows, network)
 
-    monkeypatch.setattr(RelevanceScorer, "_batch", counted)
+    monkeypatch.setattr(row_outputs, "_outputs", counted)
     samples = [Sample(str(i), ["tea ?"], "tea ." if i % 2 else "rain .") for i in range(10)]
     found = scores(Relevance(model), samples)
     assert sum(read) == 2

@@ -67,3 +67,14 @@ def test_rated_replies_to_the_context_of_a_test_sample_are_excluded(folder: Path
     for _ in range(2):
         assert [sample.id for sample in log.rated("rated.jsonl")] == ["0", "2"]
         assert log.excluded == 1
+
+
+def test_a_folder_stands_for_its_training_part(logs: Path) -> None:
+    (logs / "parts").mkdir()
+    with pytest.raises(InputError, match=r"the folder 'parts' has no train\.jsonl; name a file"):
+        TrainingLog(["parts"])
+    write("parts/train.jsonl.zst", [Pair("1", "how are you", "fine")], kind="pairs")
+    assert TrainingLog(["parts"]).files == ["parts/train.jsonl.zst"]
+    write("parts/train.jsonl", [Pair("1", "how are you", "fine")], kind="pairs")
+    with pytest.raises(InputError, match=r"has 2 files train\.jsonl\*"):
+        TrainingLog(["parts"])

@@ -19,12 +19,12 @@ import torch
 from interloq.learn.fit import Part
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder, joined_rows, row_lengths
+from interloq.models.row_outputs import BATCH, TOKENS
 from interloq.models.subwords import Subwords
 from interloq.models.token_rows import Packed, Rows
 from interloq.scorers.judge.replies import RatedReplies
 from interloq.scorers.judge.ridge import TINY, Floats, Head, Ints, heads, interval, spearman
 from interloq.scorers.judge.settings import TuneSettings
-from interloq.scorers.relevance.model import BATCH, TOKENS
 
 
 @dataclass(frozen=True, slots=True)

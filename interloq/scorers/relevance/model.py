@@ -5,30 +5,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from interloq.data.files import reading_saved
 from interloq.learn.ready import scorer_folder
 from interloq.learn.start import files_of, trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model
-from interloq.models.batches import bucketed
-from interloq.models.cross_encoder import CrossEncoder, rows
-from interloq.models.memory import read_in_parts
+from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.processes import pick_device
+from interloq.models.row_outputs import TOKENS, Network, row_outputs
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import Rows
 from interloq.signature import fingerprint
 
 Floats = NDArray[np.float64]
-Network = Callable[[Rows], torch.Tensor]
-BATCH = 256  # rows per batch
-TOKENS = {"cpu": 1024, "cuda": 2**13}  # tokens per batch: what fits in a processor's cache, and what keeps a GPU busy
 
 
 class RelevanceScorer:
@@ -74,19 +68,13 @@ class RelevanceScorer:
         """Size of a state."""
         return int(self.network.head.in_features)
 
-    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _outputs(
         self, contexts: Sequence[Sequence[str]], replies: Sequence[str], turns: int | None, network: Network, width: int
     ) -> Floats:
         """Outputs [replies, width] of the network, or of its encoder, for each reply after its context."""
         asked = self._last_turns(contexts, replies, turns)
         place = {pair: i for i, pair in enumerate(dict.fromkeys(asked))}
-        read = self._read(list(place))
-        lengths = np.array([sum(map(len, row)) for row in read], dtype=np.int64)
-        found = np.zeros((len(place), width))
-        for chosen in bucketed(lengths, size=BATCH, tokens=self.tokens, rng=None):
-            batch = rows([read[i] for i in chosen], self.subwords)
-            found[chosen] = self._batch(batch, network).double().cpu().numpy()
+        found: Floats = row_outputs(self, self._read(list(place)), self.subwords, network, width)
         return found[[place[pair] for pair in asked]]
 
     def token_rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[tuple[NDArray[Any], ...]]:
@@ -113,13 +101,6 @@ class RelevanceScorer:
             parts = [part for turn in turns for part in (texts[place[turn]], between)]
             read.append((np.concatenate(parts)[:-1][-config["context"] :], texts[place[reply]][: config["reply"]]))
         return read
-
-    def _batch(self, batch: Rows, network: Network) -> torch.Tensor:
-        parts = read_in_parts(
-            self, lambda part: network(batch[part]), len(batch.ids), lambda: f"one row of {batch.ids.shape[1]} tokens"
-        )
-        outputs: torch.Tensor = torch.cat(parts)
-        return outputs
 
 
 class ValidScorer(RelevanceScorer):

@@ -1,0 +1,42 @@
+"""Dialogue continuity prediction (Tsuta et al., 2024): P(the interlocutor answers the reply).
+
+`model` is a folder written by `interloq train dcp`. The judge is the person who would speak next: `user`, or by
+default the one named in the sample (see `samples.judge_of`). A judge that the model does not know is read as anyone. An
+empty reply scores 0. See `interloq.interlocutor.task` for the training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from interloq.metrics.context_reply import ContextReply, needs_turns
+from interloq.metrics.metric import Array
+from interloq.models.loaded import loaded
+from interloq.records import Sample
+from interloq.registry import name_of
+
+
+@dataclass(frozen=True)
+class Dcp(ContextReply):
+    """Whether the interlocutor would answer the reply, by a network trained on logged dialogues."""
+
+    places = ("model", "profiles")
+    kind: ClassVar[str] = "dcp"
+    user: Annotated[str | None, "user who judges; empty: anyone; `None`: the judge of each sample"] = None
+    profiles: Annotated[str | None, "file of profiles; `None`: those saved with the model"] = None
+
+    def network(self) -> Any:
+        made = "interloq.interlocutor.model:InterlocutorModel.load"
+        model = loaded(f"metric {name_of(self)!r}", made, self.model, kind=self.kind, profiles=self.profiles)
+        model.check_user(self.user or "")
+        return model
+
+    def asked(self, samples: Sequence[Sample]) -> Array:
+        found: Array = self.network().scores(samples, self.user)
+        return found
+
+    def unscorable(self, sample: Sample) -> str | None:
+        """Reason why a sample is unscored: no turn of its context has text."""
+        return needs_turns(sample)
