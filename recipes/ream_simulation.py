@@ -233,6 +233,9 @@ class SimulatedModel:
         query = np.array([int(turns[0]) for turns, _ in pairs])
         return self.world.encoded(query, np.array([int(text.split()[1]) for _, text in pairs]), stream=6)
 
+    def project(self, vectors: Any) -> Any:
+        return vectors
+
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def predict_sets(self, vectors: Any, sets: Ints) -> Prediction:
         nodes, graphs = torch.from_numpy(vectors), torch.from_numpy(np.asarray(sets, dtype=np.int64))

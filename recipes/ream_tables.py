@@ -11,8 +11,6 @@ from ream_simulation import Simulated
 
 from interloq.reliability.curve import Curve
 
-SWEPT = ("mse", "mse_of_mean", "mse_of_size", "wins")
-
 
 def _print_table(title: str, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> None:
     """A Markdown table, as it is in the documentation."""
@@ -62,25 +60,24 @@ def _point(p: Any) -> list[str]:
 
 def print_errors(found: Mapping[str, Sequence[Errors]]) -> None:
     for name, sizes in found.items():
-        rows = {
-            str(one.size or "all"): [
-                str(one.queries), _figure(one.label), _figure(one.predicted), *(_figure(v) for v in one.mse.values()),
-                *(_figure(gain[0], gain[1:], "+") for gain in one.gains.values()),
-            ]
-            for one in sizes
-        }  # fmt: skip
-        columns = ["queries", "label", "predicted", *(f"MSE {way}" for way in sizes[0].mse)]
-        _print_table(f"{name}: held-out sets", [*columns, *(f"{way} − REAM#" for way in sizes[0].gains)], rows)
+        _print_errors(f"{name}: held-out sets", {str(one.size or "all"): one for one in sizes})
 
 
-def print_sweep(found: Sequence[Mapping[str, Any]]) -> None:
+def print_sweep(found: Mapping[str, Errors]) -> None:
+    _print_errors("Constants: held-out sets", found)
+
+
+def _print_errors(title: str, found: Mapping[str, Errors]) -> None:
     rows = {
-        f"{row['metric']}, {row['constant']} {row['value']}": [
-            *(_figure(row[k]) for k in SWEPT[:3]), *(f"{k} {v:.2f}" for k, v in row["wins"].items())
+        name: [
+            str(one.queries), _figure(one.label), _figure(one.predicted), *(_figure(v) for v in one.mse.values()),
+            *(_figure(gain[0], gain[1:], "+") for gain in one.gains.values()),
         ]
-        for row in found
+        for name, one in found.items()
     }  # fmt: skip
-    _print_table("Constants, on the dev part", [*SWEPT[:3], *["worse sets below"] * 3], rows)
+    first = next(iter(found.values()))
+    columns = ["queries", "label", "predicted", *(f"MSE {way}" for way in first.mse)]
+    _print_table(title, [*columns, *(f"{way} − REAM#" for way in first.gains)], rows)
 
 
 def print_agreement(found: Mapping[str, Any]) -> None:

@@ -32,6 +32,9 @@ class SetPredictor(Protocol):
     def encode(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> Any:
         """One row per pair of a query (its turns) and a reference."""
 
+    def project(self, vectors: Any) -> Any:
+        """The form of encoded pairs that `predict_sets` reads, computed from each pair alone."""
+
     def predict_sets(self, vectors: Any, sets: Any) -> Any:
         """Reliability of sets given as rows of pair numbers: `mean`, `low` and `high`, NaN for an empty set."""
 
@@ -55,8 +58,9 @@ class Request:
 
     def new(self) -> list[Reference]:
         """Candidates with text that are not yet references, without repetitions; none for a query without text."""
-        by_text = {candidate.text.strip(): candidate for candidate in reversed(self.candidates)}
-        return [by_text[text] for text in sorted(by_text.keys() - {"", *self.known()}) if not self.blank]
+        candidates = () if self.blank else self.candidates
+        by_text = {candidate.text.strip(): candidate for candidate in reversed(candidates)}
+        return [by_text[text] for text in sorted(by_text.keys() - {"", *self.known()})]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,60 +112,65 @@ def _shuffled(request: Request, seed: int) -> list[Reference]:
 
 
 class _Rounds:
-    """Sets of all queries as rows of pair numbers; every round tries the next candidate of each query."""
+    """Sets of all queries; every round tries the next candidate of each query.
+
+    Each query has `width` rows of `vectors`: its references are in the first ones, and the candidate in the next.
+    """
 
     def __init__(
         self, model: SetPredictor, requests: Sequence[Request], shuffled: Sequence[list[Reference]], limit: int
     ) -> None:
-        self.model, self.requests, self.candidates = model, requests, shuffled
-        self.round, self.read, self.limit = 0, 0, limit
+        self.model, self.requests, self.candidates, self.limit = model, requests, shuffled, limit
+        self.round, self.read = 0, 0
         known = [request.known() for request in requests]
         self.sizes = np.array([len(own) for own in known], dtype=np.int64)
-        lengths = self.sizes + [len(new) for new in shuffled]
-        starts = np.cumsum(lengths) - lengths
-        self.first = starts + self.sizes  # pair of each query's first candidate
-        self.sets = np.full((len(requests), max(limit, *self.sizes, 1) if requests else 1), NONE, dtype=np.int64)
-        for row, start, size in zip(self.sets, starts, self.sizes, strict=True):
-            row[:size] = np.arange(start, start + size)
-        self.pairs, self.vectors = int(lengths.sum()), np.zeros((0, 0), dtype=np.float32)
+        self.numbers = np.array([len(new) for new in shuffled], dtype=np.int64)
+        width = max(limit, *self.sizes) if requests else limit
+        self.rows = np.arange(len(requests) * width).reshape(-1, width)
+        self.vectors = np.zeros((0, 0), dtype=np.float32)
+        sets = self._sets(np.arange(len(requests)), self.sizes)
         pairs = [(request.turns, text) for request, own in zip(requests, known, strict=True) for text in own]
-        self._encode(self.sets[self.sets != NONE], pairs)
-        self.started = np.asarray(model.predict_sets(self.vectors, self.sets).mean)
+        if pairs:
+            self._store(sets[sets != NONE], model.encode(pairs))
+        self.started = np.asarray(model.predict_sets(self.vectors, sets).mean)
         self.reached = self.started.copy()
         self.trials: list[list[Trial]] = [[] for _ in requests]
 
-    def _encode(self, places: NDArray[np.int64], pairs: Sequence[tuple[tuple[str, ...], str]]) -> None:
-        if pairs:
-            found = self.model.encode(pairs)
-            if not len(self.vectors):
-                self.vectors = np.zeros((self.pairs, found.shape[1]), dtype=found.dtype)
-            self.vectors[places] = found
+    def _sets(self, queries: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first rows of some queries."""
+        rows = self.rows[queries]
+        return np.where(np.arange(rows.shape[1]) < sizes[:, None], rows, NONE)
 
-    def _read_ahead(self, active: NDArray[np.int64]) -> None:
-        """Encode the next candidates: only a few, because those after the last reference are never needed."""
-        if self.round < self.read:
-            return
-        self.read = self.round + max(1, AHEAD // len(active))
-        which = [(i, r) for i in active for r in range(self.round, min(self.read, len(self.candidates[i])))]
-        pairs = [(self.requests[i].turns, self.candidates[i][r].text.strip()) for i, r in which]
-        self._encode(np.array([self.first[i] + r for i, r in which], dtype=np.int64), pairs)
+    def _store(self, rows: NDArray[np.int64], encoded: Any) -> None:
+        projected = self.model.project(encoded)
+        if not len(self.vectors):
+            self.vectors = np.zeros((self.rows.size, projected.shape[1]), dtype=projected.dtype)
+        self.vectors[rows] = projected
+
+    def _next(self, active: NDArray[np.int64]) -> Any:
+        """Vectors of the candidates of this round.
+
+        A few rounds are encoded at a time: candidates after the last reference are never needed.
+        """
+        if self.round >= self.read:
+            self.read = self.round + max(1, AHEAD // len(active))
+            which = [(i, r) for i in active.tolist() for r in range(self.round, min(self.read, self.numbers[i]))]
+            pairs = [(self.requests[i].turns, self.candidates[i][r].text.strip()) for i, r in which]
+            self.encoded, self.places = self.model.encode(pairs), {key: place for place, key in enumerate(which)}
+        return self.encoded[[self.places[i, self.round] for i in active.tolist()]]
 
     def advance(self) -> bool:
         """Try one candidate of every query that has candidates left and too few references; False if none has."""
-        left = np.array([len(new) > self.round for new in self.candidates], dtype=bool)
-        active = np.flatnonzero(left & (self.sizes < self.limit))
+        active = np.flatnonzero((self.numbers > self.round) & (self.sizes < self.limit))
         if not len(active):
             return False
-        self._read_ahead(active)
-        tentative = self.sets[active]
-        tentative[np.arange(len(active)), self.sizes[active]] = self.first[active] + self.round
-        after = np.asarray(self.model.predict_sets(self.vectors, tentative).mean)
+        self._store(self.rows[active, self.sizes[active]], self._next(active))
+        after = np.asarray(self.model.predict_sets(self.vectors, self._sets(active, self.sizes[active] + 1)).mean)
         before = self.reached[active]
         kept = (after > before + LEAST) | (np.isnan(before) & ~np.isnan(after))
         for i, *facts in zip(active.tolist(), before.tolist(), after.tolist(), kept.tolist(), strict=True):
             self.trials[i].append(Trial(self.candidates[i][self.round], *facts))
-        raised = active[kept]
-        self.sets[raised], self.reached[raised] = tentative[kept], after[kept]
-        self.sizes[raised] += 1
+        self.reached[active[kept]] = after[kept]
+        self.sizes[active[kept]] += 1
         self.round += 1
         return True

@@ -36,17 +36,19 @@ class GraphAttention(torch.nn.Module):  # type: ignore[misc]
         return self.attend(self.project(nodes), graphs)
 
     def project(self, nodes: torch.Tensor) -> torch.Tensor:
-        """What is computed from each node alone: h."""
-        return nodes @ self.weight
+        """What is computed from each node alone, side by side [nodes, hidden + 2]: h, s · h and t · h."""
+        states = nodes @ self.weight
+        return torch.cat([states, states @ torch.stack([self.source, self.target], dim=1)], dim=1)
 
-    def attend(self, states: torch.Tensor, graphs: torch.Tensor) -> torch.Tensor:
+    def attend(self, projected: torch.Tensor, graphs: torch.Tensor) -> torch.Tensor:
         """The same as `forward`, from projected nodes."""
         which = torch.where(graphs < 0, graphs.amax(dim=1, keepdim=True), graphs)
-        source, target = (states @ self.source)[which], (states @ self.target)[which]
-        scores = torch.nn.functional.leaky_relu(target.unsqueeze(2) + source.unsqueeze(1), SLOPE)  # [graphs, i, j]
-        weights = scores.masked_fill((graphs < 0).unsqueeze(1), -torch.inf).softmax(dim=-1)
-        own = states[which]
-        mixed: torch.Tensor = weights @ own + self.bias
+        chosen = projected.index_select(0, which.flatten()).unflatten(0, which.shape)  # faster than projected[which]
+        own, source, target = chosen[..., :-2], chosen[..., -2], chosen[..., -1]
+        scores = torch.nn.functional.leaky_relu(source.unsqueeze(2) + target.unsqueeze(1), SLOPE)
+        # [graphs, j, i]: the softmax over rows of a few numbers is slower
+        weights = scores.masked_fill((graphs < 0).unsqueeze(2), -torch.inf).softmax(dim=1)
+        mixed = torch.baddbmm(self.bias, weights.transpose(1, 2), own)
         return mixed + own if self.residual else mixed
 
 

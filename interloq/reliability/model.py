@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,14 @@ from interloq.signature import fingerprint
 Array = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 Sets = NDArray[np.integer[Any]]  # one row of pair numbers per set, padded with NONE
-Network = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # of pairs and sets
+Network = Callable[[Vectors, Sets], torch.Tensor]  # of vectors and sets, each with padding last
 NUMBERS = 2**24  # of states in memory at a time
+
+
+@cache
+def _quantile(degrees: int) -> float:
+    """Student's 97.5 % point, which takes scipy longer than a small batch of predictions."""
+    return float(stats.t.ppf(0.975, degrees))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,7 @@ class Prediction:
         mean = members.mean(axis=0)
         if len(members) == 1:
             return cls(mean, np.full(len(mean), np.nan), np.full(len(mean), np.nan))
-        spread = stats.t.ppf(0.975, len(members) - 1) * members.std(axis=0, ddof=1)
+        spread = _quantile(len(members) - 1) * members.std(axis=0, ddof=1)
         return cls(mean, mean - spread, mean + spread)
 
     def __getitem__(self, which: Any) -> Prediction:
@@ -164,6 +171,10 @@ class Reliability:
         """One row per pair of a query (its turns) and a reference; each distinct pair is read once."""
         return encoded(self.reader, pairs)
 
+    def project(self, vectors: Vectors) -> Vectors:
+        """The same vectors: `predict_sets` reads those of `encode`."""
+        return vectors
+
     def predict_sets(self, vectors: Vectors, sets: Sets) -> Prediction:
         """Reliability of sets given as rows of pair numbers; NaN for an empty one."""
         return _bounded(Prediction.of(self._members(vectors, sets)))
@@ -173,8 +184,20 @@ class Reliability:
         return Projected(self)
 
     def _members(self, vectors: Vectors, sets: Sets) -> Array:
-        found: Array = self.by_member(lambda nodes, graphs: self.network(nodes.double(), graphs), vectors, sets)
+        found: Array = self.by_member(self._read, vectors, sets)
         return found
+
+    def _read(self, vectors: Vectors, rows: Sets) -> torch.Tensor:
+        """Predictions from those vectors that are in the sets."""
+        distinct, places = np.unique(rows[rows != NONE], return_inverse=True)
+        local = np.full(rows.shape, NONE, dtype=np.int64)
+        local[rows != NONE] = places
+        nodes, graphs = self.moved(vectors[distinct], local)
+        return self.network(nodes.double(), graphs)
+
+    def moved(self, *arrays: NDArray[Any]) -> tuple[torch.Tensor, ...]:
+        """Arrays as tensors where the network is."""
+        return tuple(torch.from_numpy(array).to(self.reader.device) for array in arrays)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def by_member(self, network: Network, vectors: Vectors, sets: Sets) -> Array:
@@ -187,36 +210,36 @@ class Reliability:
         limit = max(1, NUMBERS // (config["hidden"] * config["ensemble"]))
         for chosen in bucketed(sizes[some], size=len(some), tokens=limit, rng=None):
             own = some[chosen]
-            rows = packed[own, : int(sizes[own].max())]
-            distinct, places = np.unique(rows[rows != NONE], return_inverse=True)
-            local = np.full(rows.shape, NONE, dtype=np.int64)
-            local[rows != NONE] = places
-            inputs = (torch.from_numpy(part).to(self.reader.device) for part in (vectors[distinct], local))
-            nodes, graphs = inputs
-            found[:, own] = network(nodes, graphs).cpu().numpy()
+            found[:, own] = network(vectors, packed[own, : int(sizes[own].max())]).cpu().numpy()
         return found
 
 
 class Projected:
-    """The same predictions up to rounding, with what the network computes from a pair alone computed once, in `encode`.
+    """The same predictions up to rounding; what the network computes from a pair alone is computed once, in `project`.
 
-    Faster if a pair is in many sets, but a vector has `ensemble · hidden` numbers. They are in float32, which halves
-    the memory that each prediction reads.
+    Faster if a pair is in many sets, but a vector has `ensemble · (hidden + 2)` numbers. They are in float32, which
+    halves the memory that each prediction reads.
     """
 
     def __init__(self, model: Reliability) -> None:
         self.model, self.network = model, deepcopy(model.network).float()
 
-    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def encode(self, pairs: Sequence[Pair]) -> Vectors:
         """One row per pair, as in `Reliability.encode`."""
-        vectors = torch.from_numpy(self.model.encode(pairs)).to(self.model.reader.device)
-        projected: Vectors = self.network.project(vectors).cpu().numpy()
+        return self.model.encode(pairs)
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def project(self, vectors: Vectors) -> Vectors:
+        """One row per vector, for `predict_sets`."""
+        projected: Vectors = self.network.project(*self.model.moved(vectors)).cpu().numpy()
         return projected
 
     def predict_sets(self, vectors: Vectors, sets: Sets) -> Prediction:
         """Reliability of sets given as rows of pair numbers; NaN for an empty one."""
-        return _bounded(Prediction.of(self.model.by_member(self.network.read, vectors, sets)))
+        return _bounded(Prediction.of(self.model.by_member(self._read, vectors, sets)))
+
+    def _read(self, vectors: Vectors, rows: Sets) -> torch.Tensor:
+        return self.network.read(*self.model.moved(vectors, rows))
 
 
 def _bounded(found: Prediction) -> Prediction:

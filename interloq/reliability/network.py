@@ -30,9 +30,9 @@ class SetNetwork(torch.nn.Module):  # type: ignore[misc]
 
     def read(self, projected: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
         """The same from projected pairs."""
-        pooled = (
-            self.attention.attend(projected, sets).max(dim=1).values
-        )  # padding repeats a pair; `amax` learns slower
+        states = self.attention.attend(projected, sets)  # those of padding repeat a pair
+        # `amax` is many times as fast as `max`, but its gradient is slower
+        pooled = states.max(dim=1).values if torch.is_grad_enabled() else states.amax(dim=1)
         scores: torch.Tensor = torch.tanh(self.head(pooled)).squeeze(1)
         return scores
 
@@ -53,7 +53,7 @@ class ReliabilityNetwork(torch.nn.Module):  # type: ignore[misc]
         return torch.stack([member(pairs, sets) for member in self.members])
 
     def project(self, pairs: torch.Tensor) -> torch.Tensor:
-        """What the members compute from each pair alone, side by side [pairs, members · hidden]."""
+        """What the members compute from each pair alone, side by side [pairs, members · (hidden + 2)]."""
         return torch.cat([member.attention.project(pairs) for member in self.members], dim=1)
 
     def read(self, projected: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:

@@ -63,7 +63,7 @@ def write_data(folder: Path) -> Path:
     (folder / "scarce" / "scarce.multiref.json").write_text(json.dumps(scarce))
     (folder / "dailydialog_plusplus").mkdir()
     for part in ("dev", "test"):
-        items = [_plusplus(drawn) for _ in range(8)]
+        items = [_plusplus(drawn) for _ in range(9)]
         items[0]["context"] = [dialogues[0]["dialogue"][1]["text"].upper()]  # type: ignore[index]
         _lines(folder / "dailydialog_plusplus" / f"{part}.json", items)
     return folder
@@ -122,7 +122,8 @@ def test_labels_errors_and_sweep(recipe: ModuleType, options: list[str]) -> None
     rows = found["errors"]["Gupta, BERTScore"]
     assert [row["size"] for row in rows] == [3, 5, 0]
     assert rows[-1]["gains"]["mean"][0] == pytest.approx(rows[-1]["mse"]["mean"] - rows[-1]["mse"]["REAM#"])
-    assert {row["value"] for row in found["sweep"] if row["constant"] == "negatives"} == {0, 3}
+    assert list(found["sweep"])[:3] == [f"BERTScore, {n}" for n in ("negatives 0", "negatives 3", "weight_decay 0.0")]
+    assert found["sweep"]["BLEU*, negatives 0"]["mse"] != found["sweep"]["BLEU*, negatives 3"]["mse"]
 
 
 def test_augmentation_and_annotators(recipe: ModuleType, options: list[str]) -> None:
@@ -133,7 +134,7 @@ def test_augmentation_and_annotators(recipe: ModuleType, options: list[str]) -> 
 
 
 def test_tables_of_the_other_parts(recipe: ModuleType, recipes: Any, options: list[str], capsys: Any) -> None:
-    assert "DailyDialog++, BLEU* (14 queries)" in _curves(recipe, options)
+    assert "DailyDialog++, BLEU* (16 queries)" in _curves(recipe, options)
     found = recipes("ream_simulation").simulate(30, SMALL, replace(recipe.TRAINING, epochs=1), "cpu", 20)
     recipe.print_simulation({"small": found})
     assert "true reliability, chosen by REAM#" in capsys.readouterr().out
@@ -168,7 +169,7 @@ def test_references_by_source(recipes: Any, data: Path) -> None:
 def test_plusplus_excludes_contexts_of_others(recipes: Any, data: Path) -> None:
     sets = recipes("ream_sets")
     every, without = (sets.plusplus_queries(data, "dev", some) for some in ([], [q.query for q in sets.gupta(data)]))
-    assert (len(every), len(without)) == (8, 7)
+    assert (len(every), len(without)) == (9, 8)
     assert not set(every[0].references) & set(every[0].replies)
     assert every[1].ratings.tolist() == [1.0, 1.0, *[0.0] * 10]
 

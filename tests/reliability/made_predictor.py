@@ -47,6 +47,9 @@ class MadePredictor:
             -1, len(WORDS)
         )
 
+    def project(self, vectors: Any) -> Any:
+        return vectors
+
     def projected(self) -> MadePredictor:
         return self
 

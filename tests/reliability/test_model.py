@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from interloq import InputError
+from interloq import InputError, Reference
 from interloq.reliability import model as module
+from interloq.reliability.augment import Request, augment
 from interloq.reliability.model import Prediction, Reliability, why_undefined
 from tests.reliability.made_model import SMALL, small_model, topic_encoder
 
@@ -167,6 +168,18 @@ def test_projected_pairs_give_the_same_predictions(model: Reliability) -> None:
     pairs = [(("How are you?",), text) for text in ("Fine.", "Tired.", "Great, thanks!")]
     sets = np.array([[0, -1, -1], [2, 0, -1], [0, 1, 2], [-1, -1, -1]])
     fast, plain = model.projected(), model.predict_sets(model.encode(pairs), sets)
-    found = fast.predict_sets(fast.encode(pairs), sets)
+    found = fast.predict_sets(fast.project(fast.encode(pairs)), sets)
     np.testing.assert_allclose(found.mean, plain.mean, atol=1e-6)
     np.testing.assert_allclose(found.high, plain.high, atol=1e-5)
+
+
+def test_predictions_while_augmenting_are_those_of_the_sets(model: Reliability) -> None:
+    words = ["rain", "tea pot", "sip", "dog bone", "we walk", "milk", "leaf tea", "cup"]
+    given = [Request(QUERY, tuple(map(Reference, own)), tuple(map(Reference, words))) for own in (["dog"], ["tea"], [])]
+    for request, one in zip(given, augment(model.projected(), given, limit=4), strict=True):
+        texts = [reference.text for reference in request.references]
+        for trial in one.trials:
+            tried = [*texts, trial.reference.text]
+            assert trial.after == pytest.approx(model.predict([QUERY], [tried]).mean[0], abs=1e-6)
+            texts = tried if trial.kept else texts
+        assert one.trials

@@ -45,3 +45,12 @@ def test_one_pair_is_enough_and_gradients_are_finite() -> None:
     made, pairs = network()
     made(pairs, torch.tensor([[6, -1, -1]])).sum().backward()
     assert all(torch.isfinite(parameter.grad).all() for parameter in made.parameters())
+
+
+def test_predictions_are_the_same_without_gradients_and_from_projected_pairs() -> None:
+    made, pairs = network()
+    sets = torch.tensor([[0, 3, 5], [6, -1, -1], [1, -1, 2]])
+    learning = made(pairs, sets)
+    with torch.inference_mode():
+        torch.testing.assert_close(made(pairs, sets), learning.detach(), atol=0, rtol=0)
+        torch.testing.assert_close(made.read(made.project(pairs), sets), learning.detach(), atol=1e-6, rtol=0)
