@@ -56,6 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="draw these curves, written by `interloq reliability curve -o`",
         type=InputPath,
     )
+    add_list(
+        parser,
+        "--continuity",
+        metavar="FILE",
+        help="show how well replies are predicted: a table printed by `interloq meta --labels --json`",
+        type=InputPath,
+    )
     _add_settings(parser)
     add_map(parser)
     add_common(parser)
@@ -78,6 +85,11 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--read", type=int, default=2, metavar="N", help="best and worst dialogues to show per system (default 2)"
     )
+    parser.add_argument(
+        "--survival",
+        action="store_true",
+        help="with --dialogues: scores between 0 and 1 are probabilities of a reply; draw how long people would stay",
+    )
     add_direction(parser)
 
 
@@ -93,6 +105,7 @@ def run(args: argparse.Namespace) -> int:
             dialogues=args.dialogues,
             models=args.model,
             curves=args.curve,
+            continuity=args.continuity,
             aspect=args.aspect,
             title=args.title,
             n_bootstrap=args.bootstrap,
@@ -100,6 +113,7 @@ def run(args: argparse.Namespace) -> int:
             worst=args.worst,
             read=args.read,
             lower_is_better=args.lower_is_better,
+            survival=args.survival,
             strict=args.strict,
             on_reject=bad,
             columns=args.columns,

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import orjson
+
+from interloq.data.files import reading_saved
 from interloq.data.jsonl import Rejected, read_all
 from interloq.interlocutor.samples import CONTINUED
 from interloq.meta.continuity import evaluate_continuity
-from interloq.meta.continuity_table import ContinuityTable
+from interloq.meta.continuity_table import MEASURES, ContinuityRow, ContinuityTable, UserGroup
+from interloq.meta.table import Estimate
+from interloq.signature import Signature
 
 
 def evaluate_continuity_file(
@@ -41,3 +48,38 @@ def evaluate_continuity_file(
         n_bootstrap=n_bootstrap,
         seed=seed,
     )
+
+
+def read_continuity(path: str | Path) -> ContinuityTable:
+    """Read a table that `interloq meta --labels --json` printed."""
+    hint = "make one: interloq meta --labels --json"
+    with reading_saved(path, "not a table of predicted labels", hint=hint):
+        value = orjson.loads(Path(path).read_bytes())
+        groups = [UserGroup(**{**group, "rows": _rows(group["rows"])}) for group in value["groups"]]
+        facts = {"signature": Signature.from_json(value["signature"]), "notes": tuple(value["notes"])}
+        return ContinuityTable(**{**value, **facts, "rows": _rows(value["rows"]), "groups": tuple(groups)})
+
+
+def _rows(values: Sequence[Mapping[str, Any]]) -> tuple[ContinuityRow, ...]:
+    return tuple(
+        ContinuityRow(
+            **{
+                **row,
+                "cut": _number(row["cut"]),
+                "predicted": _number(row["predicted"]),
+                "measures": {name: _estimate(row["measures"][name]) for name in MEASURES},
+            }
+        )
+        for row in values
+    )
+
+
+def _estimate(value: Mapping[str, Any]) -> Estimate:
+    low, high = value["ci"] or (None, None)
+    ci = (_number(low), _number(high)) if value["ci"] else None
+    return Estimate(**{**value, "value": _number(value["value"]), "ci": ci})
+
+
+def _number(value: float | None) -> float:
+    """A number from JSON, where a missing one is null."""
+    return math.nan if value is None else float(value)

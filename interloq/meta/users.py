@@ -132,7 +132,7 @@ def _with_intervals(found: Mapping[str, Estimate], drawn: Mapping[str, Array]) -
 
 def split_notes(splits: Sequence[UserSplit]) -> list[str]:
     """One note on each metric that orders users but not the replies to a user, and one if there are few users."""
-    found = [note for split in splits if (note := _split_note(split))]
+    found = [note for split in splits if (note := split_note(split))]
     sizes = [estimate.n for split in splits for estimate in split.between.values()]
     if sizes and max(sizes) < FEW_USERS:
         few = count(max(sizes), "user")
@@ -140,8 +140,8 @@ def split_notes(splits: Sequence[UserSplit]) -> list[str]:
     return found
 
 
-def _split_note(split: UserSplit) -> str:
-    """The note on one metric, by its first coefficient; empty if the metric orders replies, or not even users."""
+def split_note(split: UserSplit) -> str:
+    """Note on one metric, judged by its first coefficient; empty if the metric orders replies, or not even users."""
     name, within = next(iter(split.within.items()))
     if not (_differs(split.between[name]) or _differs(split.overall[name])):
         return ""

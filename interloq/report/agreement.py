@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
 from interloq.errors import count
-from interloq.meta.table import Comparison, Counted, Estimate, HumanRow, MetaTable, MetricRow, Spread
+from interloq.meta.table import Comparison, Counted, Estimate, HumanRow, MetaTable, MetricRow, Spread, UserSplit
 from interloq.report import text
 from interloq.report.elements import Name
-from interloq.report.page import Agreement, AgreementRow, Coefficient, ComparisonRow, PeopleRow
+from interloq.report.line_plot import cell
+from interloq.report.page import Agreement, AgreementRow, Coefficient, ComparisonRow, PeopleRow, SplitRow
 from interloq.report.scale import Scale, scale
 from interloq.report.scores import bar
 
@@ -39,7 +40,14 @@ def agreement(table: MetaTable, names: Mapping[str, Name], judges: str) -> Agree
         zero=shared.at(0),
         notes=table.notes,
         signature=str(table.signature),
+        users=tuple(_split(split, coefficient, names) for split in table.users for coefficient in table.coefficients),
     )
+
+
+def _split(split: UserSplit, coefficient: str, names: Mapping[str, Name]) -> SplitRow:
+    parts = (split.overall, split.between, split.within, split.averaged)
+    cells = tuple(cell(part[coefficient]) for part in parts)
+    return SplitRow(names[split.metric], label(coefficient), cells, f"{split.between[coefficient].n:,}")
 
 
 def _values(table: MetaTable) -> Iterator[float]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from interloq.errors import InputError
+from interloq.meta.continuity_table import ContinuityTable
 from interloq.meta.dialogue_scores import Extremes
 from interloq.meta.disagreements import Disagreements
 from interloq.meta.matrix import Matrix
@@ -16,11 +17,12 @@ from interloq.reliability.curve import Curve
 from interloq.reliability.summary import Predictions
 from interloq.report import text
 from interloq.report.agreement import agreement
+from interloq.report.continuity import continuity
 from interloq.report.curves import Trained, model
 from interloq.report.dialogues import dialogue_readings, rank_table
 from interloq.report.elements import Mark, Name
 from interloq.report.heat_map import heat_map
-from interloq.report.notices import judges, notices, weak_references
+from interloq.report.notices import judges, notices, orders_users, weak_references
 from interloq.report.page import TITLE, Fact, Page, Reading, Scatter, Source
 from interloq.report.reading import reading
 from interloq.report.reference_curves import reference_curve
@@ -50,6 +52,7 @@ class Evidence:
     unranked: Mapping[str, str] = field(default_factory=dict)  # metrics that systems cannot be ranked by, and why
     curves: Sequence[Curve] = ()  # of metrics, as references are added
     predictions: Predictions = field(default_factory=Predictions)  # of how reliable references are
+    continuity: Sequence[ContinuityTable] = ()  # how well replies are predicted
 
 
 def build(
@@ -77,6 +80,7 @@ def build(
         notices=(
             *notices(samples, evidence.scores, results, names, aspect, evidence.unranked, evidence.notes),
             *weak_references(evidence.predictions, samples),
+            *(orders_users(evidence.table.users) if evidence.table else ()),
         ),
         marks=tuple(marks[s] for s in sorted({s.system for s in samples})),
         scores=score_tables(results, names, marks),
@@ -93,6 +97,7 @@ def build(
         models=tuple(model(trained) for trained in evidence.models),
         reference_curves=tuple(reference_curve(curve) for curve in evidence.curves),
         rankings=tuple(rank_table(r, names[r.metric], marks) for r in _in_order(evidence.rankings, names)),
+        continuity=tuple(continuity(table) for table in evidence.continuity),
         dialogues=dialogue_readings(
             evidence.extremes, {d.id: d for d in evidence.dialogues}, evidence.scores, names, marks
         ),

@@ -14,8 +14,10 @@ from interloq.play.talk import failures
 from interloq.records import Dialogue, Key, Score
 from interloq.report import text
 from interloq.report.elements import Bar, Folded, Mark, Name
+from interloq.report.line_plot import LinePlot
 from interloq.report.scale import Scale, scale
 from interloq.report.scores import bar
+from interloq.report.survival import survival_plot
 
 _AT_TURN = re.compile(r"(.*) at turn ([0-9]{1,9})", re.DOTALL)
 
@@ -69,6 +71,7 @@ class RankTable:
     differences: tuple[DifferenceRow, ...]
     notes: tuple[str, ...]
     signature: str
+    survival: LinePlot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,7 @@ def rank_table(ranking: Ranking, name: Name, marks: Mapping[str, Mark]) -> RankT
         differences=tuple(_difference(d) for d in ranking.differences),
         notes=(*_reasons(ranking.standings), *ranking.notes),
         signature=str(ranking.signature),
+        survival=survival_plot(ranking.survival, marks),
     )
 
 

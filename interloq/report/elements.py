@@ -51,3 +51,11 @@ class Folded:
 
     start: str
     rest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value and its interval, which is empty if there is none."""
+
+    value: str
+    interval: str = ""

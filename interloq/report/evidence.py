@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from interloq.data.jsonl import Rejected, header, read_all
+from interloq.meta.continuity_file import read_continuity
 from interloq.meta.dialogue_scores import LARGEST, TOO_LARGE, Extremes, dialogue_scores, extremes, metrics_of
 from interloq.meta.disagreements import Disagreements, disagreements
 from interloq.meta.evaluate import meta_evaluate
@@ -63,6 +64,7 @@ def read_evidence(
         unranked=ranked.unranked,
         curves=[curve for path in inputs.curves for curve in read_curves(path)],
         predictions=predictions,
+        continuity=[read_continuity(path) for path in inputs.continuity],
     )
 
 
@@ -114,6 +116,7 @@ def _ranked(scores: Sequence[Score], dialogues: Sequence[Dialogue], options: Opt
                 n_permutations=options.n_permutations,
                 seed=options.seed,
                 partner_set=partner_set,
+                survival=options.survival,
             )
         )
     return found

@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from interloq.errors import InputError
@@ -16,13 +17,14 @@ from interloq.signature import file_fingerprint
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Score files, the samples they score, the dialogues these were made from, folders of models, and curves."""
+    """Score files, the samples they score, the dialogues these were made from, models, curves and predicted labels."""
 
     scores: Sequence[str | Path]
     samples: str | Path
     dialogues: Sequence[str | Path] = ()
     models: Sequence[str | Path] = ()
     curves: Sequence[str | Path] = ()
+    continuity: Sequence[str | Path] = ()
 
     def __post_init__(self) -> None:
         if "-" in map(str, self.files):
@@ -31,7 +33,7 @@ class Inputs:
     @property
     def files(self) -> list[str | Path]:
         """All files that are read."""
-        return [*self.scores, self.samples, *self.dialogues, *self.curves]
+        return [*self.scores, self.samples, *self.dialogues, *self.curves, *self.continuity]
 
     def names(self) -> tuple[list[str], list[str]]:
         """Paths of files and models relative to their common folder: the rest is private, as reports get published."""
@@ -60,6 +62,7 @@ class Options:
     worst: int = 10  # disagreements per metric
     read: int = 2  # best and worst dialogues per system
     lower_is_better: bool | None = None  # None: set by the metric
+    survival: bool = False  # draw how long people would stay
 
     def __post_init__(self) -> None:
         for name in ("n_bootstrap", "worst", "read"):
@@ -76,7 +79,10 @@ def command(inputs: Inputs, options: Options) -> str:
     """The command that reproduces this report in the folder of its files, with all options that matter."""
     files, models = inputs.names()
     scores, samples, rest = files[: len(inputs.scores)], files[len(inputs.scores)], files[len(inputs.scores) + 1 :]
-    dialogues, curves = rest[: len(inputs.dialogues)], rest[len(inputs.dialogues) :]
+    names = iter(rest)
+    dialogues, curves, tables = (
+        list(islice(names, len(kind))) for kind in (inputs.dialogues, inputs.curves, inputs.continuity)
+    )
     direction = {True: ["--lower-is-better"], False: ["--higher-is-better"], None: []}[options.lower_is_better]
     words = [
         "interloq", "report", *scores, "--samples", samples, "-o", "report.html", "--aspect", options.aspect,
@@ -85,5 +91,7 @@ def command(inputs: Inputs, options: Options) -> str:
     ]  # fmt: skip
     words += [word for path in dialogues for word in ("--dialogues", path)]
     words += ["--read", str(options.read)] if dialogues else []
+    words += ["--survival"] if options.survival else []
     words += [word for path in curves for word in ("--curve", path)]
+    words += [word for path in tables for word in ("--continuity", path)]
     return shlex.join([*words, *(word for model in models for word in ("--model", model))])

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from interloq.errors import count
+from interloq.meta.table import UserSplit
+from interloq.meta.users import split_note
 from interloq.metrics.checks import Checks
 from interloq.records import NO_SYSTEM, Key, Note, Sample, Score
 from interloq.reliability.summary import Predictions
@@ -140,3 +142,8 @@ def _means(results: Sequence[SystemScore]) -> Iterator[Notice]:
             "If the score files do not have a system’s own score, the mean of its sample scores is shown instead.",
             tuple((metric, "") for metric in means),
         )
+
+
+def orders_users(splits: Sequence[UserSplit]) -> Iterator[Notice]:
+    """A warning for each metric that tells users apart, but not the replies to a user."""
+    return (Notice("warning", note) for split in splits if (note := split_note(split)))

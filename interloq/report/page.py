@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from interloq.report.continuity import Continuity
 from interloq.report.curves import Model
 from interloq.report.dialogues import DialogueReading, RankTable
-from interloq.report.elements import Bar, Folded, Mark, Name, Tick
+from interloq.report.elements import Bar, Cell, Folded, Mark, Name, Tick
 from interloq.report.reference_curves import ReferenceCurve
 from interloq.report.scores import MetricScores
 
@@ -64,6 +65,16 @@ class PeopleRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SplitRow:
+    """One metric's correlation, split by user: values with intervals."""
+
+    metric: Name
+    coefficient: str
+    cells: tuple[Cell, ...]  # overall, between users, within users, mean of users
+    users: str
+
+
+@dataclass(frozen=True, slots=True)
 class ComparisonRow:
     """Two metrics compared."""
 
@@ -93,6 +104,7 @@ class Agreement:
     zero: str  # position of 0 on the shared scale, in percent
     notes: tuple[str, ...]
     signature: str
+    users: tuple[SplitRow, ...] = ()  # if people in the dialogues rated the samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,3 +252,4 @@ class Page:
     reference_curves: tuple[ReferenceCurve, ...] = ()
     rankings: tuple[RankTable, ...] = ()
     dialogues: tuple[DialogueReading, ...] = ()
+    continuity: tuple[Continuity, ...] = ()

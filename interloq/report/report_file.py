@@ -34,6 +34,7 @@ def report_file(
     dialogues: Sequence[str | Path] = (),
     models: Sequence[str | Path] = (),
     curves: Sequence[str | Path] = (),
+    continuity: Sequence[str | Path] = (),
     aspect: str = "overall",
     title: str = TITLE,
     n_bootstrap: int = 1000,
@@ -41,6 +42,7 @@ def report_file(
     worst: int = 10,
     read: int = 2,
     lower_is_better: bool | None = None,
+    survival: bool = False,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
@@ -48,13 +50,14 @@ def report_file(
     """Write the report of score files and their samples; `-` as output is standard output.
 
     `dialogues` are those that the samples were made from: they add a ranking and dialogues to read. `models` are
-    folders of trained models whose training is shown, and `curves` files of `interloq reliability curve`. `worst`
-    disagreements are shown per metric, and the `read` best and worst dialogues per system. Bad lines and `columns` are
-    handled as in `interloq.read`.
+    folders of trained models whose training is shown, `curves` files of `interloq reliability curve`, and `continuity`
+    files printed by `interloq meta --labels --json`. `survival` draws how long people would stay with each system.
+    `worst` disagreements are shown per metric, and the `read` best and worst dialogues per system. Bad lines and
+    `columns` are handled as in `interloq.read`.
     """
-    refuse_overwriting([output], [*scores, samples, *dialogues, *curves])
-    inputs = Inputs(scores, samples, dialogues, models, curves)
-    options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better)
+    refuse_overwriting([output], [*scores, samples, *dialogues, *curves, *continuity])
+    inputs = Inputs(scores, samples, dialogues, models, curves, continuity)
+    options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better, survival)
     evidence = read_evidence(inputs, options, strict=strict, on_reject=on_reject, fields=columns)
     page = build(
         evidence,

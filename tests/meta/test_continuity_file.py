@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
-from interloq import write
+import orjson
+import pytest
+
+from interloq import InputError, write
+from interloq.data.jsonl import to_json
 from interloq.meta.continuity import evaluate_continuity
-from interloq.meta.continuity_file import evaluate_continuity_file
+from interloq.meta.continuity_file import evaluate_continuity_file, read_continuity
 from tests.meta.made_continuity import informed, part
 
 
@@ -25,3 +30,19 @@ def test_files_give_what_records_give(folder: Path) -> None:
     assert found == expected
     alone = evaluate_continuity_file(["scores.jsonl"], "test.jsonl", n_bootstrap=0)
     assert {row.threshold for row in alone.rows} == {"half"}
+
+
+def test_a_printed_table_is_read_back(folder: Path) -> None:
+    test = part("t", 20)
+    scores = [*informed(test), *informed(test, "raw", scale=9)]
+    table = evaluate_continuity(scores, test, train=part("a", 20), n_bootstrap=10)
+    (folder / "table.json").write_bytes(orjson.dumps(to_json(asdict(table))))
+    assert repr(read_continuity("table.json")) == repr(table)  # NaN is not equal to itself
+    assert read_continuity("table.json").groups[0].rows[0] == table.groups[0].rows[0]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"groups": []}', '{"rows": [{}]}'])
+def test_other_files_are_refused(folder: Path, content: str) -> None:
+    (folder / "table.json").write_text(content)
+    with pytest.raises(InputError, match=r"table\.json: not a table of predicted labels"):
+        read_continuity("table.json")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
-from interloq import Sample
+from interloq import Sample, write
 from interloq.meta.evaluate import meta_evaluate
 from interloq.metrics.metric import Array
 from interloq.report.agreement import agreement
 from interloq.report.elements import Name
+from interloq.report.report_file import report_file
 from interloq.report.text import interval, number
+from tests.meta.made_users import judged, scores
 from tests.report.made_report import read_scores
 from tests.report.parsed_html import parse, report
 
@@ -47,3 +50,19 @@ def test_a_coefficient_of_your_own_is_shown(folder: Path, samples: list[Sample])
 
 def corr(x: Array, y: Array) -> float:
     return 0.25
+
+
+def test_the_split_between_and_within_users_is_shown_and_warned_about(folder: Path) -> None:
+    rated, means, _ = judged()
+    own = [replace(s, ratings=(replace(s.ratings[0], aspect="overall"),)) for s in rated]
+    write("samples.jsonl", own, kind="samples")
+    write("scores.jsonl", scores(own, {"learned": means}), kind="scores")
+    made = report_file(["scores.jsonl"], "report.html", samples="samples.jsonl", n_bootstrap=50)
+    assert made.page.agreement is not None
+    pearson = made.page.agreement.users[0]
+    assert (pearson.coefficient, pearson.users) == ("Pearson r", "20")
+    assert [cell.value for cell in pearson.cells[1:]] == ["1.000", "n/a", "n/a"]
+    page = parse((folder / "report.html").read_text())
+    warning = "learned orders users, not replies: it gives every reply to a user the same score"
+    assert warning in [notice.text.strip() for notice in page.all("div", cls="notice")]
+    assert "Between users and within them" in page.one(id="agreement").text

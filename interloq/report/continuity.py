@@ -1,0 +1,99 @@
+"""How well metrics predict whether people reply: a table, and drawings by training size of users."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from interloq.errors import count
+from interloq.meta.continuity_table import MEASURES, ContinuityRow, ContinuityTable
+from interloq.report import text
+from interloq.report.elements import Cell, Mark
+from interloq.report.line_plot import LinePlot, cell, estimated, line_plot
+from interloq.report.scale import scale
+
+COLOURS = SHAPES = 8
+DRAWN = ("accuracy", "macro_f1")
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionRow:
+    """One metric at one threshold."""
+
+    metric: str
+    threshold: str
+    cells: tuple[Cell, ...]
+    unscored: str
+
+
+@dataclass(frozen=True, slots=True)
+class Continuity:
+    """The section on the prediction of replies."""
+
+    summary: str
+    columns: tuple[str, ...]
+    rows: tuple[PredictionRow, ...]
+    plots: tuple[LinePlot, ...]
+    notes: tuple[str, ...]
+    signature: str
+
+
+def continuity(table: ContinuityTable) -> Continuity:
+    """The section on one table."""
+    table = table.labelled()
+    who = f"{count(table.dialogues, 'dialogue')} of {count(table.users, 'user')}"
+    return Continuity(
+        summary=f"{count(table.samples, 'sample')} from {who}; {table.replied:,} have the label 1 ({table.aspect}).",
+        columns=tuple(map(_capitalised, MEASURES.values())),
+        rows=tuple(_row(row) for row in table.rows),
+        plots=tuple(_plot(table, measure) for measure in DRAWN) if len(table.groups) > 1 else (),
+        notes=table.notes,
+        signature=str(table.signature),
+    )
+
+
+def _row(row: ContinuityRow) -> PredictionRow:
+    cells = tuple(cell(row.measures[measure]) for measure in MEASURES)
+    return PredictionRow(row.metric, _threshold(row), cells, f"{row.unscored:,}")
+
+
+def _capitalised(name: str) -> str:
+    return name[0].upper() + name[1:]
+
+
+def _threshold(row: ContinuityRow) -> str:
+    return f"{row.threshold} ({text.number(row.cut)})"
+
+
+def _plot(table: ContinuityTable, measure: str) -> LinePlot:
+    """One measure by training size: one line per metric, at its first threshold; the table has all."""
+    lines = {
+        Mark(f"{row.metric}, {row.threshold}", n % COLOURS, n % SHAPES): [
+            (group.mean, group.rows[i].measures[measure]) for group in table.groups
+        ]
+        for n, (i, row) in enumerate(_first_of_each(table.rows))
+    }
+    rows = [
+        (row.metric, _threshold(row), *(estimated(group.rows[i].measures[measure]) for group in table.groups))
+        for i, row in enumerate(table.rows)
+    ]
+    groups = [f"{group.sizes}: {count(group.users, 'user')}" for group in table.groups]
+    name = MEASURES[measure]
+    return line_plot(
+        lines,
+        scale([0, *(group.mean for group in table.groups)]),
+        title=f"{_capitalised(name)} by training size",
+        caption=f"Users are grouped by their number of training samples: {'; '.join(groups)}.",
+        x_title="training samples per user (mean of the group)",
+        y_title=name,
+        columns=("Metric", "Threshold", *(f"{group.sizes} samples" for group in table.groups)),
+        rows=rows,
+    )
+
+
+def _first_of_each(rows: Sequence[ContinuityRow]) -> list[tuple[int, ContinuityRow]]:
+    """The first row of each metric, with its place."""
+    found: dict[str, tuple[int, ContinuityRow]] = {}
+    for i, row in enumerate(rows):
+        found.setdefault(row.metric, (i, row))
+    return list(found.values())
