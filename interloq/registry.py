@@ -290,9 +290,16 @@ def _missing_fields(name: str, cls: type, missing: list[str]) -> str:
     return f"{name} needs {' and '.join(parts)}: write {name}({','.join(f'{field}=…' for field in missing)})"
 
 
-def _fields(cls: Any) -> list[tuple[dataclasses.Field[Any], Any]]:
+def _fields(cls: Any) -> tuple[tuple[dataclasses.Field[Any], Any], ...]:
+    """Fields of a component with their types."""
+    return _cached_fields(cls)  # mypy does not accept that classes can be hashed unless they are Any
+
+
+@cache
+def _cached_fields(cls: Any) -> tuple[tuple[dataclasses.Field[Any], Any], ...]:
+    """Cached because annotations are slow to evaluate."""
     hints = typing.get_type_hints(cls)
-    return [(field, hints[field.name]) for field in dataclasses.fields(cls) if field.init]
+    return tuple((field, hints[field.name]) for field in dataclasses.fields(cls) if field.init)
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

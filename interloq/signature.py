@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -97,13 +97,20 @@ def signature(component: Any, **facts: object) -> Signature:
 
 def _versions(component: Any) -> dict[str, str]:
     """Installed versions of the `libraries` of a component and of the components in its fields."""
-    found: dict[str, str] = {}
-    for name in getattr(component, "libraries", ()):
-        with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
+    libraries = ((name, _version(name)) for name in getattr(component, "libraries", ()))
+    found = {name: installed for name, installed in libraries if installed}
     for part in parts_of(component):
         found |= _versions(part)
     return found
+
+
+@cache
+def _version(package: str) -> str:
+    """Installed version of a package, "" if it is not installed; cached because its metadata is slow to parse."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def _as_text(parts: Mapping[str, object]) -> dict[str, str]:
