@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -21,6 +22,7 @@ settings.load_profile("tests")
 os.environ["INTERLOQ_DEBUG"] = "1"  # a bug is to be seen here with its traceback, in subprocesses too
 # a shell starts jobs in the background deaf to Ctrl-C, and so their children; tests of interrupts need them to hear it
 signal.signal(signal.SIGINT, signal.default_int_handler)
+gc.disable()  # until all tests are collected: imported modules are not garbage, and looking for some takes seconds
 
 
 def missing(component: str) -> None:
@@ -110,3 +112,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.relative_to(here).as_posix() in slow:
             item.add_marker("slow")
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from here on, but not among the modules and tests, which stay until the end."""
+    gc.freeze()
+    gc.enable()
