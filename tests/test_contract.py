@@ -12,6 +12,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from random import Random
 from string import ascii_letters
@@ -23,9 +24,10 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interloq import Rating, Reference, Result, Sample, create, evaluate, load, registry, spec, write
+from interloq import Rating, Reference, Result, Sample, create, evaluate, registry, spec, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_log_path, embedded_path
+from interloq.data.jsonl import read
 from interloq.data.tokenize import Tokenizer, train_sentencepiece
 from interloq.learn.job import train
 from interloq.learn.settings import Training
@@ -476,12 +478,13 @@ def test_no_samples_at_all(text: str) -> None:
 @pytest.mark.parametrize("text", SPECS)
 def test_rows_add_up_to_the_value(text: str) -> None:
     metric: Any = create(text)
-    samples = [sample for sample in plain_samples() if metric.unscorable(sample) is None]
+    samples = plain_samples()
     if isinstance(metric, FittedMetric):
         metric = metric.fit(samples)
     rows, result = metric.stats(samples), evaluate(metric, samples)
     assert metric.stats([]).shape == (0, rows.shape[1])
-    assert metric.value(rows) == pytest.approx([by_id(result.by_sample)[sample.id] for sample in samples], abs=1e-12)
+    values = by_id(result.by_sample)
+    assert metric.value(rows) == pytest.approx([values[sample.id] for sample in samples], abs=1e-12)
     assert metric.value(rows[0]).shape == ()
     if not isinstance(metric, SetMetric):
         assert float(metric.value(rows.sum(axis=0))) == pytest.approx(result.value, abs=1e-12)
@@ -611,6 +614,12 @@ def commands(card: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
+def some_pairs() -> list[Pair]:
+    """Pairs of the embedded log that were not composed from patterns, few enough to train on them quickly."""
+    return list(islice(read(embedded_log_path("en"), kind="pairs"), 400))
+
+
+@pytest.fixture(scope="module")
 def trained() -> dict[str, Path]:
     """Output of each `train` command: several cards show the same one, which is run once."""
     return {}
@@ -632,14 +641,14 @@ def run(command: str, trained: dict[str, Path]) -> int:
 def test_the_commands_of_a_card_run(
     card: str,
     folder: Path,
+    some_pairs: list[Pair],
     trained: dict[str, Path],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for language, name in (("en", "samples"), ("ja", "samples-ja")):
         (folder / f"{name}.jsonl").write_bytes(embedded_path(language).read_bytes())
-    some = load(embedded_log_path("en"), kind="pairs")[:956]  # not composed from patterns; quick to train on
-    write(folder / "pairs.jsonl", some, kind="pairs", source="the first pairs of interloq/embedded/log_en")
+    write(folder / "pairs.jsonl", some_pairs, kind="pairs", source="the first pairs of interloq/embedded/log_en")
     write(folder / "dialogues.jsonl", log(60), kind="dialogues")
     rated = [dataclasses.replace(sample, id=f"d{i % 5}#{i}") for i, sample in enumerate(judged(60, aspect="overall"))]
     write(folder / "rated.jsonl", rated, kind="samples")
