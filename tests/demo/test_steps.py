@@ -16,6 +16,7 @@ import pytest
 from interloq import Sample, load
 from interloq.cli.main import main
 from interloq.demo import learning, steps
+from interloq.rate.settings import Shape
 from tests.conftest import missing
 
 Captured = pytest.CaptureFixture[str]
@@ -149,6 +150,7 @@ def test_what_is_invented_is_called_invented(english: Shown) -> None:
 @pytest.mark.usefixtures("extras")
 def test_again_into_the_same_folder_in_another_language(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     monkeypatch.setattr(learning, "EPOCHS", dict.fromkeys(learning.EPOCHS, 1))
+    monkeypatch.setattr(learning, "SHAPE", Shape(embedding=8, hidden=8, layers=1, width=16))
     for language in ("ja", "zh", "zh"):
         assert main(["demo", "--language", language, "-o", ODD, "--quiet"]) == 0
         out = capsys.readouterr().out
