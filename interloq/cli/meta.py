@@ -165,7 +165,7 @@ def _print_users(table: MetaTable) -> None:
         found = (split.overall, split.between, split.within, split.averaged)
         for name in table.coefficients:
             values = (f"{number(part[name].value)} {interval(part[name].ci)}".rstrip() for part in found)
-            rows.append([split.metric, name.capitalize(), *values, str(split.between[name].n)])
+            rows.append([split.metric, name.capitalize(), *values, split.users(name)])
     if rows:
         title = "correlation between users and within them (95 % interval, resampling users)"
         print_table(title, ["metric", "coefficient", *parts, "users"], rows)

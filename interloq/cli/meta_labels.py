@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath
 from interloq.errors import InputError, count
-from interloq.meta.continuity_table import MEASURES, ContinuityRow, ContinuityTable
+from interloq.meta.continuity_table import BY_GROUP, MEASURES, ContinuityRow, ContinuityTable
 from interloq.report.console import interval, number, print_json, print_line, print_signatures, print_table
 
 NOT_WITH_LABELS = {"by": "none", "role": "", "without_system": [], "drop_own_replies": False}  # option → default
@@ -69,11 +69,11 @@ def evaluate_labels(args: argparse.Namespace) -> int:
 
 
 def print_labels(table: ContinuityTable) -> None:
-    """Print one table of all samples, and accuracy and macro-F1 by group of users."""
+    """Print one table of all samples, and three measures by group of users."""
     title = f"prediction of {table.aspect} (95 % interval, resampling dialogues)"
     rows = [[row.metric, _threshold(row), *_cells(row, MEASURES), str(row.unscored)] for row in table.rows]
     print_table(title, ["metric", "threshold", *MEASURES.values(), "unscored"], rows)
-    for measure in ("accuracy", "macro_f1") if table.groups else ():
+    for measure in BY_GROUP if table.groups else ():
         _print_groups(table, measure)
     share = f"{table.replied / table.samples:.1%}" if table.samples else "none"
     who = f"{count(table.users, 'user')}, {count(table.dialogues, 'dialogue')}"

@@ -14,6 +14,7 @@ from interloq.tabular import Row, Tabular
 
 Threshold = Literal["half", "reply-ratio", "none"]
 MEASURES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "auc": "AUC", "ece": "ECE", "brier": "Brier"}  # headings
+BY_GROUP = ("accuracy", "macro_f1", "auc")  # shown by training size of users
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def meta_evaluate(
     permutations = permutations_per_test(math.comb(len(columns), 2) if compare else 0, n_permutations)
     inverted = [name for name in columns if compare and metric_names.direction(name) == "lower"]
     comparisons = _compare_all(columns, inverted, judgments, points, permutations, seed) if compare else []
-    notes = [*split_notes(splits), *points.notes(), *_mean_notes(means), *map(_inverted_note, inverted)]
+    notes = [*split_notes(splits, judgments), *points.notes(), *_mean_notes(means), *map(_inverted_note, inverted)]
     notes += [*stray, *_human_notes(judgments)]
     notes += [*predictions.notes(judgments.keys), *judgments.notes, *_data_notes(selection, checks)]
     facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}

@@ -60,6 +60,11 @@ class UserSplit:
     within: Mapping[str, Estimate]  # over samples: deviations from the user's mean score and mean judgment
     averaged: Mapping[str, Estimate]  # mean of each user's own coefficient
 
+    def users(self, coefficient: str) -> str:
+        """Number of users, and of those in the average if it has fewer."""
+        everyone, averaged = self.between[coefficient].n, self.averaged[coefficient].n
+        return f"{everyone:,}" if averaged == everyone else f"{everyone:,} ({averaged:,} averaged)"
+
 
 @dataclass(frozen=True, slots=True)
 class HumanRow:

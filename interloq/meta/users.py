@@ -27,6 +27,7 @@ from interloq.meta.table import Estimate, UserSplit
 from interloq.metrics.evaluate import percentile_interval
 from interloq.metrics.metric import Array
 
+SAME = 1e-9  # total deviation from a mean that is only rounding
 FEW_USERS = 10  # with fewer clusters percentile intervals are known to be too narrow
 
 
@@ -130,14 +131,32 @@ def _with_intervals(found: Mapping[str, Estimate], drawn: Mapping[str, Array]) -
 # ---- notes -----------------------------------------------------------------------------------------------------------
 
 
-def split_notes(splits: Sequence[UserSplit]) -> list[str]:
-    """One note on each metric that orders users but not the replies to a user, and one if there are few users."""
-    found = [note for split in splits if (note := split_note(split))]
+def split_notes(splits: Sequence[UserSplit], judgments: Judgments) -> list[str]:
+    """Notes on the judgments, on each metric that orders users but not the replies to a user, and on few users."""
+    if not splits:
+        return []
+    found = [_variance_note(judgments), *(note for split in splits if (note := split_note(split)))]
     sizes = [estimate.n for split in splits for estimate in split.between.values()]
-    if sizes and max(sizes) < FEW_USERS:
+    if max(sizes) < FEW_USERS:
         few = count(max(sizes), "user")
         found.append(f"only {few}: intervals from resamples of fewer than {FEW_USERS} users are too narrow")
     return found
+
+
+def _variance_note(judgments: Judgments) -> str:
+    """How much of the judgments' variance a model could explain that knows only users."""
+    people, user = judgments.mean(), user_numbers(judgments)
+    used = ~np.isnan(people) & (user >= 0)
+    y, user = people[used], _renumbered(user[used])
+    means, sizes = _means(y, user), np.bincount(user)
+    total = float(((y - y.mean()) ** 2).sum())
+    share = float((sizes * (means - y.mean()) ** 2).sum()) / total if total else math.nan
+    spread = np.bincount(user, np.abs(y - means[user]))
+    same = int(((spread < SAME) & (sizes > 1)).sum())
+    return (
+        f"{share:.0%} of the variance of the judgments is between users; judgments never vary for {same} of "
+        f"{count(int((sizes > 1).sum()), 'user')} with two samples or more"
+    )
 
 
 def split_note(split: UserSplit) -> str:

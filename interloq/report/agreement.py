@@ -47,7 +47,7 @@ def agreement(table: MetaTable, names: Mapping[str, Name], judges: str) -> Agree
 def _split(split: UserSplit, coefficient: str, names: Mapping[str, Name]) -> SplitRow:
     parts = (split.overall, split.between, split.within, split.averaged)
     cells = tuple(cell(part[coefficient]) for part in parts)
-    return SplitRow(names[split.metric], label(coefficient), cells, f"{split.between[coefficient].n:,}")
+    return SplitRow(names[split.metric], label(coefficient), cells, split.users(coefficient))
 
 
 def _values(table: MetaTable) -> Iterator[float]:

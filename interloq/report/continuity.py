@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from interloq.errors import count
-from interloq.meta.continuity_table import MEASURES, ContinuityRow, ContinuityTable
+from interloq.meta.continuity_table import BY_GROUP, MEASURES, ContinuityRow, ContinuityTable
 from interloq.report import text
 from interloq.report.elements import Cell, Mark
 from interloq.report.line_plot import LinePlot, cell, estimated, line_plot
 from interloq.report.scale import scale
 
 COLOURS = SHAPES = 8
-DRAWN = ("accuracy", "macro_f1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def continuity(table: ContinuityTable) -> Continuity:
         summary=f"{count(table.samples, 'sample')} from {who}; {table.replied:,} have the label 1 ({table.aspect}).",
         columns=tuple(map(_capitalised, MEASURES.values())),
         rows=tuple(_row(row) for row in table.rows),
-        plots=tuple(_plot(table, measure) for measure in DRAWN) if len(table.groups) > 1 else (),
+        plots=tuple(_plot(table, measure) for measure in BY_GROUP) if len(table.groups) > 1 else (),
         notes=table.notes,
         signature=str(table.signature),
     )

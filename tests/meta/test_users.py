@@ -9,9 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from interloq import InputError, Sample
+from interloq import InputError, Rating, Sample
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.table import By, MetaTable, UserSplit
+from interloq.records import INTERLOCUTOR
 from tests.meta.made_users import REPLIES, USERS, judged, scores
 
 Array = NDArray[np.float64]
@@ -46,6 +47,7 @@ def test_a_model_that_knows_only_the_mean_of_each_user_is_called_out() -> None:
     assert noisy.within["pearson"].value == pytest.approx(0, abs=1e-9)
     low, high = noisy.within["pearson"].ci or (1, 0)
     assert low < 0 < high
+    assert found.notes[0].endswith("judgments never vary for 0 of 20 users with two samples or more")
     assert "learned orders users, not replies: it gives every reply to a user the same score" in found.notes
     note = next(
         note for note in found.notes if note.startswith("noisy orders users, not replies: within users its Pearson")
@@ -84,6 +86,7 @@ def test_parts_are_coefficients_of_means_and_of_deviations() -> None:
     assert found.averaged["spearman"].value == pytest.approx(np.mean(each))
     assert found.overall["pearson"].value == pytest.approx(stats.pearsonr(column[own], people[own]).statistic)
     assert found.within["spearman"].p is None
+    assert found.users("spearman") == "20 (19 averaged)"
 
 
 def test_intervals_are_from_resamples_of_users() -> None:
@@ -123,3 +126,12 @@ def test_without_interlocutors_there_is_nothing_to_split() -> None:
     assert meta_evaluate(given, samples, n_bootstrap=0).users == ()
     with pytest.raises(InputError, match="no rating has the role 'interlocutor'"):
         meta_evaluate(given, samples, by="user")
+
+
+def test_the_variance_between_users_is_reported() -> None:
+    values = {"a": (1, 1, 1), "b": (3, 3, 3), "c": (1, 3), "d": (2,)}
+    ratings = [Rating(float(value), user, role=INTERLOCUTOR) for user, own in values.items() for value in own]
+    samples = [Sample(f"s{i}", ["Hi"], "Hello", ratings=[rating]) for i, rating in enumerate(ratings)]
+    found = meta_evaluate(scores(samples, {"metric": np.arange(9.0)}), samples, n_bootstrap=0)
+    expected = "75% of the variance of the judgments is between users; judgments never vary for 2 of 3 users with two"
+    assert found.notes[0].startswith(expected)

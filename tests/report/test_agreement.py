@@ -60,7 +60,7 @@ def test_the_split_between_and_within_users_is_shown_and_warned_about(folder: Pa
     made = report_file(["scores.jsonl"], "report.html", samples="samples.jsonl", n_bootstrap=50)
     assert made.page.agreement is not None
     pearson = made.page.agreement.users[0]
-    assert (pearson.coefficient, pearson.users) == ("Pearson r", "20")
+    assert (pearson.coefficient, pearson.users) == ("Pearson r", "20 (0 averaged)")
     assert [cell.value for cell in pearson.cells[1:]] == ["1.000", "n/a", "n/a"]
     page = parse((folder / "report.html").read_text())
     warning = "learned orders users, not replies: it gives every reply to a user the same score"

@@ -29,8 +29,10 @@ def test_every_row_is_shown_and_one_line_per_metric_drawn() -> None:
     assert [row.metric for row in found.rows][2:4] == ["mine", "mine"]
     assert found.columns == ("Accuracy", "Macro-F1", "AUC", "ECE", "Brier")
     assert float(found.rows[2].cells[0].value) == round(given.rows[2].measures["accuracy"].value, 3)
-    accuracy, f1 = found.plots
-    assert (accuracy.title, f1.title) == ("Accuracy by training size", "Macro-F1 by training size")
+    accuracy, f1, auc = found.plots
+    assert [plot.title for plot in (accuracy, f1, auc)] == [
+        "Accuracy by training size", "Macro-F1 by training size", "AUC by training size",
+    ]  # fmt: skip
     assert [line.mark.system for line in f1.lines] == [
         "global_majority, half", "mine, half", "private_majority, half", "turn_index, half",
     ]  # fmt: skip
