@@ -17,12 +17,18 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 # Every process would compile the package again if its bytecode were not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check check-fast soak fuzz bench clean
+.PHONY: demo test check check-fast compiled soak fuzz bench clean
 demo: .venv/runtime
 	$(BIN)/interloq demo -o out/demo
 
-test: check
+test: .venv/development
+	$(MAKE) --jobs=2 check compiled
 	$(PYTEST)
+
+# Compile all that the tests import while mypy, which uses one core, runs: each test process would do it again.
+# Errors are ignored here because the tests report them.
+compiled: .venv/development
+	-@$(BIN)/python -m pytest --collect-only -qq > /dev/null
 
 check-fast: check
 	$(PYTEST) -m 'not slow' tests/data tests/meta tests/metrics tests/report tests/test_*.py
