@@ -71,15 +71,18 @@ class Predictor:
             shared |= of_probabilities(scores, labels, *how)
         thresholds: Mapping[Threshold, float] = self.thresholds or {"none": math.nan}
         for threshold, cut in thresholds.items():
-            found = of_decisions(scores >= cut, labels, *how)
-            if math.isnan(cut):
-                found = _undefined(("accuracy", "macro_f1"), len(scores), NO_THRESHOLD)
+            defined = not math.isnan(cut)
+            found = (
+                of_decisions(scores >= cut, labels, *how)
+                if defined
+                else _undefined(("accuracy", "macro_f1"), len(scores), NO_THRESHOLD)
+            )
             yield ContinuityRow(
                 metric=self.metric,
                 threshold=threshold,
                 cut=self.sign * cut,
                 measures={**found, **shared},
-                predicted=float(np.mean(scores >= cut)) if len(scores) and not math.isnan(cut) else math.nan,
+                predicted=float(np.mean(scores >= cut)) if len(scores) and defined else math.nan,
                 unscored=int(known.sum() - used.sum()),
             )
 

@@ -75,6 +75,12 @@ class Options:
         return None if self.n_bootstrap else 0
 
 
+def check(inputs: Inputs, options: Options) -> None:
+    """Refuse options that the files cannot serve."""
+    if options.survival and not inputs.dialogues:
+        raise InputError("survival curves need dialogues, but none are given", hint="add --dialogues FILE")
+
+
 def command(inputs: Inputs, options: Options) -> str:
     """The command that reproduces this report in the folder of its files, with all options that matter."""
     files, models = inputs.names()

@@ -13,7 +13,7 @@ from interloq.data.jsonl import Rejected
 from interloq.data.overwriting import refuse_overwriting
 from interloq.report.build import Evidence, build
 from interloq.report.evidence import read_evidence
-from interloq.report.inputs import Inputs, Options, command
+from interloq.report.inputs import Inputs, Options, check, command
 from interloq.report.page import TITLE, Page
 from interloq.report.render import render
 
@@ -58,6 +58,7 @@ def report_file(
     refuse_overwriting([output], [*scores, samples, *dialogues, *curves, *continuity])
     inputs = Inputs(scores, samples, dialogues, models, curves, continuity)
     options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better, survival)
+    check(inputs, options)
     evidence = read_evidence(inputs, options, strict=strict, on_reject=on_reject, fields=columns)
     page = build(
         evidence,

@@ -103,12 +103,15 @@ def test_perfect_order_of_three_points() -> None:
 # ---- resamples -------------------------------------------------------------------------------------------------------
 
 
-def literal(x: Array, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
-    """Every resample written out and handed to scipy."""
+def literal(
+    x: Array, y: Array, n_bootstrap: int, seed: int, cluster: NDArray[np.int64] | None = None
+) -> dict[str, Array]:
+    """Every resample of points or clusters written out and handed to scipy."""
+    cluster = np.arange(len(x)) if cluster is None else cluster
     found: dict[str, list[float]] = {name: [] for name in COEFFICIENTS}
-    for block in bootstrap_counts(len(x), n_bootstrap, seed):
+    for block in bootstrap_counts(int(cluster.max()) + 1, n_bootstrap, seed):
         for drawn in block:
-            points = np.repeat(np.arange(len(x)), drawn)
+            points = np.repeat(np.arange(len(x)), drawn[cluster])
             for name, value in scipy_values(x[points], y[points]).items():
                 found[name].append(value)
     return {name: np.array(values) for name, values in found.items()}
@@ -118,6 +121,15 @@ def literal(x: Array, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]
 def test_resampled_equals_the_literal_loop(n: int, levels: int) -> None:
     x, y = tied(n, n, levels)
     found, expected = correlate.resampled(x, y, n_bootstrap=200, seed=7), literal(x, y, 200, 7)
+    for name in COEFFICIENTS:
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-12, err_msg=name)
+
+
+def test_whole_clusters_are_drawn() -> None:
+    x, y = tied(40, 40, 5)
+    cluster = np.random.default_rng(0).permutation(np.arange(40) % 7)
+    found = correlate.resampled(x, y, n_bootstrap=100, seed=7, cluster=cluster)
+    expected = literal(x, y, 100, 7, cluster)
     for name in COEFFICIENTS:
         np.testing.assert_allclose(found[name], expected[name], atol=1e-12, err_msg=name)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from interloq import InputError
 from interloq.meta.survival import Survival
 from interloq.meta.table import Estimate
 from interloq.report.elements import Mark
@@ -39,3 +42,5 @@ def test_the_report_draws_them(folder: Path) -> None:
     assert page.count('<polygon class="band') == 2
     plain = report_file([made], "plain.html", **options)  # type: ignore[arg-type]
     assert plain.page.rankings[0].survival is None
+    with pytest.raises(InputError, match="survival curves need dialogues"):
+        report_file([made], "none.html", samples=samples, survival=True)
