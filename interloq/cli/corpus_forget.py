@@ -20,6 +20,14 @@ def add_arguments(actions: Any) -> None:
     forget.add_argument(
         "corpus", type=InputPath, metavar="CORPUS", help="a folder of a corpus or of samples, or a JSONL file"
     )
+    forget.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        type=InputPath,
+        metavar="FOLDER",
+        help="a model of train dcp or train interlocutor, from which their token is removed too; repeatable",
+    )
     add_user_key(forget)
     forget.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     forget.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -27,20 +35,24 @@ def add_arguments(actions: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from interloq.data.pseudonyms import names_of
-    from interloq.interlocutor.forget_file import find
+    from interloq.interlocutor.forget_file import find, forget_in_models
 
-    found = find(names_of(args.user, args.user_key), args.corpus)
+    users = names_of(args.user, args.user_key)
+    found = find(users, args.corpus)
     _confirm(found.found, args)
+    models = dict(zip(args.model, forget_in_models(users, args.model), strict=True)) if args.model else {}
     found.remove()
-    mark_incomplete(not found.found)
+    if not (found.found or any(models.values())):
+        mark_incomplete()
+        print_stderr(f"interloq: nothing of the user {args.user!r} was found")
     if args.json:
         files = {str(path): {"removed": gone, "of": of} for path, (gone, of) in found.records.items()}
-        print_json({"removed": found.found, "files": files, "not_undone": found.notes})
+        print_json({"removed": found.found, "files": files, "models": models, "not_undone": found.notes})
         return 0
     rows = [[str(path), f"{gone:,}", f"{of:,}"] for path, (gone, of) in found.records.items()]
     print_table("", ["file", "removed", "of"], rows)
-    if not found.found:
-        print_stderr(f"interloq: nothing of the user {args.user!r} was found")
+    for model, known in models.items():
+        print_line(f"{model}: {'the user was removed' if known else 'the model does not know this user'}")
     print_line("not undone:")
     for note in found.notes:
         print_line(f"- {note}")
@@ -49,9 +61,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _confirm(found: int, args: argparse.Namespace) -> None:
     """Ask before anything is removed for good."""
-    if args.yes or not found:
+    if args.yes or not (found or args.model):
         return
-    what = f"{count(found, 'record')} of {args.user!r} in {args.corpus}"
+    also = f" and their token in {count(len(args.model), 'model')}" if args.model else ""
+    what = f"{count(found, 'record')} of {args.user!r} in {args.corpus}{also}"
     if not sys.stdin.isatty():
         raise InputError(f"{what} would be removed for good", hint="add --yes to confirm")
     print_stderr(f"Remove {what} for good? [y/N]")

@@ -8,7 +8,7 @@ renamed leaves each file old or new, and the next run finishes: dialogues are re
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,6 +64,13 @@ class Forgetting:
                     file.write(line)
             for path, value in self.json.items():
                 stack.enter_context(replacing(path)).write(json_bytes(value))
+
+
+def forget_in_models(users: Collection[str], folders: Sequence[str | Path]) -> list[bool]:
+    """Remove a user, known by any of these ids, from trained models; returns whether each model knew them."""
+    from interloq.interlocutor.forget import forget_user  # imports torch
+
+    return [True in {forget_user(folder, user) for user in users} for folder in folders]
 
 
 def find(users: Collection[str], corpus: str | Path) -> Forgetting:

@@ -58,3 +58,20 @@ def test_nothing_found_is_reported(capsys: Captured) -> None:
     assert main(["corpus", "forget", "zoe", "log.jsonl"]) == 1
     assert "nothing of the user 'zoe' was found" in capsys.readouterr().err
     assert not Path("config").exists(), "a key made now would be of no use"
+
+
+def test_models(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    asked = list[tuple[str, str]]()
+
+    def forget_user(folder: str, user: str) -> bool:
+        asked.append((folder, user))
+        return True
+
+    monkeypatch.setattr("interloq.interlocutor.forget.forget_user", forget_user)
+    arguments = ["corpus", "forget", "zoe", "log.jsonl", "--model", "a", "--model", "b"]
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert main(arguments) == 2
+    assert "0 records of 'zoe' in log.jsonl and their token in 2 models" in capsys.readouterr().err
+    assert main([*arguments, "--yes"]) == 0
+    assert asked == [("a", "zoe"), ("b", "zoe")]
+    assert "a: the user was removed" in capsys.readouterr().out

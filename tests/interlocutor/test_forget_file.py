@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from interloq.data.files import replacing, write_json
 from interloq.data.jsonl import header, load, write
 from interloq.data.profiles import read_profiles, write_profiles
 from interloq.data.pseudonyms import Pseudonyms
-from interloq.interlocutor.forget_file import find
+from interloq.interlocutor.forget_file import find, forget_in_models
 from interloq.interlocutor.samples import Selection
 from interloq.interlocutor.samples_file import Source, continuity_file
 from interloq.records import Rating, Sample
@@ -154,3 +155,10 @@ def test_notes_on_what_cannot_be_removed(corpus: Path) -> None:
     notes = " ".join(find({"zoe"}, corpus).notes)
     for words in ("more.rejected.jsonl", "ids in these files are hashed", "train again without them", "backups"):
         assert words in notes
+
+
+def test_models(dcp_model: Path, tmp_path: Path) -> None:
+    model = shutil.copytree(dcp_model, tmp_path / "model")
+    assert forget_in_models(BOB, [model]) == [True]
+    assert json.loads((model / "model.json").read_text())["users"] == ["ann"]
+    assert forget_in_models(BOB, [model]) == [False]

@@ -1,0 +1,138 @@
+"""Metrics without references as baselines of `dcp.py`: NSP, BERT-RUBER, Deep AM, FM and AM-FM, and FED (engaging).
+
+Scores of dev and test samples are kept in OUT/baselines; a language model takes minutes per log without a GPU. What
+cannot be run is a row without figures that says why. Unlike in the paper, neither the encoder nor the language model is
+adapted to the log first; BERT-RUBER is trained on its training pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from interlocutor_arms import DATA, MODELS, Floats, samples_of
+from safetensors.numpy import load_file, save_file
+
+from interloq import Sample
+from interloq.data.durable import atomic_folder, atomic_path
+from interloq.data.files import write_json
+from interloq.data.follow_ups import read_follow_ups
+from interloq.learn.job import train
+from interloq.learn.store import FACTS as STORED
+from interloq.metrics.am_fm import SHARE, normalise
+from interloq.metrics.evaluate import evaluate_all
+from interloq.report.console import print_stderr
+from interloq.retrieve.training_log import TrainingLog
+from interloq.scorers.bert_ruber.job import from_log
+from interloq.scorers.bert_ruber.settings import TRAINING, BertRuberSettings, Pretrained
+
+BASELINES = "baselines"
+NSP, RELEVANCE, RUBER = "BERT-NSP", "relevance network, as NSP", "BERT-RUBER"
+AM, FM, AM_FM, FED = "Deep-AM", "Deep-FM", "Deep-AM-FM", "FED"
+
+
+@dataclass(frozen=True, slots=True)
+class Networks:
+    """Networks behind the baselines, as folders or packages; empty if there is none."""
+
+    encoder: str
+    nsp: str = ""
+    relevance: str = ""
+    lm: str = ""
+    follow_ups: str = "en"
+
+    def specs(self, ruber: Path, fed: Path) -> dict[str, str]:
+        """Title → metric; empty if a network is missing."""
+        return {
+            NSP: self.nsp and f"nsp(model={self.nsp!r})",
+            RELEVANCE: self.relevance and f"relevance(model={self.relevance!r})",
+            RUBER: f"bert_ruber(model={str(ruber)!r})",
+            AM: f"deep_am(model={self.encoder!r})",
+            FM: self.lm and f"deep_fm(model={self.lm!r})",
+            FED: self.lm
+            and f"fed(model={self.lm!r},dimension='engaging',follow_ups={str(fed)!r},layout='lines',longest=128)",
+        }
+
+    def missing(self) -> dict[str, str]:
+        """Title → why a baseline cannot be run."""
+        model = "no language model of this language is given (--lm)"
+        found = {FM: model, AM_FM: model, FED: model} if not self.lm else {}
+        if not self.nsp:
+            found[NSP] = "no BERT with a next-sentence head is given (--nsp)"
+        return found if self.relevance else {**found, RELEVANCE: "no relevance scorer is given (--relevance)"}
+
+
+def add_networks(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name networks."""
+    parser.add_argument("--nsp", default="", metavar="FOLDER", help="a BERT with its next-sentence head")
+    parser.add_argument("--relevance", default="ready", metavar="FOLDER", help="a relevance scorer (ready)")
+    parser.add_argument("--lm", default="", metavar="FOLDER", help="a causal language model, for FM and FED")
+
+
+def scores(
+    name: str, out: Path, networks: Networks, parts: Sequence[str] = ("dev", "test")
+) -> dict[str, dict[str, Floats]]:
+    """Title → part → scores, for every baseline that can be run."""
+    samples = {part: samples_of(out / DATA / name, part) for part in parts}
+    fed = _follow_ups(out / BASELINES / "follow_ups.json", networks.follow_ups)
+    found = {}
+    for title, spec in networks.specs(out / MODELS / f"bert-ruber-{name}", fed).items():
+        if spec:
+            path = out / BASELINES / f"{name}-{title.replace(' ', '_')}.npz"
+            if not path.exists():
+                if title == RUBER:
+                    _train_ruber(name, out, networks.encoder)
+                _write(path, spec, samples)
+            with np.load(path, allow_pickle=False) as stored:
+                found[title] = {part: stored[part] for part in parts}
+    if networks.lm:
+        found[AM_FM] = _am_fm(found[AM], found[FM])
+    return found
+
+
+def plain_encoder(scorer: str, out: Path) -> str:
+    """An encoder in the Hugging Face layout; the encoder of a relevance scorer is written to OUT/models first."""
+    given, target = Path(scorer), out / MODELS / "encoder"
+    if not (given / STORED).is_file():
+        return scorer
+    if not target.exists():
+        with atomic_folder(target) as folder:
+            for path in (given / name for name in ("config.json", "tokenizer.json", "tokenizer_config.json")):
+                shutil.copyfile(path, folder / path.name)
+            own = load_file(given / "model.safetensors")
+            kept = {name.removeprefix("encoder."): own[name] for name in own if name.startswith("encoder.")}
+            save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    return str(target)
+
+
+def _follow_ups(path: Path, language: str) -> Path:
+    """A file with the follow-ups of engagement alone, so that no others are scored."""
+    own = read_follow_ups(language).dimension("engaging")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, {"turn": {"engaging": {"positive": list(own.positive), "negative": list(own.negative)}}})
+    return path
+
+
+def _train_ruber(name: str, out: Path, encoder: str) -> None:
+    pairs = TrainingLog([str(out / DATA / name / "pairs.jsonl.zst")])
+    train(from_log(pairs, Pretrained(encoder), BertRuberSettings(), TRAINING), out / MODELS / f"bert-ruber-{name}")
+
+
+def _write(path: Path, spec: str, samples: Mapping[str, Sequence[Sample]]) -> None:
+    every = [sample for part in samples.values() for sample in part]
+    result = evaluate_all([spec], every, n_bootstrap=0)[0][""]
+    arrays: dict[str, Any] = {part: np.array([result.by_sample[s.key] for s in its]) for part, its in samples.items()}
+    with atomic_path(path) as part, part.open("wb") as file:
+        np.savez(file, **arrays)
+    print_stderr(f"{path.stem}: {len(every):,} samples")
+
+
+def _am_fm(am: Mapping[str, Floats], fm: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The mean of both, each normalised by the quantile of its dev and test scores."""
+    cuts = [np.nanquantile(np.concatenate(list(each.values())), SHARE) for each in (am, fm)]
+    return {part: (normalise(am[part], cuts[0]) + normalise(fm[part], cuts[1])) / 2 for part in am}

@@ -1,0 +1,138 @@
+"""Table 5 of Tsuta et al. (2024) on RealPersonaChat: are replies of people easier to judge than those of systems?
+
+The paper correlates P(answer) with two annotators' engagement in single replies. No Japanese log here has honest
+continuity labels, so this is another experiment: models learn the partners' own `satisfaction` with whole dialogues
+between people, and predict it for later dialogues of the same raters with people, and for 150 dialogues of ten of them
+with five GPT systems. Correlations are over dialogues. Baselines score the last reply that the rater was
+given, as the models do.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from dcp_baselines import AM, AM_FM, FED, FM, NSP, RELEVANCE, RUBER, Networks, plain_encoder, scores
+from dcp_data import ASPECT, RATED, SYSTEMS
+from hazumi import mean_rating, user_means
+from interlocutor_arms import Arm, Floats, Plan
+from interlocutor_figures import Claim, Figure, numbered, pearson, print_claims, user_parts
+
+from interloq import Sample
+from interloq.interlocutor.samples import judge_of
+from interloq.interlocutor.settings import SCORE_TRAINING, Reading, Target
+from interloq.records import INTERLOCUTOR
+from interloq.report.console import print_line, print_table
+
+TOKENS, USER_SAMPLES = 512, 5
+TRAINING = replace(SCORE_TRAINING, epochs=3, patience=3)
+TITLES = {"none": "score", "token": "score + user token", "profile": "score + profile", "both": "score + both"}
+PUBLISHED = {  # r for annotator 1 human, system, annotator 2 human, system
+    NSP: (0.477, 0.416, -0.028, 0.337),
+    RUBER: (0.285, 0.243, -0.134, 0.210),
+    AM: (0.564, 0.293, 0.015, 0.242),
+    FM: (0.499, 0.031, -0.011, -0.070),
+    AM_FM: (0.528, 0.074, -0.010, -0.055),
+    FED: (0.210, 0.051, 0.040, -0.070),
+    "score": (0.646, 0.401, 0.578, 0.156),
+    "score + user token": (0.720, 0.364, 0.582, 0.072),
+    "score + profile": (0.754, 0.369, 0.543, 0.077),
+    "score + both": (0.727, 0.367, 0.527, 0.078),
+}
+
+
+def rated_arms(*, quick: bool = False) -> list[Arm]:
+    """Four models, by what they know about the rater."""
+    return [
+        Arm(
+            f"{RATED}-{personal}",
+            title,
+            RATED,
+            Reading(personal=personal, tokens=64 if quick else TOKENS, user_samples=USER_SAMPLES),  # type: ignore[arg-type]
+            Target(aspect=ASPECT),
+            TRAINING,
+            parts=("dev", "test", SYSTEMS),
+            japanese=True,
+        )
+        for personal, title in TITLES.items()
+    ]
+
+
+def rated_tables(args: argparse.Namespace, plan: Plan, rows: Sequence[Arm]) -> dict[str, Any]:
+    """Print correlations for both kinds of partners and the verdicts; returns them for results.json."""
+    parts = {part: plan.samples(rows[0], part) for part in ("train", "test", SYSTEMS)}
+    networks = ja_networks(args)
+    predicted = {arm.title: [found.by_part for found in plan.stored(arm)] for arm in rows}
+    predicted["user mean"] = [{part: user_means(parts["train"], parts[part]) for part in ("test", SYSTEMS)}]
+    predicted |= {title: [own] for title, own in scores(RATED, plan.out, networks, ("dev", "test", SYSTEMS)).items()}
+    figures = {title: _figures(models, parts, args.resamples) for title, models in predicted.items()}
+    missing = networks.missing()
+    _print(figures, missing, {part: len(its) for part, its in parts.items()})
+    claims = claims_of(figures)
+    print_claims("Claims about human and system partners", claims)
+    plain = {title: {name: figure.plain() for name, figure in own.items()} for title, own in figures.items()}
+    reasons = {title: {"not available": why} for title, why in missing.items()}
+    return {"rows": plain | reasons, "claims": [claim.plain() for claim in claims]}
+
+
+def ja_networks(args: argparse.Namespace) -> Networks:
+    """Networks of the Japanese baselines: there is no language model, and the encoder is that of the scorer."""
+    encoder = plain_encoder(args.ja_encoder, Path(args.out))
+    return Networks(encoder, relevance=args.ja_encoder, follow_ups="ja")
+
+
+def _figures(
+    models: Sequence[Mapping[str, Floats]], parts: Mapping[str, Sequence[Sample]], resamples: int
+) -> dict[str, Figure]:
+    """r with human partners, within raters too, and with systems; resamples draw raters, or dialogues with systems."""
+    known = {part: ratings(parts[part]) for part in ("test", SYSTEMS)}
+    human = user_parts([m["test"] for m in models], known["test"], numbered(map(judge_of, parts["test"])), resamples)
+    system = pearson([m[SYSTEMS] for m in models], known[SYSTEMS], np.arange(len(known[SYSTEMS])), resamples)
+    return {"human": human["overall"], "human, within raters": human["within users"], "system": system}
+
+
+def ratings(samples: Sequence[Sample]) -> Floats:
+    """The rating of each sample by the person in the dialogue."""
+    return np.array([mean_rating(sample, INTERLOCUTOR) for sample in samples])
+
+
+def _print(figures: Mapping[str, Mapping[str, Figure]], missing: Mapping[str, str], sizes: Mapping[str, int]) -> None:
+    names = list(next(iter(figures.values())))
+    rows = [[title, *(str(own[name]) for name in names), _published(title)] for title, own in figures.items()]
+    rows += [[title, "not available", "", "", _published(title)] for title in missing]
+    title = f"Pearson's r with the raters' {ASPECT}: {sizes['test']:,} human and {sizes[SYSTEMS]} system dialogues"
+    print_table(title, ["", *names, "published: human 1, system 1, human 2, system 2"], rows)
+    for name, why in missing.items():
+        print_line(f"{name} is not available: {why}")
+    print_line("The published figures are of P(answer) for single replies, so they are not comparable in size.")
+    print_line()
+
+
+def claims_of(figures: Mapping[str, Mapping[str, Figure]]) -> list[Claim]:
+    """That models agree with raters about people, more so if they know the rater, and less about systems."""
+    plain, token = TITLES["none"], TITLES["token"]
+    own = figures[token]["human"] - figures[plain]["human"]
+    mean = figures[token]["human"] - figures["user mean"]["human"]
+    best = max((title for title in (RELEVANCE, RUBER, AM) if title in figures), key=lambda t: figures[t]["human"].value)
+    return [
+        Claim(f"human: {plain} above {best}", figures[plain]["human"] - figures[best]["human"], 0.646 - 0.564),
+        Claim(f"human: {token} above {plain}", own, 0.720 - 0.646),
+        Claim(f"human: {token} above user mean", mean),
+        Claim(f"{plain}: r for people above r for systems", _apart(figures[plain]), 0.646 - 0.401),
+        Claim(f"{token}: r for people above r for systems", _apart(figures[token]), 0.720 - 0.364),
+    ]
+
+
+def _apart(own: Mapping[str, Figure]) -> Figure:
+    """Difference of two independent figures: their resamples are paired at random."""
+    human, system = own["human"], own["system"]
+    order = np.random.default_rng(0).permutation(len(system.draws))
+    return Figure(human.value - system.value, human.draws - system.draws[order])
+
+
+def _published(title: str) -> str:
+    return " ".join(f"{value:.3f}" for value in PUBLISHED.get(title, ()))

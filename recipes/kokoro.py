@@ -1,0 +1,133 @@
+"""The client's own score of a counselling session (KokoroChat), predicted from its last turns.
+
+    python recipes/kokoro.py --data DATA --out OUT --encoder FOLDER
+
+Two splits: `known clients` tests the latest sessions of each client, `new clients` tests clients without any session in
+train. In both, a model with one token for all clients (unaware) and one with a token for each client with at least
+USER_SAMPLES training sessions (aware) are trained; for a new client, the aware model uses the token for all. Pearson's
+r with the client's score (0 to 100) is split into parts between and within clients; `user mean` predicts the mean of
+the client's training scores and reads no text.
+
+No paper reports these figures. The score is for the whole session, but a model reads only the last TOKENS tokens of it.
+Sessions last a fixed time, so their end says nothing about the client's wish to go on.
+
+The options are those of `hazumi.py`. Intervals are from resamples of clients. The exit code is 0, or 2 if data or
+predictions are missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from hazumi import mean_rating, results, user_means
+from interlocutor_arms import DATA, Arm, Floats, Plan, arguments, run_stages
+from interlocutor_figures import Claim, Figure, numbered, print_claims, print_parts, user_parts
+from rated_sets import data_folder
+
+from interloq import Dialogue
+from interloq.data.files import write_json
+from interloq.data.jsonl import write
+from interloq.data.sets.registry import locate, read_parts
+from interloq.interlocutor.samples import Selection, judge_of
+from interloq.interlocutor.samples_file import Source, ratings_file
+from interloq.interlocutor.settings import SCORE_TRAINING, Reading, Target
+from interloq.records import INTERLOCUTOR
+
+ASPECT = "score"
+SPLITS = {"known clients": "own-time", "new clients": "user"}
+CONTEXT, TOKENS, USER_SAMPLES = 40, 512, 5
+TRAINING = replace(SCORE_TRAINING, epochs=5, patience=5)
+QUICK = 4  # clients
+
+
+def arms(tokens: int = TOKENS) -> list[Arm]:
+    """Both models for both splits."""
+    unaware = Reading(personal="none", tokens=tokens, user_samples=USER_SAMPLES)
+    readings = {"unaware": unaware, "aware": replace(unaware, personal="token")}
+    return [
+        Arm(f"{folder(split)}-{aware}", f"{split}, {aware}", folder(split), reading, Target(aspect=ASPECT), TRAINING)
+        for split in SPLITS
+        for aware, reading in readings.items()
+    ]
+
+
+def folder(split: str) -> str:
+    """Folder with the samples of a split."""
+    return split.replace(" ", "_")
+
+
+def prepare(args: argparse.Namespace) -> None:
+    """Write the samples of both splits."""
+    place = Path(args.out) / DATA
+    place.mkdir(parents=True, exist_ok=True)
+    path = place / "sessions.jsonl"
+    write(path, sessions(args), kind="dialogues", users="kept")
+    for split, by in SPLITS.items():
+        selection = Selection(min_conversations=0, max_conversations=0, context=CONTEXT, by=by)  # type: ignore[arg-type]
+        ratings_file(Source(path), place / folder(split), selection)
+    path.unlink()
+
+
+def sessions(args: argparse.Namespace) -> list[Dialogue]:
+    """All sessions with their score alone; a few clients' with --quick."""
+    found = [
+        replace(each, ratings=tuple(rating for rating in each.ratings if rating.aspect == ASPECT))
+        for _, each in read_parts("kokorochat", locate("kokorochat", data_folder(args.data)))
+    ]
+    clients = Counter(rating.rater for each in found for rating in each.ratings)
+    chosen = {name for name, _ in clients.most_common(QUICK)} if args.quick else set(clients)
+    return [each for each in found if {rating.rater for rating in each.ratings} & chosen]
+
+
+def tables(args: argparse.Namespace, plan: Plan, rows: Sequence[Arm]) -> None:
+    """Print a table per split and the verdicts, and write results.json."""
+    found: dict[str, dict[str, Figure]] = {}
+    for split in SPLITS:
+        own = [arm for arm in rows if arm.samples == folder(split)]
+        found |= split_figures(split, plan, own, args.resamples)
+    print_parts("Pearson's r with the client's score", found, {})
+    claims = claims_of(found)
+    print_claims("Claims", claims)
+    write_json(Path(args.out) / "results.json", results(plan, rows, found, claims) | {"published": {}})
+
+
+def split_figures(split: str, plan: Plan, rows: Sequence[Arm], resamples: int) -> dict[str, dict[str, Figure]]:
+    """Figures of the models and baselines of one split."""
+    test, train = plan.samples(rows[0], "test"), plan.samples(rows[0], "train")
+    people, user = np.array([mean_rating(s, INTERLOCUTOR) for s in test]), numbered(map(judge_of, test))
+    predicted: dict[str, list[Floats]] = {
+        arm.title: [found.by_part["test"] for found in plan.stored(arm)] for arm in rows
+    }
+    predicted[f"{split}, number of turns"] = [np.array([float(s.id.rpartition("#")[2]) for s in test])]
+    if SPLITS[split] != "user":
+        predicted[f"{split}, user mean"] = [user_means(train, test)]
+    return {title: user_parts(each, people, user, resamples) for title, each in predicted.items()}
+
+
+def claims_of(found: Mapping[str, Mapping[str, Figure]]) -> list[Claim]:
+    """What awareness of the client adds, to clients that are known and to others, and beyond their mean."""
+    r = {title: parts["overall"] for title, parts in found.items()}
+    known, new = "known clients", "new clients"
+    return [
+        Claim(f"{known}: aware above unaware", r[f"{known}, aware"] - r[f"{known}, unaware"]),
+        Claim(f"{known}: aware above user mean", r[f"{known}, aware"] - r[f"{known}, user mean"]),
+        Claim(f"{known}, aware: r within clients is above 0", found[f"{known}, aware"]["within users"]),
+        Claim(f"{new}: unaware above 0", r[f"{new}, unaware"]),
+        Claim(f"{new}: aware above unaware", r[f"{new}, aware"] - r[f"{new}, unaware"]),
+    ]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = arguments("The client's score of a counselling session, predicted from its last turns.", "ja_relevance")
+    args = parser.parse_args(argv)
+    return run_stages("kokoro", args, arms(64 if args.quick else TOKENS), prepare, tables)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
