@@ -221,6 +221,8 @@ def print_augmented(output: str, facts: dict[str, Any]) -> None:
     """Print how many candidates were tried and kept, and how predictions changed."""
     counts = facts["counts"]
     kept = count(counts["kept"], "reference")
+    if facts["resumed"]:
+        print_line(f"resumed: {count(facts['resumed'], 'query', 'queries')} of an earlier run")
     print_line(f"{output}: {count(counts['samples'], 'sample')}, {kept} added of {count(counts['tried'], 'candidate')}")
     print_line(f"mean predicted reliability: {number(counts['before'])} before, {number(counts['after'])} after")
     if counts["unchanged"]:

@@ -9,8 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from interloq.data.durable import lock, make_folder
 from interloq.data.files import as_line
+from interloq.data.jsonl import header_line
 from interloq.data.write_errors import writing
 from interloq.errors import InputError
 
@@ -49,6 +52,15 @@ class Appended:
         if not place and line[: len(HEADER)] != HEADER[: len(line)]:
             self.close()
             raise InputError("not an unfinished file of Interloq", hint="choose another output", where=str(self.path))
+
+    def resume(self, kind: str, run: Mapping[str, Any]) -> Iterator[tuple[int, bytes]]:
+        """Lines after the header, with their positions; the header must name this run. An empty file gets one."""
+        lines = self.lines()
+        if first := next(lines, None):
+            check_run(_run(first[1], kind, self.path), run, self.path)
+            yield from lines
+        else:
+            self.add(header_line(kind, {"run": run}))
 
     def line(self, place: int) -> bytes:
         """The line that starts at this position."""
@@ -100,6 +112,17 @@ class Appended:
             self._file.close()
         with contextlib.suppress(OSError):
             os.truncate(self.path, place)
+
+
+def _run(line: bytes, kind: str, path: Path) -> dict[str, Any]:
+    """The run in the header of a file."""
+    try:
+        found = orjson.loads(line)
+        if found["kind"] == kind:
+            return dict(found["run"])
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        pass
+    raise InputError(f"not a record of {kind}", hint="name another file", where=str(path))
 
 
 def check_run(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -19,12 +20,13 @@ from interloq.errors import InputError
 from interloq.metrics.sample_fingerprint import SampleFingerprint
 from interloq.pipelines.candidates import CandidateOptions
 from interloq.records import Sample, Score
-from interloq.reliability.augment import LIMIT, Augmented, Request, Trial, augment
+from interloq.reliability.augment import LIMIT, Augmented, Request, Trial
+from interloq.reliability.augment_record import AugmentRecord, augment_record
 from interloq.reliability.growth import Rise, needed, rises
 from interloq.reliability.model import Effects, Reliability, why_undefined
 from interloq.reliability.summary import metric_name, summary
 from interloq.retrieve.extend import Tally
-from interloq.signature import Signature
+from interloq.signature import LIBRARIES, Signature
 
 MINIMUM = 0.1  # by convention the least correlation that is called small (Cohen, 1988)
 BATCH = 1_024  # samples whose references are predicted together
@@ -162,8 +164,9 @@ def augment_file(
 ) -> dict[str, Any]:
     """Write the samples with candidates that raise the predicted reliability of their references; return facts.
 
-    Facts are also in the header of the output. `trials` is a file for every candidate that was tried, with the
-    predictions before and after it and whether it was kept.
+    Facts are also in the header of the output. Unless a file is a pipe (`-`), results are kept in `OUTPUT.part` until
+    the output is complete, and the same call resumes after the last of them. `trials` is a file for every candidate
+    that was tried, with the predictions before and after it and whether it was kept.
     """
     outputs = [path for path in (output, trials) if path]
     refuse_overwriting(outputs, [samples, model, *source.files])
@@ -178,27 +181,39 @@ def augment_file(
         facts["counts"] = counts.facts() | {"dropped": tally.facts()["dropped"]}
         return header_after(before, "augmented", facts)
 
-    with progress("augmenting", None) as step, replacing(trials) if trials else nullcontext() as tried:
-        if tried:
-            tried.write(header_line("trials", {"signature": facts["signature"]}))
+    with _record(samples, output, signed) as record, progress("augmenting", None) as step:
         given = read(samples, strict=strict, on_reject=on_reject, columns=columns)
-        for_each = _augmented(loaded, source.batches(given, finder, tally), limit, seed, step)
-        write_then_head(output, _counted(for_each, counts, tried), head, kind="samples")
-    return facts | {"warning": loaded.warning()}
+        for_each = _augmented(loaded, record, source.batches(given, finder, tally), limit, seed, step)
+        with replacing(trials) if trials else nullcontext() as tried:
+            if tried:
+                tried.write(header_line("trials", {"signature": facts["signature"]}))
+            write_then_head(output, _counted(for_each, counts, tried), head, kind="samples")
+    return facts | {"resumed": record.resumed, "warning": loaded.warning()}
+
+
+@contextmanager
+def _record(samples: str | Path, output: str | Path, signed: Signature) -> Iterator[AugmentRecord]:
+    """The record next to the output, or a temporary one if a file is a pipe."""
+    run = {"signature": str(signed.without(*LIBRARIES))}  # other releases of these may resume
+    with tempfile.TemporaryDirectory() as folder:
+        piped = "-" in (str(samples), str(output))
+        with augment_record(Path(folder, "results") if piped else Path(f"{output}.part"), run) as record:
+            yield record
 
 
 def _augmented(
     model: Reliability,
+    record: AugmentRecord,
     batches: Iterable[Sequence[tuple[Sample, Request]]],
     limit: int,
     seed: int,
     step: Callable[[int], None],
 ) -> Iterator[tuple[Sample, Augmented]]:
-    """Results for each sample; equal requests of a batch are done once."""
+    """Results for each sample; equal requests are done once."""
+    projected = model.projected()
     for batch in batches:
-        distinct = {request: i for i, request in enumerate(dict.fromkeys(request for _, request in batch))}
-        found = augment(model.projected(), list(distinct), limit=limit, seed=seed)
-        yield from ((sample, found[distinct[request]]) for sample, request in batch)
+        found = record.augmented(projected, [request for _, request in batch], limit=limit, seed=seed)
+        yield from ((sample, found[request]) for sample, request in batch)
         step(len(batch))
 
 

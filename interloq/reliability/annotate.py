@@ -7,16 +7,16 @@ appended to a record at once; a session with the same record resumes where it st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 import orjson
 
-from interloq.data.appended import Appended, check_run
-from interloq.data.jsonl import header_line, record_line
+from interloq.data.appended import Appended
+from interloq.data.jsonl import record_line
 from interloq.errors import InputError
 from interloq.records import Reference
 from interloq.reliability.augment import LIMIT, Request, SetPredictor
@@ -175,12 +175,7 @@ class Session:
 
     def _resume(self, run: Mapping[str, Any]) -> None:
         """Repeat the steps of the record, or write its header."""
-        lines = [line for _, line in self._file.lines()]
-        if not lines:
-            self._file.add(header_line(KIND, {"run": run}))
-            return
-        check_run(_header(lines[0], self._file.path), run, self._file.path)
-        for number, line in enumerate(lines[1:], start=2):
+        for number, (_, line) in enumerate(self._file.resume(KIND, run), start=2):
             where = f"{self._file.path}:{number}"
             step = _step(line, where)
             if step.query not in self.states:
@@ -197,22 +192,7 @@ def _number(value: float) -> float | None:
 
 
 def _fingerprint(requests: Mapping[str, Request]) -> str:
-    return fingerprint(*(part for id, request in requests.items() for part in (id, *_parts(request))))
-
-
-def _parts(request: Request) -> Iterable[str]:
-    groups: Sequence[Sequence[Any]] = (request.references, request.candidates)
-    yield orjson.dumps([request.turns, [[asdict(one) for one in group] for group in groups]]).decode()
-
-
-def _header(line: bytes, path: Path) -> dict[str, Any]:
-    try:
-        found = orjson.loads(line)
-        if found["kind"] == KIND:
-            return dict(found["run"])
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-        pass
-    raise InputError("not a record of annotation", hint="name another file", where=str(path))
+    return fingerprint(*(part for id, request in requests.items() for part in (id, request.text())))
 
 
 def _step(line: bytes, where: str) -> Step:

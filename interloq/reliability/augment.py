@@ -8,10 +8,11 @@ query's result does not depend on the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from interloq.data.batched import batched
@@ -51,6 +52,11 @@ class Request:
     def blank(self) -> bool:
         """Whether the query has no text, so that nothing can be predicted."""
         return not any(turn.strip() for turn in self.turns)
+
+    def text(self) -> str:
+        """The request as JSON, to identify it."""
+        groups = (self.references, self.candidates)
+        return orjson.dumps([self.turns, [[asdict(one) for one in group] for group in groups]]).decode()
 
     def known(self) -> tuple[str, ...]:
         """Distinct texts of the references; none for a query without text."""

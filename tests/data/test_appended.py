@@ -54,3 +54,13 @@ def test_a_file_of_somebody_else_is_not_cut(tmp_path: Path) -> None:
     with closing(Appended(tmp_path / "ours")) as ours:
         assert list(ours.lines()) == []
     assert (tmp_path / "ours").read_bytes() == b""
+
+
+def test_a_file_is_resumed_by_the_same_run_only(tmp_path: Path) -> None:
+    with closing(Appended(tmp_path / "log")) as log:
+        assert list(log.resume("tries", {"seed": 1})) == []
+        place = log.add(b"one\n")
+        assert list(log.resume("tries", {"seed": 1})) == [(place, b"one\n")]
+        for kind, seed, what in (("tries", 2, "seed was 1, is 2"), ("talks", 1, "not a record of talks")):
+            with pytest.raises(InputError, match=what):
+                list(log.resume(kind, {"seed": seed}))

@@ -124,7 +124,7 @@ def queries(folder: Path) -> None:
 
     topic_encoder(folder / "encoder")
     write(folder / "rated.jsonl", rated_samples(30, references=8), kind="samples")
-    pairs(folder)
+    indexed(folder)
 
 
 def posts(folder: Path) -> None:
@@ -195,7 +195,7 @@ VERBS = (
     ),
     Verb(
         "reliability augment",
-        "reliability augment rated.jsonl --model model --log pairs.jsonl -o out.jsonl --trials trials.jsonl "
+        "reliability augment samples.jsonl --model model --log pairs.jsonl -o out.jsonl --trials trials.jsonl "
         "--device cpu --quiet",
         queries,
         (f"{RELIABILITY} -o model {TINY}",),

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from interloq import InputError, Reference
+from interloq.learn.start import Start
 from interloq.reliability import model as module
 from interloq.reliability.augment import Request, augment
+from interloq.reliability.features import encoded, frozen_reader
 from interloq.reliability.model import Prediction, Reliability, why_undefined
 from tests.reliability.made_model import SMALL, small_model, topic_encoder
 
@@ -117,8 +119,11 @@ def test_a_residual_network_is_loaded_as_such(tmp_path: Path) -> None:
 
 def test_a_fine_tuned_network_needs_no_other_folder(tmp_path: Path) -> None:
     settings = replace(SMALL, fine_tune=True, ensemble=2)
+    encoder = Start.of(str(topic_encoder(tmp_path / "encoder")))
     folder = small_model(tmp_path, settings, epochs=1)
-    found = Reliability.load(folder, device="cpu").predict([QUERY], [REFERENCES])
+    tuned, pairs = Reliability.load(folder, device="cpu"), [(QUERY, REFERENCES[0])]
+    assert not np.allclose(tuned.encode(pairs), encoded(frozen_reader(encoder, settings.reading, device="cpu"), pairs))
+    found = tuned.predict([QUERY], [REFERENCES])
     shutil.rmtree(tmp_path / "encoder")
     same(Reliability.load(folder, device="cpu").predict([QUERY], [REFERENCES]), found, atol=0)
 
