@@ -14,6 +14,7 @@ from interloq.errors import SpecError, nearest
 from interloq.needs import METRICS
 from interloq.registry import KINDS, named_class, names, registered_name
 from interloq.spec_text import read_spec
+from interloq.tabular import markdown
 
 REQUIRED = "required"
 
@@ -43,8 +44,8 @@ class Description:
 
     def table(self) -> str:
         """The settings as a Markdown table."""
-        rows = [f"| `{s.name}` | {s.type} | {_code(s.default)} | {s.help} |" for s in self.settings]
-        return "\n".join(["| field | type | default | meaning |", "|---|---|---|---|", *rows])
+        rows = [[f"`{s.name}`", s.type, _code(s.default), s.help] for s in self.settings]
+        return markdown(["field", "type", "default", "meaning"], rows)
 
 
 def describe(name: str) -> Description:

@@ -61,6 +61,13 @@ class Tabular:
         return f"{table}<ul>{notes}</ul>" if notes else table
 
 
+def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in (columns, *rows)]
+    head, *body = (f"| {' | '.join(row)} |" for row in cells)
+    return "\n".join([head, "|" + "---|" * len(columns), *body])
+
+
 def bounds(ci: tuple[float, float] | None) -> dict[str, float | None]:
     """The interval's two columns, `low` and `high`."""
     return {"low": ci[0] if ci else None, "high": ci[1] if ci else None}

@@ -13,7 +13,7 @@ from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.rank import rank
 from interloq.records import Dialogue, Note, Score, Turn
 from interloq.signature import Signature
-from interloq.tabular import Tabular
+from interloq.tabular import Tabular, markdown
 
 SAMPLES = [
     Sample(f"{i}", "hi", reply, references, "a<b>", [Rating(i, "r1"), Rating(i + 1, "r2")])
@@ -73,3 +73,8 @@ def test_without_pandas_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingDependencyError, match=r"to_frame\(\) needs the package 'pandas'.*interloq\[notebook\]"):
         evaluate("rouge_l", SAMPLES).to_frame()
+
+
+def test_markdown() -> None:
+    lines = markdown(["a", "b"], [["x|y", "1\n2"]]).splitlines()
+    assert lines == ["| a | b |", "|---|---|", r"| x\|y | 1 2 |"]

@@ -39,6 +39,7 @@ VERBS = {
     "score": "score replies with metrics",
     "describe": "describe a metric, rater, retriever, tokenizer or bot and its fields",
     "explain": "show why a reply got its score",
+    "probe": "test which changes of replies a metric notices",
     "signature": "show how the scores in a file were computed, or compare two files",
     "play": "let systems talk to each other or to a fixed set of partners",
     "rank": "rank systems from the scores of their dialogues",

@@ -228,9 +228,10 @@ def _jackknifed(
     """
     n, once = len(kept), np.ones((1, len(kept)), dtype=np.int64)
     values = metric.value_of_set(kept, chain([once], half_counts(n, n_bootstrap, seed)))
-    value, halves = float(values[0]), values[1:]
-    if not n_bootstrap:
-        return value, None
-    size = _half(n)
-    spread = (halves - np.nanmean(halves)) * np.sqrt(size / max(n - size, 1))
-    return value, percentile_interval(value + spread)
+    return float(values[0]), half_interval(values, n) if n_bootstrap else None
+
+
+def half_interval(values: Array, n: int) -> tuple[float, float]:
+    """Interval of the first value, that of n items, from the others, those of halves of them."""
+    value, halves, size = values[0], values[1:], _half(n)
+    return percentile_interval(value + (halves - np.nanmean(halves)) * np.sqrt(size / max(n - size, 1)))
