@@ -34,7 +34,7 @@ class Teller(Component):
 
 @dataclass(frozen=True)
 class Bad(Component):
-    """From turn `turn` on it crashes, says nothing, says the same, hangs, or gives what is no reply."""
+    """From turn `turn` on it crashes, hangs, repeats itself, or returns an empty or invalid reply."""
 
     how: str
     turn: int = 0

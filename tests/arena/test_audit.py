@@ -89,7 +89,7 @@ def test_look_alikes_do_not_count_in_the_fair_set() -> None:
     assert trial.overturned
 
 
-def test_what_is_no_all_play_all_is_refused() -> None:
+def test_what_is_not_an_all_play_all_is_refused() -> None:
     with pytest.raises(InputError, match="none of the systems talked to each other"):
         cheating(_bipartite(0), "s0", ["s1", "s2"])
 

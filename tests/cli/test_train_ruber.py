@@ -67,7 +67,7 @@ def test_dialogues_become_pairs_of_turns(folder: Path, capsys: pytest.CaptureFix
     rows = [{"id": str(i), "turns": [{**turn, "text": f"{turn['text']} {i}"} for turn in turns]} for i in range(20)]
     (folder / "talks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     facts = shown(capsys, "talks.jsonl", "-o", "ruber", "--epochs", "1", "--tokenizer", "words.model")
-    assert facts["pairs"]["train"] + facts["pairs"]["dev"] == 20 * 3  # a turn of the same speaker is no reply
+    assert facts["pairs"]["train"] + facts["pairs"]["dev"] == 20 * 3  # a turn of the same speaker is not a reply
 
 
 def test_pairs_of_test_items_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

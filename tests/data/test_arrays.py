@@ -26,7 +26,7 @@ def test_another_type_shape_or_length_is_refused(tmp_path: Path, dtype: str, dim
 
 
 @pytest.mark.parametrize("content", [b"", b"\x93NUMPY\x01\x00\x10\x00" + b"(" * 16, b"text"])
-def test_what_is_no_array_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_what_is_not_an_array_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.npy").write_bytes(content)
     with pytest.raises(InputError, match="missing or damaged"):
         mapped(tmp_path / "a.npy", np.int32, hint="")

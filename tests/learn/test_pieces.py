@@ -87,7 +87,7 @@ def test_a_small_log_gives_fewer_pieces_than_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "said"), [(None, "no SentencePiece model"), ("none", "is not a SentencePiece model")])
-def test_what_is_no_model_is_refused(tmp_path: Path, text: str | None, said: str) -> None:
+def test_what_is_not_a_model_is_refused(tmp_path: Path, text: str | None, said: str) -> None:
     if text is not None:
         (tmp_path / "a.model").write_text(text)
     with pytest.raises(InputError, match=said):

@@ -83,7 +83,7 @@ def test_a_folder_without_a_model(tmp_path: Path, exists: bool) -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, value: float) -> None:
+def test_weights_that_are_not_numbers_are_refused(tmp_path: Path, value: float) -> None:
     saved(tmp_path, {"fine": torch.zeros(2), "broken": torch.tensor([1.0, value])})
     with pytest.raises(InputError, match="weights 'broken' contain NaN or infinity; train it again"):
         load_model(tmp_path, kind="cat")

@@ -77,6 +77,6 @@ def test_constant_scores_are_undefined_whatever_the_function() -> None:
         ({"mine": lambda _x, _y: "high"}, "must return a number, got 'high'"),
     ],
 )
-def test_what_is_no_coefficient_is_refused(coefficients: Any, message: str) -> None:
+def test_what_is_not_a_coefficient_is_refused(coefficients: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         table(coefficients=coefficients)

@@ -212,7 +212,7 @@ def test_constant_metric_has_a_reason_and_spoils_nothing() -> None:
         assert (estimate.note, estimate.ci, estimate.p_adjusted) == ("constant scores", None, None)
     assert row.with_annotators == {}
     alone = meta_evaluate(scored(samples, good=good), samples, n_bootstrap=50)
-    assert table.rows[1] == alone.rows[0]  # a metric without a p-value is no part of the family
+    assert table.rows[1] == alone.rows[0]  # a metric without a p-value is not part of the family
     for comparison in table.comparisons:
         assert math.isnan(comparison.difference)
         assert comparison.williams_p is comparison.permutation_p is comparison.permutation_p_adjusted is None

@@ -69,7 +69,7 @@ def test_ratings_without_a_rater_count_in_the_mean_only() -> None:
     assert found.notes == ("judgments without a rater id, which count in the mean but for no annotator: 6",)
 
 
-def test_a_rater_of_one_sample_is_no_annotator() -> None:
+def test_a_rater_of_one_sample_is_not_an_annotator() -> None:
     found = collect([rated("1", Rating(1.0, "a"), Rating(3.0, "once")), rated("2", Rating(2.0, "a"))])
     assert found.annotators == ("a",)
     assert found.mean().tolist() == [2.0, 2.0]

@@ -88,7 +88,7 @@ def test_benjamini_hochberg_by_hand() -> None:
 
 
 @pytest.mark.parametrize("how", ["holm", "bh"])
-def test_missing_tests_are_no_part_of_the_family(how: significance.Adjust) -> None:
+def test_missing_tests_are_not_part_of_the_family(how: significance.Adjust) -> None:
     assert adjusted([None, 0.01, None, 0.02], how)[::2] == [None, None]
     assert adjusted([None, 0.01, None, 0.02], how)[1::2] == adjusted([0.01, 0.02], how)
     assert adjusted([None, None], how) == [None, None]

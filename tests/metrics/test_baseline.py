@@ -52,7 +52,7 @@ def test_a_corpus_of_one_text_is_refused(encoder: Encoder) -> None:
         make_baseline(["yes", "yes ", ""], encoder)
 
 
-def test_files_that_are_no_baseline_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_not_a_baseline_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no baseline file"):
         load_baseline(tmp_path / "none.json")
     (tmp_path / "cut.json").write_text('{"kind": "bert')

@@ -256,7 +256,7 @@ def test_a_folder_that_was_written_again_is_loaded_again(samples: list[Sample], 
     assert before.signature != after.signature
 
 
-def test_what_is_no_model_is_refused(tmp_path: Path, samples: list[Sample]) -> None:
+def test_what_is_not_a_model_is_refused(tmp_path: Path, samples: list[Sample]) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
     with pytest.raises(InputError, match="pickles are not loaded"):
         evaluate(BertScore(str(tmp_path)), samples)

@@ -78,7 +78,7 @@ def test_fluency_of_odd_replies(lm: Path) -> None:
     assert [by_id(result.by_sample)[id] for id in ("empty", "equal", "no text", "nothing")] == [0, 1, 0, 0]
 
 
-def test_an_encoder_is_no_language_model(bert: Path) -> None:
+def test_an_encoder_is_not_a_language_model(bert: Path) -> None:
     with pytest.raises(InputError, match="use a causal language model"):
         evaluate(DeepFm(str(bert)), chat())
 

@@ -163,6 +163,6 @@ def test_an_empty_network_is_in_float32(encoder: Path, tmp_path: Path) -> None:
     assert CrossEncoder.empty(tmp_path, 2).encoder.dtype == torch.float32
 
 
-def test_what_is_no_config_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_config_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot load a model"):
         CrossEncoder.empty(tmp_path, 2)

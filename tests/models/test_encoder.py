@@ -98,7 +98,7 @@ def test_layers_of_other_kinds_of_encoder_are_those_of_transformers(
 
 
 @pytest.mark.parametrize("kind", ["t5", "canine"])
-def test_what_is_no_encoder_of_any_text_is_refused(encoder: Encoder, tmp_path: Path, kind: str) -> None:
+def test_what_is_not_an_encoder_of_any_text_is_refused(encoder: Encoder, tmp_path: Path, kind: str) -> None:
     """A T5 has a decoder, a Canine reads no text of one token."""
     options = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_decoder_layers": 3} if kind == "t5" else {}
     other_kind(tmp_path, encoder, kind, **options)
@@ -205,7 +205,7 @@ def test_a_tokenizer_needs_no_pad_token(encoder: Encoder, tmp_path: Path) -> Non
     assert bare.sentences(TEXTS) == pytest.approx(padded.sentences(TEXTS), abs=1e-6)
 
 
-def test_weights_that_are_no_numbers_are_refused(encoder: Encoder, tmp_path: Path) -> None:
+def test_weights_that_are_not_numbers_are_refused(encoder: Encoder, tmp_path: Path) -> None:
     saved(tmp_path, encoder, weights={"embeddings.LayerNorm.bias": float("nan")})
     with pytest.raises(InputError, match=r"weights 'embeddings\.LayerNorm\.bias' contain NaN or infinity"):
         Encoder(str(tmp_path), device="cpu")
@@ -221,7 +221,7 @@ def test_the_signature_names_the_weights(encoder: Encoder) -> None:
     assert encoder.signature() == Encoder(str(model_folder(NAME)), device="cpu").signature(), "not where they lie"
 
 
-def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no model folder or installed model package"):
         Encoder("no-such-model")
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")

@@ -43,7 +43,7 @@ def test_padding_that_changes_states_is_noticed() -> None:
     assert not probe(model, 3, 0, "x").padding_is_safe
 
 
-def test_what_is_no_text_encoder_is_refused() -> None:
+def test_what_is_not_a_text_encoder_is_refused() -> None:
     model = network("bert")
     model.config.is_encoder_decoder = True
     with pytest.raises(InputError, match=r"here: models of type 'bert'"):

@@ -36,7 +36,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def literal(folder: Path, text: str) -> tuple[float, int]:
-    """Each token that is no special one is masked alone; the loss of transformers is −log p of the right one."""
+    """Each non-special token is masked alone; the loss of transformers is −log p of the right one."""
     tokenizer, model = loaded(folder, "BertForMaskedLM")
     ids = tokenizer(text, return_tensors="pt")["input_ids"]
     total, count = 0.0, 0

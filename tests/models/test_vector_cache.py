@@ -105,7 +105,7 @@ def test_it_is_off_unless_asked_for(model: str, tmp_path: Path, monkeypatch: pyt
     assert [path.name for path in tmp_path.iterdir()] == ["named.db"]
 
 
-def test_a_file_that_is_no_cache_is_named(model: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_cache_is_named(model: str, tmp_path: Path) -> None:
     (tmp_path / "x.db").write_bytes(b"not a database, but long enough to look at" * 50)
     with pytest.raises(InputError, match=r"the vector cache cannot be used: .*; delete it, or use another file"):
         Encoder(model, device="cpu", cache=tmp_path / "x.db").sentences(["yes"])

@@ -80,7 +80,7 @@ def test_functions_fail_for_their_own_dialogue_only(module: None) -> None:
 
 
 @pytest.mark.parametrize("path", ["functions_of_a_user:nothing", "no_such_module:f", "functions_of_a_user:NUMBER"])
-def test_what_is_no_function_is_said_early(module: None, path: str) -> None:
+def test_what_is_not_a_function_is_reported_early(module: None, path: str) -> None:
     with pytest.raises(InputError, match="module:function"):
         create(f"function(path={path!r})", kind="bot").signature()
 

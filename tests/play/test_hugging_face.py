@@ -83,7 +83,7 @@ def test_a_dialogue_that_never_fits_fails_alone(folders: dict[str, Path], monkey
     assert "not enough memory" in found[wrong[0]].failure
 
 
-def test_what_is_no_writer_is_said_early(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_what_is_not_a_writer_is_reported_early(folders: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         hf(tmp_path / "nothing").signature()
     (tmp_path / "pytorch_model.bin").write_bytes(b"pickled")

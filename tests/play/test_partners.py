@@ -97,7 +97,7 @@ def test_a_set_changed_by_hand_is_refused(tmp_path: Path, change: dict[str, Any]
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", "not json", '{"kind":"dialogues","schema":1}', '{"kind":"partners","schema":2}', "7"]
 )
-def test_what_is_no_set_is_refused(tmp_path: Path, text: str) -> None:
+def test_what_is_not_a_set_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "p.json").write_text(text)
     with pytest.raises(InputError, match="make one with `interloq play partners`"):
         load_partners(tmp_path / "p.json")

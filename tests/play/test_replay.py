@@ -59,7 +59,7 @@ def test_both_sides_of_a_system_that_played_itself(folder: Path) -> None:
     assert said(bot, turns("xy", "hi", "p1", "q1")) == {"p2"}
 
 
-def test_what_is_no_transcript_is_said_early(recorded: str, folder: Path) -> None:
+def test_what_is_not_a_transcript_is_reported_early(recorded: str, folder: Path) -> None:
     with pytest.raises(InputError, match="by 2 systems; add system=… with one of A, B"):
         replay("").signature()
     with pytest.raises(InputError, match="no turn of a system 'C'"):

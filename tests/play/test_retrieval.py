@@ -55,7 +55,7 @@ def test_retrieval_alone_and_in_a_batch(index: str) -> None:
     assert together == [bot.replies([d], [seed])[0] for d, seed in zip(dialogues, [5, 6, 7, 8, 9], strict=True)]
 
 
-def test_what_is_no_index_is_said_early(index: str, folder: Path) -> None:
+def test_what_is_not_an_index_is_reported_early(index: str, folder: Path) -> None:
     with pytest.raises(InputError, match="interloq index build"):
         retrieval(index="nothing").signature()
     create_index("both", "bm25(target='both')").add(PAIRS, source="pairs")

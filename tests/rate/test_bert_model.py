@@ -175,7 +175,7 @@ def test_a_config_of_another_shape_is_refused(copied_bert: Path) -> None:
     refused(copied_bert, "the weights are of another model")
 
 
-def test_weights_that_are_no_numbers_are_refused(copied_bert: Path) -> None:
+def test_weights_that_are_not_numbers_are_refused(copied_bert: Path) -> None:
     tensors = load_file(copied_bert / "model.safetensors")
     tensors["head.bias"][:] = torch.nan
     facts = orjson.loads((copied_bert / "model.json").read_bytes())

@@ -15,7 +15,7 @@ from interloq.rate.model import PIECES
 from tests.rate.made_gru_rater import SAMPLE
 
 
-def test_what_is_no_rater_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_rater_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="use the folder of a rater"):
         Gru(str(tmp_path)).rate([Sample("1", ["tea ?"], "yes", ["no"])])
 

@@ -42,7 +42,7 @@ def test_the_mean_of_people_on_a_scale_from_minus_one_to_one(tmp_path: Path) -> 
     assert weights(other) == pytest.approx([0, -1, 0.4])
 
 
-def test_not_applicable_and_other_aspects_are_no_votes(tmp_path: Path) -> None:
+def test_not_applicable_and_other_aspects_do_not_count_as_votes(tmp_path: Path) -> None:
     ratings = [
         Rating(4, "x", item="a/1/0"),
         Rating(None, "y", item="a/1/0"),

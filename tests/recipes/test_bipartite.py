@@ -168,7 +168,7 @@ def test_scores_are_kept_without_the_models(
     assert "play first" in capsys.readouterr().err
 
 
-def test_partners_are_no_targets(options: list[str]) -> None:
+def test_partners_are_not_targets(options: list[str]) -> None:
     job = bipartite._job(bipartite._parser().parse_args(options))
     judged, others = bipartite_bots.targets(job), bipartite_bots.partners(job)
     assert len(judged) >= 8

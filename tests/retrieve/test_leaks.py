@@ -91,7 +91,7 @@ def test_the_short_way_for_ascii_is_the_long_way(text: str) -> None:
         (pair("No, not at all."), "utterance"),
         (pair(response="no not at all"), "gold"),
         (pair(response="A BIT"), "gold"),
-        (pair(response="Fine."), ""),  # a reply that was retrieved earlier is no gold reply
+        (pair(response="Fine."), ""),  # a reply that was retrieved earlier is not a gold reply
         (pair(response="Like a log."), ""),
         (pair(response="Good morning!"), ""),
         (pair(id="t9/4/bot"), "id"),

@@ -211,7 +211,7 @@ def test_a_password_is_never_shown() -> None:
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_table_that_is_no_index_is_left_alone(postgres_address: str) -> None:
+def test_a_table_that_is_not_an_index_is_left_alone(postgres_address: str) -> None:
     server, _, name = postgres_address.partition("#")
     with psycopg.connect(server) as connection:
         connection.execute(f"CREATE TABLE {name} AS SELECT 7 AS kept")

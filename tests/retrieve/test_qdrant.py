@@ -226,7 +226,7 @@ def test_the_mean_length_is_that_of_the_first_batch(qdrant_address: str) -> None
     assert open_index(qdrant_address).store.manifest.words["utterance"] == pytest.approx(mean)  # type: ignore[attr-defined]
 
 
-def test_a_collection_that_is_no_index_is_left_alone(qdrant_address: str) -> None:
+def test_a_collection_that_is_not_an_index_is_left_alone(qdrant_address: str) -> None:
     on_server(qdrant_address, "PUT", "", {"vectors": {"size": 4, "distance": "Cosine"}})
     with pytest.raises(InputError, match=r"exists and is not an index; name a new collection"):
         create_index(qdrant_address, "bm25")

@@ -165,7 +165,7 @@ def test_scores_are_those_of_nearest(address: str, retriever: str) -> None:
     mixed = np.concatenate([ids[:, ::-1], np.full((len(ids), 2), NOTHING)], axis=1)
     again = index.store.scores("utterance", queries, mixed)
     assert again[:, :20] == pytest.approx(scores[:, ::-1], rel=1e-5, abs=1e-6)
-    assert (again[:, 20:] <= 0).all(), "nothing is no candidate"
+    assert (again[:, 20:] <= 0).all(), "an empty place is not a candidate"
 
 
 @pytest.mark.parametrize("retriever", [DENSE, BM25])

@@ -26,7 +26,7 @@ def test_another_tokenizer_is_refused(some: WordVectors, tmp_path: Path) -> None
     np.testing.assert_array_equal(without.sentences(["the"], "whitespace"), some.sentences(["the"]))
 
 
-def test_a_new_release_of_the_tokenizers_library_is_no_other_tokenizer(some: WordVectors, tmp_path: Path) -> None:
+def test_a_new_release_of_the_tokenizers_library_is_not_another_tokenizer(some: WordVectors, tmp_path: Path) -> None:
     WordVectors.of(WORDS, some.matrix, tokenizer="13a").save(tmp_path / "v")
     facts = json.loads((tmp_path / "v" / "vectors.json").read_text())
     assert "-sacrebleu-" in facts["tokenizer"]["signature"]

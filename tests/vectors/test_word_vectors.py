@@ -67,7 +67,7 @@ def test_texts_without_a_known_word_are_nan_and_counted(some: WordVectors) -> No
     assert some.sentences([]).shape == (0, 5)
 
 
-def test_a_vector_of_zeros_is_no_direction() -> None:
+def test_a_vector_of_zeros_has_no_direction() -> None:
     vectors = WordVectors.of(["zero", "one"], np.array([[0, 0], [3, 4]], dtype=np.float32), tokenizer="whitespace")
     np.testing.assert_allclose(vectors.sentences(["zero one"]), [[0.3, 0.4]])
     assert np.isnan(vectors.sentences(["zero"], normalise=True)).all()

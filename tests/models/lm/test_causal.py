@@ -189,7 +189,7 @@ def test_a_batch_without_room_is_cut_in_two(folder: Path, monkeypatch: pytest.Mo
         model.log_likelihoods(*both(PAIRS))
 
 
-def test_what_is_no_language_model_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_language_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no model folder or installed model package"):
         LanguageModel("no-such-model")
     with pytest.raises(InputError, match=r"has no weights for 'cls\.predictions"):
@@ -231,7 +231,7 @@ def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
         LanguageModel(str(other), device="cpu")
 
 
-def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+def test_weights_that_are_not_numbers_are_refused(tmp_path: Path) -> None:
     folder = tiny_lm(tmp_path)
     weights = load_file(folder / "model.safetensors")
     weights["transformer.ln_f.bias"][0] = np.nan
