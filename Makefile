@@ -10,8 +10,9 @@ BIN := .venv/bin
 # Modules are compiled when they are first imported: most of those in torch and transformers never are.
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --no-compile
 
-# Two processes with one thread each: the networks in tests are so small that more threads cost time.
-JOBS ?= 2
+# Processes with one thread each: the networks in tests are so small that more threads cost time. Three of them keep
+# two cores busy while some tests wait for servers, other processes and the disk. Each needs up to 2 GB of memory.
+JOBS ?= 3
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 # Every process would compile the package again if its bytecode were not kept.
