@@ -254,7 +254,7 @@ def trainer(rows: list[dict[str, Any]], args: argparse.Namespace, *, grouped: bo
             disable_tqdm=True,
         )
         made = transformers.Trainer(
-            Peer(args.encoder), options, train_dataset=rows, data_collator=collated, callbacks=[Clock()]
+            args.network(args.encoder), options, train_dataset=rows, data_collator=args.collate, callbacks=[Clock()]
         )
         made.train()
     return float(steps * args.batch / (clock[1] - clock[0]))
@@ -265,7 +265,7 @@ def plain_loop(rows: list[dict[str, Any]], args: argparse.Namespace, *, grouped:
     order = np.random.default_rng(0).permutation(len(rows))
     if grouped:
         order = order[np.argsort([len(rows[i]["input_ids"]) for i in order], kind="stable")]
-    network = Peer(args.encoder).to(args.device).train()
+    network = args.network(args.encoder).to(args.device).train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=3e-5, weight_decay=0.01)
     batches = np.array_split(order, len(rows) // args.batch) * PASSES
     began, done = 0.0, 0
@@ -273,7 +273,7 @@ def plain_loop(rows: list[dict[str, Any]], args: argparse.Namespace, *, grouped:
         if i == len(batches) * (PASSES - 1) // PASSES:
             torch.cuda.synchronize() if args.device == "cuda" else None
             began, done = time.perf_counter(), 0
-        parts = {k: v.to(args.device) for k, v in collated([rows[j] for j in batch]).items()}
+        parts = {k: v.to(args.device) for k, v in args.collate([rows[j] for j in batch]).items()}
         with torch.autocast(args.device, dtype=torch.bfloat16, enabled=args.device == "cuda"):
             loss = network(**parts)["loss"]
         loss.backward()
@@ -299,6 +299,7 @@ def main() -> None:
     parser.add_argument("--adapt", action="store_true", help="also measure adaptation: masked and next tokens")
     parser.add_argument("--profile", action="store_true", help="also print the kernels that take longest")
     parser.add_argument("--check", action="store_true", help="on a GPU, first check that all ways learn the same")
+    parser.set_defaults(network=Peer, collate=collated)  # what the Trainer trains; interlocutor.py has others
     args = parser.parse_args()
     gpu = args.device == "cuda"
     args.steps, args.batch = args.steps or (100 if gpu else 6), args.batch or (64 if gpu else 8)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from interloq.cli.arguments import add_common, add_map, add_samples
 from interloq.cli.output import BadLines
 from interloq.errors import count
+from interloq.metrics.course import largest_fall
 from interloq.metrics.explain_file import METRIC, Explained, explain_file
 from interloq.report.console import number, print_json, print_line, print_table
 
@@ -19,7 +20,10 @@ EXAMPLES = """\
   interloq explain c17/bot rated.jsonl -m "delta_bleu(order=2,tokenizer='char')"
   interloq explain c17/bot samples.jsonl -m "bleu(level='sentence')" --json"""
 TURNS = 6  # last turns of the context that are shown
-SCORE_ONLY = "only bleu and delta_bleu (mode 'sentence') are explained in detail; here are the score and its references"
+SCORE_ONLY = (
+    "only bleu, delta_bleu (mode 'sentence'), dcp and interlocutor_score are explained in detail; "
+    "here are the score and its references"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,12 +67,14 @@ def print_explained(explained: Explained) -> None:
     for turn in sample.context[-TURNS:]:
         print_line(f"context  {f'{turn.speaker}: ' if turn.speaker else ''}{turn.text}")
     print_line(f"reply    {sample.response}\n")
-    _print_references(explained.references())
+    if not explained.course:
+        _print_references(explained.references())
     if explanation:
         for order in explanation.orders:
             _print_order(order, explanation)
         _print_sum(explanation)
         _print_distrusted(explanation)
+    _print_course(explained)
     if not explained.taken_apart:
         print_line(SCORE_ONLY)
 
@@ -120,6 +126,16 @@ def _print_sum(explained: Explanation) -> None:
     print_line(f"score = {number(explained.brevity_penalty, 4)} × {root or '0'} = {number(explained.score, 4)}")
     if not any(order.matches for order in explained.orders):
         print_line("the reply shares no n-gram with a reference of positive weight: the score is 0")
+
+
+def _print_course(explained: Explained) -> None:
+    """Print the scores of the dialogue's replies, and where they fell most."""
+    if not explained.course:
+        return
+    rows = [[str(each.turn), each.text, number(each.score, 4)] for each in explained.course]
+    print_table("", ["turn", "reply", "score"], rows)
+    fall = largest_fall(explained.course)
+    print_line(f"fell most at turn {fall[0].turn}, by {number(fall[1], 4)}" if fall else "the score never fell")
 
 
 def _print_distrusted(explained: Explanation) -> None:

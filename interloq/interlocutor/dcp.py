@@ -7,14 +7,17 @@ empty reply scores 0. See `interloq.interlocutor.task` for the training.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
+from interloq.interlocutor.samples import judges_turns
 from interloq.metrics.context_reply import ContextReply, needs_turns
+from interloq.metrics.course import TurnScore
 from interloq.metrics.metric import Array
 from interloq.models.loaded import loaded
-from interloq.records import Sample
+from interloq.records import Sample, Turn
 from interloq.registry import name_of
 
 
@@ -36,6 +39,21 @@ class Dcp(ContextReply):
     def asked(self, samples: Sequence[Sample]) -> Array:
         found: Array = self.network().scores(samples, self.user)
         return found
+
+    def course(self, sample: Sample) -> list[TurnScore]:
+        """Scores of the replies to the same judge in the sample's context, and of its own."""
+        spoken = [*zip(sample.context, judges_turns(sample), strict=True), (Turn(sample.response), False)]
+        places = [i for i, (_, is_judge) in enumerate(spoken) if i and not is_judge]
+        replies = [replace(sample, context=sample.context[:i], response=spoken[i][0].text) for i in places]
+        scores = self.value(self.stats(replies)).tolist()
+        return [
+            TurnScore(i, reply.response, None if math.isnan(score) else score)
+            for i, reply, score in zip(places, replies, scores, strict=True)
+        ]
+
+    def unknown_judges(self, samples: Sequence[Sample]) -> int:
+        """Number of samples that are read as judged by anyone, although the model knows users."""
+        return int(self.network().unknown_judges(samples)) if self.user is None else 0
 
     def unscorable(self, sample: Sample) -> str | None:
         """Reason why a sample is unscored: no turn of its context has text."""

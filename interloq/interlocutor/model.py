@@ -65,6 +65,12 @@ class InterlocutorModel:
         """Whether the model has a token or a profile of a user."""
         return user in self.reader.users or user in self.reader.profiles
 
+    def unknown_judges(self, samples: Sequence[Sample]) -> int:
+        """Number of samples with a judge that the model does not know; 0 if it knows nobody."""
+        if not (self.reader.users or self.reader.profiles):
+            return 0
+        return sum(not self.knows(judge_of(sample)) for sample in samples)
+
     def check_user(self, user: str) -> None:
         """Refuse a user that the model does not know, if it knows any."""
         if user and not self.knows(user):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.interlocutor.samples import judge_of
+from interloq.interlocutor.samples import judges_turns
 from interloq.models.subwords import Subwords
 from interloq.records import Sample
 
@@ -82,13 +82,3 @@ def _turns(sample: Sample) -> list[tuple[str, bool]]:
     """The turns of the context that have text, and whether the judge spoke them."""
     turns = list(zip(sample.context, judges_turns(sample), strict=True))
     return [(turn.text, is_judge) for turn, is_judge in turns if turn.text.strip()]
-
-
-def judges_turns(sample: Sample) -> list[bool]:
-    """Whether the judge spoke each turn of the context. Without names, speakers are assumed to alternate."""
-    speakers, judge = [turn.speaker for turn in sample.context], judge_of(sample)
-    if judge not in speakers:  # the rater has another name than the speaker
-        judge = next((name for name in reversed(speakers) if name != sample.system), "")
-    if judge:
-        return [name == judge for name in speakers]
-    return [(len(speakers) - i) % 2 == 1 for i in range(len(speakers))]

@@ -159,3 +159,13 @@ def judge_of(sample: Sample) -> str:
     """The person who judges a sample: whoever rated it as the interlocutor, or else the last other speaker."""
     speakers = (turn.speaker for turn in reversed(sample.context) if turn.speaker != sample.system)
     return rated_by(sample) or next(speakers, "")
+
+
+def judges_turns(sample: Sample) -> list[bool]:
+    """Whether the judge spoke each turn of the context. Without names, speakers are assumed to alternate."""
+    speakers, judge = [turn.speaker for turn in sample.context], judge_of(sample)
+    if judge not in speakers:  # the rater has another name than the speaker
+        judge = next((name for name in reversed(speakers) if name != sample.system), "")
+    if judge:
+        return [name == judge for name in speakers]
+    return [(len(speakers) - i) % 2 == 1 for i in range(len(speakers))]

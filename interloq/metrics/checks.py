@@ -10,6 +10,7 @@ scoring a million samples takes a few seconds longer.
 - `case`: cased references and lower-case replies, or the reverse, if the metric is case-sensitive.
 - `length`: replies with fewer tokens than the metric needs: they score 0 whatever they say.
 - `trained on`: replies whose ratings the metric's network was trained on.
+- `unknown judge`: replies judged by users that the metric's model does not know.
 - `rater`: a rater with weak dev figures.
 """
 
@@ -36,7 +37,13 @@ _JAPANESE = re.compile(f"[{_KANA}]")
 EXAMPLES = 32  # texts without spaces to test a tokenizer on
 LONGEST = 4  # characters per token, on average: words of such languages have one or two
 LOWER, MIXED, CASED = 0.9, 0.7, 0.5  # shares of texts without capital letters, in lower-case and in cased data
-LEAK = "its agreement with people is overstated on them"
+COUNTED = {  # method of a metric that counts samples → name of the note, and its statement
+    "trained_on": ("trained on", "are among those {} learned from: its agreement with people is overstated on them"),
+    "unknown_judges": (
+        "unknown judge",
+        "are judged by users unknown to the model of {}: it reads them as anyone",
+    ),
+}
 SHOWN = 5  # systems named in a note
 
 
@@ -94,7 +101,10 @@ class Checks:
         self.facts = Facts()
         self._specs, self._traits = [title(metric) for metric in metrics], [traits(metric) for metric in metrics]
         self._warnings = [warnings_of(metric) for metric in metrics]
-        self._learners = [[(p, Counter[str]()) for p in parts(m) if hasattr(p, "trained_on")] for m in metrics]
+        self._counted = [
+            [(part, method, Counter[str]()) for part in parts(metric) for method in COUNTED if hasattr(part, method)]
+            for metric in metrics
+        ]
         self._short: dict[tuple[str, int], Counter[str]] = {}
         self._tokenizers: dict[str, Tokenizer] = {}
         for part in chain.from_iterable(self._traits):
@@ -108,8 +118,8 @@ class Checks:
             groups.setdefault(sample.system, []).append(sample)
         for system, group in groups.items():
             self.facts.add(system, group)
-            for part, known in chain.from_iterable(self._learners):
-                known[system] += part.trained_on(group)
+            for part, method, found in chain.from_iterable(self._counted):
+                found[system] += getattr(part, method)(group)
             for (name, needed), counts in self._short.items():
                 counts[system] += self._shorter(group, needed, self._tokenizers[name])
 
@@ -139,8 +149,8 @@ class Checks:
         found = (note for part in self._traits[i] for note in self._of_part(part, self._specs[i]))
         samples = self.facts.samples
         known = (
-            self._note("trained on", counts, f"are among those {name_of(part)} learned from: {LEAK}", self._specs[i])
-            for part, counts in self._learners[i]
+            self._note(COUNTED[method][0], counts, COUNTED[method][1].format(name_of(part)), self._specs[i])
+            for part, method, counts in self._counted[i]
             if counts.total()
         )
         warned = (

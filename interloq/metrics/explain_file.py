@@ -10,6 +10,7 @@ from typing import Any
 
 from interloq.data.jsonl import Rejected, read
 from interloq.errors import InputError
+from interloq.metrics.course import TurnScore, largest_fall
 from interloq.metrics.evaluate import evaluate
 from interloq.metrics.explain import Explanation, explain, is_explained
 from interloq.records import NO_SYSTEM, Sample, SampleKeys
@@ -30,6 +31,7 @@ class Explained:
     reason: str
     explanation: Explanation | None  # None if there is no score, or the metric cannot be broken down
     taken_apart: bool  # whether the metric can be
+    course: tuple[TurnScore, ...] = ()  # scores of the dialogue's replies so far, for metrics that follow a dialogue
 
     def facts(self) -> dict[str, Any]:
         """Everything as plain values."""
@@ -47,6 +49,9 @@ class Explained:
             names = ("length", "reference_length", "closest", "brevity_penalty", "largest_weight")
             facts |= {name: getattr(self.explanation, name) for name in names}
             facts |= {"orders": [asdict(order) for order in self.explanation.orders]}
+        if self.course:
+            fall = largest_fall(self.course)
+            facts |= {"course": [asdict(each) for each in self.course], "fell_most": fall[0].turn if fall else None}
         return facts
 
     def references(self) -> list[dict[str, Any]]:
@@ -75,20 +80,23 @@ def explain_file(
 ) -> Explained:
     """Explain the score of the sample with this id, and of this `system` if several systems have it.
 
-    Only bleu and delta_bleu can be broken down, alone or within a pipeline such as vbleu; for other metrics only the
-    score is given. `-` is standard input. Bad lines and `columns` are handled as in `interloq.read`.
+    Only bleu and delta_bleu can be broken down, alone or within a pipeline such as vbleu. Metrics with a `course`, such
+    as dcp, also give the scores of the dialogue's earlier replies; for others only the score is given. `-` is standard
+    input. Bad lines and `columns` are handled as in `interloq.read`.
     """
     label, written = split_label(metric)
     made = create(written, kind="metric")
     inner = _inner(made)
     given = read(samples, strict=strict, on_reject=on_reject, columns=columns)
-    listed = None if is_explained(inner) else list(given)
+    follows = hasattr(made, "course")
+    listed = None if is_explained(inner) or follows else list(given)
     sample = _found(given if listed is None else listed, id, system, str(samples))
     if inner is not made:  # the sample with the weights from the pipeline is scored
         (sample,) = made.rated([sample])
     score, reason = _score(inner, sample, [sample]) if listed is None else _score(made, sample, listed)
     explained = explain(inner, sample) if is_explained(inner) and not reason else None
-    return Explained(sample, label or title(made), score, reason, explained, is_explained(inner))
+    course = tuple(made.course(sample)) if follows and not reason else ()
+    return Explained(sample, label or title(made), score, reason, explained, is_explained(inner) or follows, course)
 
 
 def _inner(metric: Any) -> Any:

@@ -33,8 +33,12 @@ class Metric(Protocol):
     - `is_probability`: True if scores are probabilities that are comparable with those of any rater (see
       pipelines/by.py).
     - `trained_on(samples) -> int`: number of the samples whose ratings its network was trained on (see checks.py).
+    - `unknown_judges(samples) -> int`: number of the samples judged by users that its model does not know, although it
+      knows others (see checks.py).
     - `over_references`: "max" or "mean" if a reply's score is the largest or the mean of its scores against each
       reference alone, which `by_reference` returns (see reliability/labels.py); None or absent otherwise.
+    - `course(sample) -> Iterable[TurnScore]`: scores of the replies in the sample's context and of its own, one after
+      the other (see course.py and explain_file.py).
     - `details(total) -> Mapping[str, float]`: further numbers in a row or a sum of rows, such as precision and recall;
       `Result.details` has those of the whole set.
     """

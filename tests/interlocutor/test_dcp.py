@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from interloq import InputError, Sample, create, evaluate, spec
+from interloq import InputError, Sample, create, evaluate, spec, write
+from interloq.cli.main import main
 from interloq.interlocutor.dcp import Dcp
 from interloq.metrics.context_reply import NO_CONTEXT
 from interloq.signature import signature
@@ -48,3 +50,36 @@ def test_it_is_used_in_blends_and_as_a_rater(dcp_model: Path) -> None:
     rater = create(f"by(dcp(model={str(dcp_model)!r},user='ann'))", kind="rater")
     (sample,) = rater.rate([Sample("1", ["tea ?"], "rain", ["tea ."])])
     assert -1 <= sample.references[0].weight <= 1
+
+
+def test_unknown_judges_are_counted_in_a_note(dcp_model: Path) -> None:
+    samples = [*judged(2), *judged(1, seed=1, judges=("zoe",))]
+    (note,) = evaluate(Dcp(str(dcp_model)), samples, n_bootstrap=0).notes
+    assert (
+        note.text == "2 of 6 replies (bot 2) are judged by users unknown to the model of dcp: it reads them as anyone"
+    )
+    assert not evaluate(Dcp(str(dcp_model), user=""), samples, n_bootstrap=0).notes
+
+
+def test_the_course_of_a_dialogue(dcp_model: Path) -> None:
+    metric, sample = Dcp(str(dcp_model)), judged(1, judges=("bob",))[1]
+    found = metric.course(sample)
+    assert [(each.turn, each.text) for each in found] == [(1, sample.context[1].text), (3, sample.response)]
+    assert found[-1].score == pytest.approx(float(metric.value(metric.stats([sample]))[0]), abs=1e-6)
+    short = [(each.turn, each.score) for each in metric.course(Sample("1", ["tea ?", " ", "so ?"], "rain"))]
+    assert short[0] == (1, 0.0)  # an empty reply
+
+
+def test_explain_names_the_turn_where_it_fell_most(
+    dcp_model: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("samples.jsonl", judged(3), kind="samples")
+    metric = f"dcp(model={str(dcp_model)!r})"
+    assert main(["explain", "d0-1#3", "samples.jsonl", "-m", metric]) == 0
+    printed = capsys.readouterr().out
+    assert "turn" in printed
+    assert ("fell most at turn 3, by " in printed) != ("the score never fell" in printed)
+    assert main(["explain", "d0-1#3", "samples.jsonl", "-m", metric, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert [each["turn"] for each in facts["course"]] == [1, 3]
+    assert facts["course"][1]["score"] == pytest.approx(facts["score"], abs=1e-6)

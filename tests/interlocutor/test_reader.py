@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interloq import Rating, Sample
-from interloq.interlocutor.reader import JUDGE, REPLIER, USERS, SampleReader, judges_turns
+from interloq.interlocutor.reader import JUDGE, REPLIER, USERS, SampleReader
 from interloq.models.subwords import Subwords
 from interloq.records import INTERLOCUTOR, Turn
 from tests.made_relevance import tiny_encoder
@@ -67,13 +67,3 @@ def test_texts_longer_than_the_model_are_cut_and_counted(subwords: Subwords) -> 
 def test_turns_without_text_are_skipped(subwords: Subwords) -> None:
     blank = Sample("d#3", [*TURNS, Turn(" ", "ann")], "the rain .", ratings=SAMPLE.ratings)
     assert parts(reader(subwords), blank, "bob") == parts(reader(subwords), SAMPLE, "bob")
-
-
-def test_the_turns_of_the_judge() -> None:
-    assert judges_turns(SAMPLE) == [True, False, True]
-    assert judges_turns(Sample("1", ["a", "b", "c"], "d")) == [True, False, True]  # without names: in turns
-    renamed = Sample("1", TURNS, "d", ratings=[Rating(4, "u17", "impression", INTERLOCUTOR)])
-    assert judges_turns(renamed) == [True, False, True]  # the rater is none of the speakers
-    assert judges_turns(Sample("1", [Turn("a", "bot"), Turn("b", "ann"), Turn("c", "bot")], "d", system="bot")) == [
-        *[False, True, False],
-    ]

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from interloq import InputError
-from interloq.interlocutor.samples import Judged, Selection, continuity, judge_of, labelled
-from interloq.records import Dialogue, Rating, Sample, Turn
+from interloq.interlocutor.samples import CONTINUED, Judged, Selection, continuity, judge_of, judges_turns, labelled
+from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample, Turn
 from tests.interlocutor.made_logs import of_length, talk
 
 
@@ -119,3 +119,14 @@ def test_who_judges_a_sample() -> None:
 def test_impossible_selections(wrong: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Selection(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_turns_of_the_judge() -> None:
+    turns = [Turn("tea ?", "bob"), Turn("rain .", "ann"), Turn("so ?", "bob")]
+    named = Sample("1", turns, "d", ratings=[Rating(1, "bob", CONTINUED, INTERLOCUTOR)])
+    assert judges_turns(named) == [True, False, True]
+    assert judges_turns(Sample("1", ["a", "b", "c"], "d")) == [True, False, True]  # without names: in turns
+    renamed = Sample("1", turns, "d", ratings=[Rating(4, "u17", "impression", INTERLOCUTOR)])
+    assert judges_turns(renamed) == [True, False, True]  # the rater is none of the speakers
+    twice = [Turn("a", "bot"), Turn("b", "ann"), Turn("c", "bot")]
+    assert judges_turns(Sample("1", twice, "d", system="bot")) == [False, True, False]

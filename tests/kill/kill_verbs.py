@@ -117,6 +117,14 @@ def rated(folder: Path) -> None:
     write_sets(folder, 1600, 1500)
 
 
+def interlocutors(folder: Path) -> None:
+    from interloq import write
+    from tests.interlocutor.made_models import judged, write_parts
+
+    write_parts(folder / "parts")
+    write(folder / "new.jsonl", judged(40, seed=4, judges=("cat",)), kind="samples")
+
+
 def queries(folder: Path) -> None:
     from interloq import write
     from tests.reliability.made_model import topic_encoder
@@ -135,6 +143,7 @@ def posts(folder: Path) -> None:
 
 TINY = f"--learning-rate .003 --batch 32 --device cpu --quiet {OFTEN}"
 SCORER = f"--encoder encoder --epochs 1 --reply 12 {TINY}"
+INTERLOCUTOR = f"--tokens 48 --user-samples 5 --epochs 2 {TINY}"
 SCORES = "score samples.jsonl -m chrf -m distinct -o scores.jsonl --bootstrap 0 --quiet"
 INDEX = "index build pairs.jsonl -o index --segment 37 --quiet --retriever"
 DENSE = "\"dense(encoder='fake32')\" --exact-up-to 150"
@@ -174,6 +183,13 @@ VERBS = (
     Verb("train ruber", f"train ruber pairs.jsonl -o out --embedding 16 --hidden 16 --epochs 2 {TINY}", topics),
     Verb("train bert-ruber", f"train bert-ruber pairs.jsonl --encoder bert -o out --epochs 2 {TINY}", topics),
     Verb("train relevance", f"train relevance talks.jsonl -o out --context 24 {SCORER}", talks),
+    Verb("train dcp", f"train dcp parts -o out --encoder parts/encoder {INTERLOCUTOR}", interlocutors),
+    Verb(
+        "train dcp (add users)",
+        f"train dcp new.jsonl -o out --add-to model --epochs 2 {TINY}",
+        interlocutors,
+        (f"train dcp parts -o model --encoder parts/encoder {INTERLOCUTOR}",),
+    ),
     Verb(
         "train judge",
         "train judge rated0.jsonl rated1.jsonl --scorer scorer -o out --device cpu --quiet",
