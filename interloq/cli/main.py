@@ -43,6 +43,7 @@ VERBS = {
     "signature": "show how the scores in a file were computed, or compare two files",
     "play": "let systems talk to each other or to a fixed set of partners",
     "rank": "rank systems from the scores of their dialogues",
+    "compare": "compare two versions of a system: is the new one better?",
     "meta": "measure how well metrics agree with people",
     "report": "write one self-contained HTML report",
     "demo": "run the whole workflow on embedded data: train, search, rate, score, explain, report",

@@ -162,6 +162,12 @@ def write_json(path: str | Path, value: Any) -> None:
         file.write(json_bytes(value))
 
 
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text as UTF-8; lone surrogates are replaced."""
+    with replacing(path) as file:
+        file.write(text.encode("utf-8", "replace"))
+
+
 def json_bytes(value: Any) -> bytes:
     """A value as indented JSON."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

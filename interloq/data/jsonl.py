@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import orjson
 
 from interloq.data.files import MAX_LINE, as_line, lines, plain_suffix, replacing
 from interloq.data.layouts import Layout
-from interloq.data.tables import is_table, rows
+from interloq.data.tables import Reject, is_table, rows
 from interloq.data.write_errors import writing
 from interloq.errors import InputError, ReadWarning, RejectedWarning, count
 from interloq.records import Sample, format_key
@@ -65,7 +65,7 @@ def read(
     seen = _Seen(kind)
     try:
         good = 0
-        for number, line, record in layout.records(_objects(path, layout, rejects), rejects.add):
+        for number, line, record in layout.records(_objects(path, layout, rejects.add), rejects.add):
             try:
                 seen.check(record, number)
             except InputError as error:
@@ -95,6 +95,20 @@ def read_all(
     """The records of several files, one file after another."""
     for path in paths:
         yield from read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
+
+
+def extra_fields(
+    path: str | Path, names: Collection[str], *, kind: str = "samples", columns: Mapping[str, str] | None = None
+) -> dict[str, dict[str, str]]:
+    """Further texts and numbers in records, such as a topic: id → name → text; bad lines are skipped."""
+    layout = Layout(kind, columns, table=is_table(path))
+    found: dict[str, dict[str, str]] = {}
+    for number, _, value in _objects(path, layout, lambda *_: None):
+        extra = {name: str(value[name]) for name in names if isinstance(value.get(name), str | int | float)}
+        if extra:
+            id = value.get((columns or {}).get("id", "id"), number)
+            found.setdefault(str(id), {}).update(extra)
+    return found
 
 
 def header(path: str | Path) -> dict[str, Any]:
@@ -150,15 +164,15 @@ def to_json(record: Any) -> Any:
 # ---- reading lines ---------------------------------------------------------------------------------------------------
 
 
-def _objects(path: str | Path, layout: Layout, rejects: _Rejects) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
+def _objects(path: str | Path, layout: Layout, reject: Reject) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
     if layout.table:
-        yield from rows(path, layout.kind, layout.names, rejects.add)
+        yield from rows(path, layout.kind, layout.names, reject)
         return
     for number, line in _records(path):
         try:
             value = _object(line)
         except InputError as error:
-            rejects.add(number, line, error)
+            reject(number, line, error)
             continue
         if is_header(value):
             _check_header(value, layout.kind, f"{path}:{number}")

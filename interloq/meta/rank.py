@@ -28,14 +28,12 @@ from interloq.meta.bradley_terry import PRIOR, Comparison, comparisons, strength
 from interloq.meta.dialogue_scores import DialogueScore, both_sides, downwards, metric_of, pairing_of
 from interloq.meta.ranking import Difference, Method, Ranking, Standing, Unit
 from interloq.meta.ranking_notes import notes
-from interloq.meta.significance import adjusted, permutation_p, permutations_per_test, swaps
+from interloq.meta.significance import adjusted, permutation_p, permutations_per_test, swapped_units
 from interloq.meta.survival import Survival, survival_curves, survival_notes
 from interloq.meta.table import COEFFICIENTS, Estimate
 from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array
 from interloq.signature import Signature, fingerprint
-
-EXACT = 1 << 16  # permutations up to which all are tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +273,7 @@ def _test(
     if len(shared) > 1:
         each = np.array([c.difference if settings.method == "mean" else np.sign(c.difference) for c in shared])
         units = np.bincount(_numbers([_occasion(c, settings.by) for c in shared]), each)
-        flipped = [(1 - 2 * swapped) @ units for swapped in _swapped_units(len(units), n_permutations, seed)]
+        flipped = [(1 - 2 * swapped) @ units for swapped in swapped_units(len(units), n_permutations, seed)]
         differences = np.concatenate(flipped) / len(shared)
         return _Test(permutation_p(differences) if n_permutations else None, len(shared), True)
     values = [np.array([row.value for row in rows if row.system == name]) for name in pair]
@@ -283,14 +281,6 @@ def _test(
     if not n_permutations or min(map(len, values)) == 0 or n < 3:
         return _Test(None, n, False)
     return _Test(permutation_p(_reassigned(values[0], values[1], n_permutations, seed)), n, False)
-
-
-def _swapped_units(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[Any]]:
-    """Which of n units are swapped, one row per permutation, first none: random, or all if there are few enough."""
-    if 2**n <= min(n_permutations, EXACT):
-        yield (np.arange(2**n)[:, None] >> np.arange(n)) & 1
-    else:
-        yield from swaps(n, n_permutations, seed)
 
 
 def _reassigned(first: Array, second: Array, n_permutations: int, seed: int) -> Array:

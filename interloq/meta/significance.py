@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ Adjust = Literal["holm", "bh"]
 Swaps = NDArray[np.float64]  # one row per permutation; 1 for samples whose two scores are swapped
 PAIR_LIMIT = 3000  # samples up to which matrices of signs are faster than two sorts per permutation, and fit in memory
 LEAST = 1_000  # permutations per test
+EXACT = 1 << 16  # permutations up to which all are tried
 TOLERANCE = 1e-12  # differences closer than this count as equal
 
 
@@ -92,6 +93,25 @@ def swaps(n: int, n_permutations: int, seed: int) -> Iterator[Swaps]:
         drawn = rng.integers(2, size=(rows, n), dtype=np.int8).astype(np.float64)
         drawn[: start == 0] = 0.0
         yield drawn
+
+
+def swapped_units(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[Any]]:
+    """Which of n units are swapped, one row per permutation, first none: random, or all if there are few enough."""
+    if 2**n <= min(n_permutations, EXACT):
+        yield (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    else:
+        yield from swaps(n, n_permutations, seed)
+
+
+def reassignments(n: int, n_first: int, n_permutations: int, seed: int) -> Iterator[Array]:
+    """Which of n units are in the first group, in blocks of rows: the first n_first, then random ones; as 0 and 1."""
+    rng = np.random.default_rng(seed)
+    step = max(1, BLOCK // max(n, 1))
+    observed = (np.arange(n) < n_first).astype(np.float64)
+    for start in range(0, n_permutations + 1, step):
+        rows = np.tile(observed, (min(step, n_permutations + 1 - start), 1))
+        rows[start == 0 :] = rng.permuted(rows[start == 0 :], axis=1)
+        yield rows
 
 
 def z_scores(x: Array) -> Array:

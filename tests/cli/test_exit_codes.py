@@ -18,6 +18,7 @@ GOOD = {
     "meta": "meta scores.jsonl --samples samples.jsonl --bootstrap 0 --no-compare",
     "report": "report scores.jsonl --samples samples.jsonl -o new.html --bootstrap 0",
     "rank": "rank played/scores.jsonl --dialogues played/dialogues.jsonl --bootstrap 0",
+    "compare": "compare samples.jsonl samples.jsonl -m chrf --old-system good --new-system bad",
     "play samples": "play samples played/dialogues.jsonl -o new.jsonl",
     "data check": "data check samples.jsonl",
     "data convert": "data convert samples.jsonl -o new.jsonl",

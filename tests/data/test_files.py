@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from interloq.data.files import read_json, read_small
+from interloq.data.files import read_json, read_small, write_text
 from interloq.data.system_scores import read_system_scores
 from interloq.errors import InputError, short_repr
 
@@ -44,3 +44,8 @@ def test_deep_nesting_is_an_error_like_any_other(tmp_path: Path) -> None:
         deep = [deep]
     assert len(short_repr(deep)) <= 60
     assert short_repr("x" * 1000).startswith("'xxx")
+
+
+def test_texts_are_written_whatever_they_contain(tmp_path: Path) -> None:
+    write_text(tmp_path / "text.md", "naïve \ud800")
+    assert (tmp_path / "text.md").read_text(encoding="utf-8") == "naïve ?"

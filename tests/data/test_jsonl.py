@@ -14,7 +14,7 @@ import pytest
 
 from interloq import InputError, RejectedWarning, Sample, Score, Turn, load, write
 from interloq.data import files
-from interloq.data.jsonl import header, rejected_path
+from interloq.data.jsonl import extra_fields, header, rejected_path
 
 GOOD = b'{"id": "good", "context": ["hi"], "response": "hey", "references": ["hello"]}'
 
@@ -210,3 +210,14 @@ def test_an_array_that_is_broken_or_too_large_is_an_error(tmp_path: Path, monkey
     path.write_text(json.dumps(ARRAY, indent=2))
     with pytest.raises(InputError, match="one JSON array larger than"):
         load(path)
+
+
+def test_further_fields_are_found_by_id(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text(
+        '{"kind": "samples", "schema": 1}\n{"key": "a", "response": "x", "topic": "food", "year": 2020}\n'
+        '{"bad\n{"response": "y", "topic": null}\n{"response": "z", "topic": "films"}\n'
+    )
+    found = extra_fields(path, ["topic", "year"], columns={"id": "key"})
+    assert found == {"a": {"topic": "food", "year": "2020"}, "5": {"topic": "films"}}
+    assert not rejected_path(path).exists()

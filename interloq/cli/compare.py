@@ -1,0 +1,121 @@
+"""`interloq compare`: two versions of a system in, their differences with intervals and tests out."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from interloq.cli.arguments import add_common, add_list, add_map
+from interloq.cli.output import BadLines
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import stage_progress
+from interloq.cli.rank import add_direction
+from interloq.report.console import print_json, print_line, print_signatures, print_table
+
+if TYPE_CHECKING:
+    from interloq.meta.comparison import Comparison
+
+EXAMPLES = """\
+  interloq compare old.jsonl new.jsonl -m "relevance(model='ready')" -m length
+  interloq compare old_scores.jsonl new_scores.jsonl --samples old.jsonl --samples new.jsonl
+  interloq compare old_dialogues.jsonl new_dialogues.jsonl -m "relevance(model='ready')" --slice partner
+  interloq compare replies.jsonl replies.jsonl --old-system june --new-system july -m bleu --markdown summary.md"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    kinds = "samples, dialogues or scores"
+    parser.add_argument("old", type=InputPath, metavar="OLD", help=f"{kinds} of the old version")
+    parser.add_argument("new", type=InputPath, metavar="NEW", help=f"{kinds} of the new version")
+    add_version_options(parser)
+    add_common(parser)
+
+
+def add_version_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for reading and comparing versions, which `gate` has too."""
+    add_list(
+        parser,
+        "-m",
+        "--metric",
+        metavar="[LABEL=]SPEC",
+        help="a metric to score samples or dialogues with, or to choose from score files",
+    )
+    add_list(
+        parser,
+        "--samples",
+        type=InputPath,
+        metavar="FILE",
+        help="with score files: the scored samples, for ratings, slices and texts; one file, or one per version",
+    )
+    for side in ("old", "new"):
+        parser.add_argument(f"--{side}-system", default="", metavar="NAME", help=f"system of the {side} file")
+    parser.add_argument("--aspect", default="", metavar="NAME", help="rated quality (default overall)")
+    parser.add_argument("--role", default="", metavar="NAME", help="only ratings by people in this role")
+    parser.add_argument(
+        "--slice",
+        action="append",
+        metavar="FIELD",
+        help="field to slice by; repeatable (default: topic, language, partner and length, as far as known)",
+    )
+    parser.add_argument("--no-slices", dest="slice", action="store_const", const=[], help="compare only whole sets")
+    add_direction(parser)
+    parser.add_argument(
+        "--permutations",
+        type=int,
+        metavar="N",
+        help="permutations per test (default 1000, or 100 per test if that is more)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the permutations (default 0)")
+    parser.add_argument("--worst", type=int, default=5, metavar="N", help="units that got worse to print (default 5)")
+    parser.add_argument("--markdown", type=OutputPath, metavar="FILE", help="also write a Markdown summary")
+    add_map(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from interloq.data.files import write_text
+    from interloq.meta.compare_file import compare_file
+    from interloq.report.comparison_text import comparison_markdown
+
+    bad = BadLines()
+    found = compare_file(
+        args.old,
+        args.new,
+        metrics=args.metric,
+        samples=args.samples,
+        old_system=args.old_system,
+        new_system=args.new_system,
+        aspect=args.aspect,
+        role=args.role,
+        slice_by=args.slice,
+        lower_is_better=args.lower_is_better,
+        n_permutations=args.permutations,
+        seed=args.seed,
+        worst=args.worst,
+        strict=args.strict,
+        on_reject=bad,
+        columns=args.columns,
+        progress=stage_progress(quiet=args.quiet),
+    )
+    bad.close()
+    if args.markdown:
+        write_text(args.markdown, comparison_markdown(found))
+    if args.json:
+        print_json(asdict(found))
+    elif args.markdown != "-":
+        print_comparison(found)
+    return 0
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Print tables, the units that got worse, and notes."""
+    from interloq.report.comparison_text import comparison_tables, worse_lines
+
+    for table in comparison_tables(comparison):
+        print_table(table.title, table.columns, table.rows)
+    if comparison.worse:
+        print_line("got worse most:")
+    for line in worse_lines(comparison):
+        print_line(f"  {line}")
+    for note in comparison.notes:
+        print_line(f"note: {note}")
+    print_signatures(comparison.signature)

@@ -1,0 +1,234 @@
+"""Compare two versions of a system: means, differences with intervals, tests, slices, and people's mean rating.
+
+Intervals are t intervals over clusters (`interloq.statistics.clustered`): dialogues if units are replies in dialogues,
+otherwise the units. If units are paired, only pairs with both scores count, and the test randomly swaps the two
+versions within each cluster; otherwise it randomly reassigns clusters to the versions. All tests, of metrics and
+slices, share the permutations, and their p-values are adjusted by Holm's method as one family.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.errors import InputError
+from interloq.meta.comparison import Change, Comparison, Worse
+from interloq.meta.comparison_notes import notes
+from interloq.meta.human_means import human_means
+from interloq.meta.significance import adjusted, permutation_p, permutations_per_test, reassignments, swapped_units
+from interloq.meta.slices import Masks, slices, thirds_of
+from interloq.meta.table import Estimate
+from interloq.meta.versions import Matched, Unit, Version, matched, unscored
+from interloq.metrics.metric import Array
+from interloq.metrics.metric_names import about_sets, direction
+from interloq.signature import Signature, fingerprint
+from interloq.statistics.clustered import Clustered, cluster_mean, difference
+
+EVERYTHING = ""  # the name of the slice with all units
+WORST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """Scores of one metric in one slice, with their clusters; both sides are aligned if they are paired."""
+
+    metric: str
+    slice: str
+    old: Array
+    new: Array
+    old_clusters: Sequence[str]
+    new_clusters: Sequence[str]
+
+    def means(self) -> tuple[Clustered, Clustered]:
+        return cluster_mean(self.old, self.old_clusters), cluster_mean(self.new, self.new_clusters)
+
+
+def compare(
+    old: Version,
+    new: Version,
+    *,
+    slice_by: Sequence[str] | None = None,
+    lower_is_better: bool | None = None,
+    n_permutations: int | None = None,
+    seed: int = 0,
+    worst: int = WORST,
+) -> Comparison:
+    """Compare two versions by all metrics that both have.
+
+    `slice_by` names the fields to slice by (default: topic, language, partner and length, if units have them; none if
+    empty). `lower_is_better` overrides the metrics' own directions.
+    """
+    metrics = _metrics(old, new)
+    units = matched(old, new)
+    columns, slice_notes = _columns(old, new, units, metrics, slice_by)
+    permutations = permutations_per_test(len(columns), n_permutations)
+    p_values = _tests(columns, permutations, seed, paired=bool(units.pairs))
+    changes = _changes(columns, p_values, lower_is_better)
+    leading = next((c for c in changes if c.direction != "neither"), None)
+    return Comparison(
+        old=old.name,
+        new=new.name,
+        unit=new.unit,
+        pairing=units.pairing,
+        changes=tuple(changes),
+        people=tuple(human_means(old, new, units, metrics)),
+        worse=tuple(_worse(units.pairs, leading, worst)) if leading else (),
+        unscored={m: {"old": len(list(unscored(old, m))), "new": len(list(unscored(new, m)))} for m in metrics},
+        notes=(*notes(old, new, units, metrics), *slice_notes),
+        signature=_signature((old, new), metrics, units, permutations, seed),
+    )
+
+
+def _metrics(old: Version, new: Version) -> list[str]:
+    both = [metric for metric in old.metrics if metric in new.metrics]
+    found = [metric for metric in both if not about_sets(metric)]
+    if not found:
+        what = f"both versions have scores of {', '.join(both)} only, which scores sets of replies, not single ones"
+        known = f"{', '.join(old.metrics) or 'none'} and {', '.join(new.metrics) or 'none'}"
+        raise InputError(
+            what if both else f"no metric scored both versions: {known}", hint="score both with the same metrics"
+        )
+    return found
+
+
+# ---- scores by slice -------------------------------------------------------------------------------------------------
+
+
+def _columns(
+    old: Version, new: Version, units: Matched, metrics: Sequence[str], slice_by: Sequence[str] | None
+) -> tuple[list[_Column], list[str]]:
+    thirds = thirds_of([*old.units, *new.units])
+    if units.pairs:
+        first, second = zip(*units.pairs, strict=True)
+        clusters: tuple[Sequence[str], Sequence[str]] = units.pair_clusters, units.pair_clusters
+    else:
+        first, second, clusters = old.units, new.units, (units.old_clusters, units.new_clusters)
+    masks, notes = slices(first, slice_by, thirds)
+    others = masks if units.pairs else slices(second, slice_by, thirds)[0]
+    shared = [EVERYTHING, *(name for name in masks if name in others)]
+    columns = []
+    for metric in metrics:
+        for name in shared:
+            sides = _values(first, metric, masks, name), _values(second, metric, others, name)
+            column = _column(metric, name, sides, clusters, paired=bool(units.pairs))
+            if len(column.old) and len(column.new):
+                columns.append(column)
+    if not columns:
+        raise InputError("no unit of both versions has a score", hint="see why: interloq score SAMPLES -m METRIC")
+    return columns, notes
+
+
+def _values(units: Sequence[Unit], metric: str, masks: Masks, name: str) -> Array:
+    """Scores of the units of a slice; NaN for all others."""
+    values = np.array([unit.values.get(metric, math.nan) for unit in units])
+    return values if name == EVERYTHING else np.where(masks[name], values, np.nan)
+
+
+def _column(
+    metric: str, name: str, sides: tuple[Array, Array], clusters: tuple[Sequence[str], Sequence[str]], *, paired: bool
+) -> _Column:
+    known = [~np.isnan(values) for values in sides]
+    if paired:
+        known = [known[0] & known[1]] * 2
+    kept = [[cluster for cluster, k in zip(c, own, strict=True) if k] for c, own in zip(clusters, known, strict=True)]
+    return _Column(metric, name, sides[0][known[0]], sides[1][known[1]], kept[0], kept[1])
+
+
+# ---- tests -----------------------------------------------------------------------------------------------------------
+
+
+def _tests(columns: Sequence[_Column], n_permutations: int, seed: int, *, paired: bool) -> list[float | None]:
+    """p-value of each column; None if there are no permutations or fewer than three clusters."""
+    if not n_permutations:
+        return [None] * len(columns)
+    drawn = _swapped if paired else _reassigned
+    differences = np.concatenate(list(drawn(columns, n_permutations, seed)))
+    few = [len({*c.old_clusters, *c.new_clusters}) < 3 for c in columns]
+    return [None if few[i] else permutation_p(differences[:, i]) for i in range(len(columns))]
+
+
+def _swapped(columns: Sequence[_Column], n_permutations: int, seed: int) -> Iterator[Array]:
+    """Differences of all columns, one row per permutation, with the versions swapped in random clusters."""
+    place = _places(columns)
+    sums = np.stack([_sums(c.new - c.old, c.new_clusters, place) for c in columns], axis=1)
+    sizes = np.array([len(c.new) for c in columns])
+    for swapped in swapped_units(len(place), n_permutations, seed):
+        yield np.asarray((1 - 2 * swapped) @ sums / sizes)
+
+
+def _reassigned(columns: Sequence[_Column], n_permutations: int, seed: int) -> Iterator[Array]:
+    """Differences of all columns, one row per permutation, with clusters reassigned to the versions."""
+    place = _places(columns)
+    old = {cluster for c in columns for cluster in c.old_clusters}
+    sums, sizes = (
+        np.stack([_sums(c.old * k + 1 - k, c.old_clusters, place) for c in columns], axis=1)
+        + np.stack([_sums(c.new * k + 1 - k, c.new_clusters, place) for c in columns], axis=1)
+        for k in (1, 0)  # scores, then ones
+    )
+    for first in reassignments(len(place), len(old), n_permutations, seed):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            yield np.asarray((1 - first) @ sums / ((1 - first) @ sizes) - first @ sums / (first @ sizes))
+
+
+def _places(columns: Sequence[_Column]) -> dict[str, int]:
+    """Number of each cluster, those of the old version first."""
+    old = sorted({cluster for c in columns for cluster in c.old_clusters})
+    new = sorted({cluster for c in columns for cluster in c.new_clusters})
+    return {cluster: i for i, cluster in enumerate(dict.fromkeys([*old, *new]))}
+
+
+def _sums(values: Array, clusters: Sequence[str], place: dict[str, int]) -> NDArray[np.float64]:
+    where = np.array([place[cluster] for cluster in clusters], dtype=np.intp)
+    return np.asarray(np.bincount(where, values, len(place)), dtype=np.float64)
+
+
+# ---- results ---------------------------------------------------------------------------------------------------------
+
+
+def _changes(
+    columns: Sequence[_Column], p_values: Sequence[float | None], lower_is_better: bool | None
+) -> list[Change]:
+    found = []
+    for column, p, p_adjusted in zip(columns, p_values, adjusted(p_values), strict=True):
+        old, new = column.means()
+        gap = difference(new, old)
+        found.append(
+            Change(
+                metric=column.metric,
+                direction=direction(column.metric, lower_is_better),
+                slice=column.slice,
+                old=Estimate(old.value, old.n, old.ci),
+                new=Estimate(new.value, new.n, new.ci),
+                difference=gap.value,
+                ci=gap.ci,
+                p=p,
+                p_adjusted=p_adjusted,
+                detectable=gap.detectable,
+                clusters=len(gap.influence),
+            )
+        )
+    return found
+
+
+def _worse(pairs: Sequence[tuple[Unit, Unit]], change: Change, worst: int) -> Iterator[Worse]:
+    """Pairs with the largest losses by one metric, the largest first."""
+    sign, metric = 1 if change.direction == "higher" else -1, change.metric
+    lost = [(sign * (new.values.get(metric, math.nan) - old.values.get(metric, math.nan)), old, new)
+            for old, new in pairs]  # fmt: skip
+    for _, old, new in sorted((found for found in lost if found[0] < 0), key=lambda f: (f[0], f[2].id))[:worst]:
+        yield Worse(new.id, metric, old.values[metric], new.values[metric], new.prompt, old.text, new.text)
+
+
+def _signature(
+    versions: tuple[Version, Version], metrics: Sequence[str], units: Matched, permutations: int, seed: int
+) -> Signature:
+    prints = [
+        fingerprint(*sorted(f"{u.id}\0{[u.values.get(m, math.nan) for m in metrics]!r}\0{u.rating!r}" for u in v.units))
+        for v in versions
+    ]
+    facts = {"metrics": ",".join(metrics), "old": prints[0], "new": prints[1], "paired-by": units.pairing}
+    return Signature.of("compare", {**facts, "permutations": permutations, "seed": seed})

@@ -1,0 +1,113 @@
+"""Comparisons of two versions of a system as plain values, ready for a table or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from interloq.meta.table import Estimate
+from interloq.metrics.metric import Direction
+from interloq.signature import Signature
+from interloq.tabular import Row, Tabular, bounds
+
+Pairing = Literal["occasion", "id", "context", "none"]
+Which = Literal["old", "new", "difference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One metric of both versions, over all units or those of one slice."""
+
+    metric: str
+    direction: Direction  # which score is better
+    slice: str  # "topic: food"; empty for all units
+    old: Estimate
+    new: Estimate
+    difference: float  # new minus old
+    ci: tuple[float, float] | None
+    p: float | None
+    p_adjusted: float | None
+    detectable: float  # smallest true difference that a set of this size finds with a probability of 80 %
+    clusters: int  # dialogues, or samples if they are independent
+
+    @property
+    def verdict(self) -> str:
+        """`better`, `worse` or `changed` if the adjusted p-value is below .05, otherwise empty."""
+        if self.p_adjusted is None or self.p_adjusted >= 0.05:
+            return ""
+        if self.direction == "neither":
+            return "changed"
+        return "better" if (self.difference > 0) == (self.direction == "higher") else "worse"
+
+
+@dataclass(frozen=True, slots=True)
+class HumanMean:
+    """Mean human rating of a version, or the difference: from labels alone, or from labels and a metric's scores."""
+
+    which: Which
+    metric: str  # empty: labels alone
+    value: float
+    ci: tuple[float, float] | None
+    labels: int
+    scored: int  # units with a score, labelled or not
+    weight: float | None = None  # weight of the scores: λ of PPI++; None for labels alone and differences
+
+
+@dataclass(frozen=True, slots=True)
+class Worse:
+    """A unit that got worse, to read."""
+
+    id: str  # in the new file
+    metric: str
+    old: float
+    new: float
+    prompt: str
+    old_text: str
+    new_text: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(Tabular):
+    """Differences between an old and a new version, metric by metric and slice by slice."""
+
+    old: str
+    new: str
+    unit: Literal["sample", "dialogue"]
+    pairing: Pairing
+    changes: tuple[Change, ...]  # by metric: all units first, then slices
+    people: tuple[HumanMean, ...]  # empty if there are no ratings
+    worse: tuple[Worse, ...]  # the largest losses by the first metric for which higher or lower is better
+    unscored: Mapping[str, Mapping[str, int]]  # metric → old, new → units without a score
+    notes: tuple[str, ...]
+    signature: Signature
+
+    def overall(self) -> tuple[Change, ...]:
+        """Changes over all units."""
+        return tuple(change for change in self.changes if not change.slice)
+
+    def _title(self) -> str:
+        """The two versions."""
+        return f"{self.old} → {self.new}"
+
+    def _shown_rows(self) -> list[Row]:
+        """One row per metric and slice."""
+        return [
+            {
+                "metric": change.metric,
+                "slice": change.slice,
+                "old": change.old.value,
+                "new": change.new.value,
+                "difference": change.difference,
+                **bounds(change.ci),
+                "p_adjusted": change.p_adjusted,
+                "verdict": change.verdict,
+                "detectable": change.detectable,
+                "n": change.new.n,
+            }
+            for change in self.changes
+        ]
+
+    def _remarks(self) -> tuple[str, ...]:
+        """The notes."""
+        return self.notes

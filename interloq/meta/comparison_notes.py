@@ -1,0 +1,76 @@
+"""Notes on a comparison for its reader: how units were paired, and what was excluded or cannot be trusted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from interloq.errors import count
+from interloq.meta.versions import Matched, Version, unscored
+from interloq.metrics.metric_names import about_sets
+from interloq.registry import named_class
+from interloq.statistics.clustered import cluster_mean, difference
+
+FEW = 10  # clusters below which intervals and tests are rough
+PAIRED = {
+    "occasion": "by partner and opening",
+    "id": "by id",
+    "context": "by context",
+}
+
+
+def notes(old: Version, new: Version, units: Matched, metrics: Sequence[str]) -> Iterator[str]:
+    """Notes on a comparison by these metrics."""
+    yield _pairing(old, new, units)
+    clusters = len({*units.pair_clusters}) if units.pairs else len({*units.old_clusters, *units.new_clusters})
+    if clusters < FEW:
+        yield f"only {count(clusters, 'independent unit')}: intervals and tests are rough below {FEW}"
+    for metric in dict.fromkeys([*old.metrics, *new.metrics]):
+        if about_sets(metric):
+            yield f"not compared: {metric}, which scores sets of replies, not single ones"
+        elif metric not in metrics:
+            yield f"not compared: {metric}, which scored only one version"
+    for metric in metrics:
+        yield from _metric_notes(metric, old, new)
+
+
+def _pairing(old: Version, new: Version, units: Matched) -> str:
+    noun = new.unit
+    if not units.pairs:
+        sizes = f"{count(len(old.units), noun)} of the old version and {len(new.units):,} of the new one"
+        return f"not paired: {sizes} share too few ids or contexts"
+    alone = "".join(
+        f"; {count(n, noun)} only in the {side} version, not used in differences"
+        for side, n in zip(("old", "new"), units.alone, strict=True)
+        if n
+    )
+    inside = len(set(units.pair_clusters))
+    grouped = f", in {count(inside, 'cluster')}" if inside < len(units.pairs) else ""
+    return f"{count(len(units.pairs), noun)} paired {PAIRED[units.pairing]}{grouped}{alone}"
+
+
+def _metric_notes(metric: str, old: Version, new: Version) -> Iterator[str]:
+    for side, version in (("old", old), ("new", new)):
+        if n := sum(1 for _ in unscored(version, metric)):
+            yield f"{metric}: {n} of {count(len(version.units), version.unit)} of the {side} version unscored"
+        if text := _not_random(metric, version):
+            yield f"{metric}, {side} version: {text}"
+    if getattr(named_class(metric, kind="metric"), "is_mean", True) is not True:  # may depend on its fields
+        yield f"{metric}: means of sample scores, which may differ from the value of the whole set that `score` prints"
+
+
+def _not_random(metric: str, version: Version) -> str:
+    """A note if labelled units score differently from the others, so that they are not a random sample."""
+    groups: tuple[list[float], list[float]] = [], []
+    for unit in version.units:
+        if not math.isnan(value := unit.values.get(metric, math.nan)):
+            groups[math.isnan(unit.rating)].append(value)
+    if min(map(len, groups)) < FEW:
+        return ""
+    means = [cluster_mean(np.array(g), [f"{i} {j}" for j in range(len(g))]) for i, g in enumerate(groups)]
+    gap = difference(means[0], means[1])
+    if not gap.error or abs(gap.value) < gap.quantile(0.999) * gap.error:
+        return ""
+    return "rated units score differently from unrated ones, so they are not a random sample and estimates are biased"

@@ -1,0 +1,59 @@
+"""Mean human rating from few labels and many scores: prediction-powered inference.
+
+Angelopoulos et al. (2023), PPI, with the tuned weight of PPI++ (Angelopoulos, Duchi and Zrnic, 2023). With ratings Y
+and scores f of n labelled units and scores of N others:
+
+    mean = λ · mean_others(f) + mean_labelled(Y − λ f),        λ = Cov(Y, f) / ((1 + n/N) · Var(f)).
+
+It is unbiased for any λ and any metric, however poor, if the labelled units are a random sample of all. λ absorbs the
+scale of the metric and becomes 0 if its scores do not follow the ratings: then only the labels count. Standard errors
+are over clusters (see `interloq.statistics.clustered`), and the estimation of λ costs one degree of freedom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from interloq.statistics.clustered import Array, Clustered, cluster_mean, total
+
+LEAST = 5  # labels: with fewer, the weight is too noisy
+
+
+@dataclass(frozen=True, slots=True)
+class Powered:
+    """Estimates of a mean human rating."""
+
+    labels_alone: Clustered
+    powered: Clustered | None  # None: too few labels with a score, or no other scores
+    weight: float = 0.0  # λ
+
+
+def prediction_powered(ratings: Array, scores: Array, clusters: Sequence[str]) -> Powered:
+    """Mean rating of all units; NaN are units without a rating or without a score."""
+    names = np.array(clusters, dtype=object)
+    rated, scored = ~np.isnan(ratings), ~np.isnan(scores)
+    alone = cluster_mean(ratings[rated], names[rated].tolist())
+    labelled, others = rated & scored, ~rated & scored
+    if labelled.sum() < LEAST or not others.any():
+        return Powered(alone, None)
+    weight = tuned_weight(ratings[labelled], scores[labelled], scores[others])
+    rest = cluster_mean(ratings[labelled] - weight * scores[labelled], names[labelled].tolist(), lost=2)
+    return Powered(alone, total(rest, _of_others(scores[others], names[others].tolist(), weight, rest)), weight)
+
+
+def tuned_weight(ratings: Array, scores: Array, others: Array) -> float:
+    """The λ with the smallest variance; 0 if scores are constant."""
+    variance = float(np.concatenate([scores, others]).var(ddof=1))
+    if variance == 0 or float(scores.std()) == 0:
+        return 0.0
+    slope = float(np.cov(ratings, scores, ddof=1)[0, 1]) / variance
+    return slope / (1 + len(ratings) / len(others))
+
+
+def _of_others(others: Array, clusters: Sequence[str], weight: float, labelled: Clustered) -> Clustered:
+    """λ times the mean score of the unlabelled units. With λ = 0 the labels alone set the degrees of freedom."""
+    found = cluster_mean(others, clusters).times(weight)
+    return found if weight else Clustered(0.0, found.n, labelled.freedom, {})

@@ -1,0 +1,188 @@
+"""Read versions of a system from files of samples, dialogues or scores; samples and dialogues are scored here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from interloq.data.convert_file import kind_held
+from interloq.data.jsonl import Rejected, extra_fields, header, read
+from interloq.data.progress import Progress, silent
+from interloq.errors import InputError
+from interloq.meta.origin import common_origin
+from interloq.meta.signatures import read_signatures
+from interloq.meta.slices import NAMES
+from interloq.meta.version_units import ALL, Fields, Ratings, dialogue_units, sample_units
+from interloq.meta.versions import UnitKind, Version
+from interloq.metrics.chosen import choose
+from interloq.metrics.evaluate import evaluate_all
+from interloq.metrics.metric_names import find
+from interloq.play.samples import judged_in, samples
+from interloq.records import Dialogue, Sample, Score
+from interloq.signature import Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How files of versions are read and scored."""
+
+    metrics: Sequence[str] = ()  # to score samples and dialogues with, or to choose from score files
+    samples: Sequence[str | Path] = ()  # the scored samples: one file, or one per version
+    systems: Mapping[str, str] = field(default_factory=dict)  # version → system to choose from its file
+    ratings: Ratings = ALL
+    slice_by: Sequence[str] | None = None
+    strict: bool = False
+    on_reject: Callable[[Rejected], None] | None = None
+    columns: Mapping[str, str] | None = None
+    progress: Progress = silent
+    _known: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False)
+
+    def read(self, path: str | Path, kind: str) -> list[Any]:
+        """All records of a file; a file that has both versions is read, and its bad lines reported, once."""
+        columns = self.columns if kind != "scores" else None
+        if str(path) not in self._known:
+            records = read(path, kind=kind, strict=self.strict, on_reject=self.on_reject, columns=columns)
+            self._known[str(path)] = list(records)
+        return self._known[str(path)]
+
+    def fields(self, path: str | Path, kind: str) -> Fields:
+        """Fields of its records to slice by."""
+        return extra_fields(path, NAMES if self.slice_by is None else self.slice_by, kind=kind, columns=self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Versions by name (`old`, `new`), the signature of each metric, and the origin of the dialogues."""
+
+    versions: Mapping[str, Version]
+    judges: Mapping[str, Signature]
+    origin: Mapping[str, str]
+
+
+def read_versions(files: Mapping[str, str | Path], reading: Reading) -> Versions:
+    """Read one file per version; files that cannot be compared are refused."""
+    if "-" in map(str, files.values()):
+        raise InputError("comparisons need files, not a pipe", hint="write both versions to files")
+    kinds = {kind_held(path) for path in files.values()}
+    if len(kinds) > 1 or not kinds <= {"samples", "scores", "dialogues"}:
+        raise InputError(
+            f"cannot compare files of {' and '.join(sorted(kinds))}",
+            hint="give two files of samples, two of dialogues, or two of scores",
+        )
+    (kind,) = kinds
+    # the two versions of a bot may have the same name
+    headers = {str(path): {k: v for k, v in header(path).items() if k != "bots"} for path in files.values()}
+    origin = common_origin(headers)
+    if kind == "scores":
+        found, judges = _from_scores(files, reading)
+    elif not reading.metrics:
+        raise InputError(f"no metric to compare {kind} by", hint="name one: -m 'relevance(model=\\'ready\\')'")
+    else:
+        found, judges = _from_records(files, kind, reading)
+    return Versions(found, judges, origin)
+
+
+# ---- score files -----------------------------------------------------------------------------------------------------
+
+
+def _from_scores(files: Mapping[str, str | Path], reading: Reading) -> tuple[dict[str, Version], dict[str, Signature]]:
+    if len(reading.samples) > len(files):
+        raise InputError(f"{len(reading.samples)} files of samples", hint="give one, or one per version")
+    versions, judges = {}, dict[str, Signature]()
+    for i, (side, path) in enumerate(files.items()):
+        scores = _wanted(reading.read(path, "scores"), reading.metrics)
+        system = _one_system({score.system for score in scores}, side, path, reading)
+        records, fields = _records(reading, i)
+        units = sample_units(
+            [score for score in scores if score.system == system],
+            [sample for sample in records if sample.system in ("", system)],
+            fields=fields,
+            ratings=reading.ratings,
+        )
+        played = any("occasion" in unit.keys for unit in units)
+        versions[side] = Version(system or Path(path).name, "dialogue" if played else "sample", tuple(units))
+        if "signature" in header(path) or "results" in header(path):
+            judges = {**read_signatures(str(path)), **judges}
+    return versions, judges
+
+
+def _wanted(scores: Sequence[Score], metrics: Sequence[str]) -> Sequence[Score]:
+    """Scores of the named metrics, or all."""
+    known = list(dict.fromkeys(score.metric for score in scores))
+    wanted = {find(metric, known) for metric in metrics}
+    if missing := sorted(wanted - set(known)):
+        raise InputError(f"no scores of {missing[0]!r}", hint=f"choose one of: {', '.join(known)}")
+    return [score for score in scores if not wanted or score.metric in wanted]
+
+
+def _records(reading: Reading, i: int) -> tuple[list[Sample], Fields]:
+    """The samples of the i-th score file and their fields."""
+    if not reading.samples:
+        return [], {}
+    path = reading.samples[min(i, len(reading.samples) - 1)]
+    return reading.read(path, "samples"), reading.fields(path, "samples")
+
+
+# ---- samples and dialogues -------------------------------------------------------------------------------------------
+
+
+def _from_records(
+    files: Mapping[str, str | Path], kind: str, reading: Reading
+) -> tuple[dict[str, Version], dict[str, Signature]]:
+    records = {side: reading.read(path, kind) for side, path in files.items()}
+    systems = {side: _one_system(_systems(records[side]), side, files[side], reading) for side in files}
+    judged = {side: list(_judged(records[side], systems[side])) for side in files}
+    scores, judges = score_all(judged, reading.metrics, reading.progress)
+    versions = {}
+    for side, path in files.items():
+        name, fields = systems[side] or Path(path).name, reading.fields(path, kind)
+        if kind == "dialogues":
+            units = dialogue_units(scores[side], records[side], fields=fields, ratings=reading.ratings)
+        else:
+            units = sample_units(scores[side], judged[side], fields=fields, ratings=reading.ratings)
+        played = kind == "dialogues" or any("occasion" in unit.keys for unit in units)
+        noun: UnitKind = "dialogue" if played else "sample"
+        versions[side] = Version(name, noun, tuple(units))
+    return versions, judges
+
+
+def score_all(
+    judged: Mapping[str, Sequence[Sample]], metrics: Sequence[str], progress: Progress = silent
+) -> tuple[dict[str, list[Score]], dict[str, Signature]]:
+    """Score several sets of samples in one pass, so that constants of metrics are fitted to all of them together."""
+    chosen, _ = choose(metrics)
+    renamed = [replace(sample, system=side) for side, own in judged.items() for sample in own]
+    with progress("scoring", None) as step:
+        results = evaluate_all([one.metric for one in chosen], renamed, n_bootstrap=0, progress=step)
+    systems = {(side, sample.id): sample.system for side, own in judged.items() for sample in own}
+    found: dict[str, list[Score]] = {side: [] for side in judged}
+    for one, by_system in zip(chosen, results, strict=True):
+        for score in by_system[""].scores(one.name):
+            found[score.system].append(replace(score, system=systems[score.system, score.id]))
+    return found, {one.name: r[""].signature for one, r in zip(chosen, results, strict=True)}
+
+
+def _systems(records: Iterable[Sample | Dialogue]) -> set[str]:
+    found: set[str] = set()
+    for record in records:
+        found |= judged_in(record) if isinstance(record, Dialogue) else {record.system}
+    return found
+
+
+def _judged(records: Sequence[Any], system: str) -> Iterable[Sample]:
+    if records and isinstance(records[0], Dialogue):
+        return samples(records, targets=[system] if system else [])
+    return (sample for sample in records if sample.system == system)
+
+
+def _one_system(known: Collection[str], side: str, path: str | Path, reading: Reading) -> str:
+    """The system of a version: the given one, or the only one of its file."""
+    wanted = reading.systems.get(side, "")
+    names = ", ".join(sorted(name or "(none)" for name in known))
+    if wanted and wanted not in known:
+        raise InputError(f"no system {wanted!r}", hint=f"systems: {names}", where=str(path))
+    if not wanted and len(known) > 1:
+        raise InputError(f"{len(known)} systems: {names}", hint=f"choose one: --{side}-system NAME", where=str(path))
+    return wanted or next(iter(known), "")

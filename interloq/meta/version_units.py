@@ -1,0 +1,164 @@
+"""From scores and the records they judge to the units of a version."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from interloq.errors import InputError
+from interloq.meta.comparison import Pairing
+from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, metrics_of
+from interloq.meta.judgments import collect
+from interloq.meta.score_columns import equal
+from interloq.meta.versions import Unit
+from interloq.records import Dialogue, Sample, SampleKeys, Score, format_key
+from interloq.signature import fingerprint
+
+Fields = Mapping[str, Mapping[str, str]]  # id → field → text
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """Whose ratings of what are averaged."""
+
+    aspect: str = ""  # empty: `overall`, if there are ratings of it
+    role: str = ""
+
+
+ALL = Ratings()
+
+
+@dataclass(slots=True)
+class _Scores:
+    """Scores of one unit by metric, and why there is none."""
+
+    values: dict[str, list[float]] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def add(self, score: Score) -> None:
+        """One more score; if the unit is a dialogue, of one of its utterances."""
+        known = self.values.setdefault(score.metric, [])
+        if score.value is not None:
+            known.append(float(score.value))
+        elif score.reason:
+            self.reasons[score.metric] = score.reason
+
+    def means(self) -> dict[str, float]:
+        """Mean score by metric; NaN if there is none."""
+        return {metric: math.fsum(v) / len(v) if v else math.nan for metric, v in self.values.items()}
+
+
+def sample_units(
+    scores: Iterable[Score], samples: Sequence[Sample] = (), *, fields: Fields | None = None, ratings: Ratings = ALL
+) -> list[Unit]:
+    """One unit per scored sample; `samples`, if given, add contexts, texts and ratings.
+
+    Utterances of played dialogues, whose ids start with `system~`, become one unit per dialogue.
+    """
+    known, by_key = SampleKeys(s.key for s in samples), {s.key: s for s in samples}
+    rated = mean_ratings(samples, ratings)
+    units: dict[str, _Scores] = {}
+    seen: dict[tuple[str, str], float] = {}
+    systems: dict[str, str] = {}
+    for score in scores:
+        _check_repeated(score, seen)
+        played = is_played(score)
+        id = score.id.rpartition("#")[0] if played else score.id
+        systems[id] = score.system if played else ""
+        units.setdefault(id, _Scores()).add(score)
+    found = []
+    for id, own in units.items():
+        key = None if systems[id] else known.find(id)
+        sample = by_key.get(key) if key else None
+        base = _played_unit(id, systems[id]) if systems[id] else _sample_unit(id, sample)
+        rating = rated.get(key, math.nan) if key else math.nan
+        found.append(_with(base, own, rating=rating, fields=(fields or {}).get(id, {})))
+    return found
+
+
+def is_played(score: Score) -> bool:
+    """Whether it judges an utterance of a dialogue by `interloq play run`."""
+    return bool(score.system) and score.id.startswith(f"{score.system}~") and "#" in score.id
+
+
+def dialogue_units(
+    scores: Sequence[Score],
+    dialogues: Sequence[Dialogue],
+    *,
+    fields: Fields | None = None,
+    ratings: Ratings = ALL,
+) -> list[Unit]:
+    """One unit per dialogue: the mean score of its judged utterances, paired by occasion."""
+    records = {dialogue.id: dialogue for dialogue in dialogues}
+    rated = mean_ratings([Sample(d.id, (), "", ratings=d.ratings) for d in dialogues], ratings)
+    found: dict[str, dict[str, DialogueScore]] = {}
+    for metric in metrics_of(scores):
+        for row in dialogue_scores(scores, dialogues, metric=metric):
+            found.setdefault(row.dialogue, {})[metric] = row
+    return [
+        _dialogue_unit(records[id], rows, rated.get((id, ""), math.nan), dict((fields or {}).get(id, {})))
+        for id, rows in found.items()
+    ]
+
+
+def _dialogue_unit(
+    dialogue: Dialogue, rows: Mapping[str, DialogueScore], rating: float, fields: dict[str, str]
+) -> Unit:
+    first = next(iter(rows.values()))
+    keys: dict[Pairing, str] = {"id": dialogue.id}
+    if first.pairing != "none":
+        keys["occasion"] = first.occasion
+    return Unit(
+        id=dialogue.id,
+        values={metric: row.value for metric, row in rows.items()},
+        keys=keys,
+        rating=rating,
+        fields={"partner": first.partner, **fields},
+        prompt="\n".join(turn.text for turn in dialogue.turns[: dialogue.given]),
+        text="\n".join(f"{turn.speaker}: {turn.text}" for turn in dialogue.turns[dialogue.given :]),
+        reasons={metric: row.reason for metric, row in rows.items() if row.reason},
+    )
+
+
+def mean_ratings(samples: Sequence[Sample], ratings: Ratings = ALL) -> dict[tuple[str, str], float]:
+    """Mean rating of each sample that has one."""
+    aspects = {rating.aspect for sample in samples for rating in sample.ratings}
+    if not aspects or (not ratings.aspect and "overall" not in aspects):
+        return {}
+    judgments = collect(samples, aspect=ratings.aspect or "overall", role=ratings.role)
+    pairs = zip(judgments.keys, judgments.mean().tolist(), strict=True)
+    return {key: value for key, value in pairs if not math.isnan(value)}
+
+
+def _check_repeated(score: Score, seen: dict[tuple[str, str], float]) -> None:
+    value = math.nan if score.value is None else float(score.value)
+    if math.isinf(value) or not equal(seen.setdefault((score.id, score.metric), value), value):
+        what = f"{score.metric} scored {format_key(score.key)} twice: {seen[score.id, score.metric]:g} and {value:g}"
+        raise InputError(what, hint="give each metric's scores once, and choose one system of the file")
+
+
+def _sample_unit(id: str, sample: Sample | None) -> Unit:
+    dialogue, _, turn = id.rpartition("#")
+    keys: dict[Pairing, str] = {"id": id}
+    if sample and sample.context:
+        keys["context"] = fingerprint(*(part.text for part in sample.context))
+    return Unit(
+        id=id,
+        values={},
+        keys=keys,
+        dialogue=dialogue if turn.isdigit() else "",
+        prompt="\n".join(part.text for part in sample.context) if sample else "",
+        text=sample.response if sample else "",
+    )
+
+
+def _played_unit(id: str, system: str) -> Unit:
+    occasion = id.removeprefix(f"{system}~")
+    return Unit(id=id, values={}, keys={"occasion": occasion}, fields={"partner": occasion.partition("/")[0]})
+
+
+def _with(unit: Unit, scores: _Scores, *, rating: float, fields: Mapping[str, str]) -> Unit:
+    values = scores.means()
+    reasons = {metric: why for metric, why in scores.reasons.items() if math.isnan(values[metric])}
+    return replace(unit, values=values, reasons=reasons, rating=rating, fields={**unit.fields, **fields})

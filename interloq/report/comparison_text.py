@@ -1,0 +1,89 @@
+"""Comparisons as tables, for the terminal and for Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from interloq.meta.comparison import Change, Comparison, HumanMean
+from interloq.metrics.metric_names import labels
+from interloq.report.console import interval, number, p_value, plain
+from interloq.report.text import cut
+
+SHOWN = 200  # characters of a text to read
+LABELS_ALONE = "labels alone"
+_MARKS = re.compile(r"([\\`*_{}\[\]<>|#!])")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts; the first column is a name."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def comparison_tables(comparison: Comparison) -> Iterator[Table]:
+    """Tables of a comparison: metrics, slices, people's ratings."""
+    short = labels(list(dict.fromkeys(change.metric for change in comparison.changes)))
+    plural = f"{comparison.unit}s"
+    columns = ["metric", "old", "new", "difference", "95 % interval", "p", "p (holm)", "", "detectable", plural]
+    rows = [[short[c.metric], *_cells(c)] for c in comparison.overall()]
+    yield Table(f"{comparison.old} → {comparison.new}", columns, rows)
+    sliced = [change for change in comparison.changes if change.slice]
+    if sliced:
+        rows = [[f"{short[c.metric]}, {c.slice}", *_cells(c)] for c in sliced]
+        yield Table("by slice", ["metric, slice", *columns[1:]], rows)
+    if comparison.people:
+        columns = ["mean human rating", "from", "value", "95 % interval", "weight", "labels", "scored"]
+        yield Table("", columns, [_human(h, short.get(h.metric, LABELS_ALONE)) for h in comparison.people])
+
+
+def _cells(change: Change) -> list[str]:
+    numbers = [number(value, 4) for value in (change.old.value, change.new.value, change.difference)]
+    tests = [interval(change.ci, 4), p_value(change.p), p_value(change.p_adjusted), change.verdict]
+    sizes = dict.fromkeys(map(str, (change.old.n, change.new.n)))
+    return [*numbers, *tests, number(change.detectable, 4), " / ".join(sizes)]
+
+
+def _human(mean: HumanMean, source: str) -> list[str]:
+    weight = "" if mean.weight is None else number(mean.weight)
+    scored = str(mean.scored) if mean.scored else ""
+    return [mean.which, source, number(mean.value), interval(mean.ci), weight, str(mean.labels), scored]
+
+
+def worse_lines(comparison: Comparison) -> Iterator[str]:
+    """The units that got worse most, to read."""
+    for found in comparison.worse:
+        yield f"{found.id}: {number(found.old, 4)} → {number(found.new, 4)} ({found.metric})"
+        for name, text in (("prompt", found.prompt), ("old", found.old_text), ("new", found.new_text)):
+            if text:
+                yield f"  {name + ':':<8}{cut(text, SHOWN)}"
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """The same as Markdown."""
+    parts = [markdown_table(table) for table in comparison_tables(comparison)]
+    if comparison.worse:
+        lines = "\n".join(f"- {escaped(line)}" for line in worse_lines(comparison))
+        parts.append(f"**Got worse most**\n\n{lines}")
+    parts.append("\n".join(f"- note: {escaped(note)}" for note in comparison.notes))
+    return "\n\n".join([*filter(None, parts), f"signature: `{comparison.signature.short}`"]) + "\n"
+
+
+def markdown_table(table: Table) -> str:
+    """A table as Markdown, with its title in bold."""
+    lines = [
+        table.columns,
+        ["---", *["--:"] * (len(table.columns) - 1)],
+        *([escaped(c) for c in r] for r in table.rows),
+    ]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"**{escaped(table.title)}**\n\n{text}" if table.title else text
+
+
+def escaped(text: str) -> str:
+    """Text on one line in which no character has a meaning in Markdown."""
+    return _MARKS.sub(r"\\\1", plain(" ".join(text.split())))

@@ -1,0 +1,39 @@
+"""Notes on comparisons."""
+
+from __future__ import annotations
+
+from interloq.meta.comparison_notes import notes
+from interloq.meta.versions import Version, matched
+from tests.meta.made_versions import METRIC, drawn, version
+
+
+def told(old: Version, new: Version, *metrics: str) -> list[str]:
+    return list(notes(old, new, matched(old, new), metrics))
+
+
+def test_units_without_a_partner_are_counted() -> None:
+    (note,) = told(version("old", drawn()), version("new", drawn()[:30]), METRIC)[:1]
+    assert note == "30 samples paired by id; 10 samples only in the old version, not used in differences"
+    grouped = told(version("old", drawn(), dialogue=2), version("new", drawn(), dialogue=2), METRIC)
+    assert grouped[0] == "40 samples paired by id, in 20 clusters"
+
+
+def test_metrics_that_cannot_be_compared_are_named() -> None:
+    old, new = version("old", drawn(), metric="bleu"), version("new", drawn(), metric="distinct")
+    assert told(old, new)[1:] == [
+        "not compared: bleu, which scored only one version",
+        "not compared: distinct, which scores sets of replies, not single ones",
+    ]
+
+
+def test_means_are_not_corpus_values() -> None:
+    found = told(version("old", drawn(), metric="bleu"), version("new", drawn(), metric="bleu"), "bleu")
+    assert "means of sample scores, which may differ from the value of the whole set" in found[1]
+
+
+def test_labels_that_are_not_a_random_sample_are_noticed() -> None:
+    low = sorted(drawn())
+    old, new = version("old", low, ratings=[3.0] * 15), version("new", drawn(), ratings=[3.0] * 15)
+    found = [note for note in told(old, new, METRIC) if "random sample" in note]
+    assert len(found) == 1
+    assert found[0].startswith(f"{METRIC}, old version: rated units score differently")

@@ -1,0 +1,94 @@
+"""Versions from files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from interloq import InputError, Sample, Score, write
+from interloq.meta.version_files import Reading, read_versions, score_all
+from interloq.pipelines.score_file import score_file
+from tests.made_dialogues import made_dialogues, write_dialogues
+
+
+def replies(word: str, system: str = "") -> list[Sample]:
+    return [Sample(str(i), [f"question {i}"], " ".join([word] * (i + 1)), ["a b"], system) for i in range(3)]
+
+
+@pytest.fixture
+def files(folder: Path) -> dict[str, str | Path]:
+    write("old.jsonl", replies("a"), kind="samples")
+    write("new.jsonl", replies("b"), kind="samples")
+    return {"old": "old.jsonl", "new": "new.jsonl"}
+
+
+def test_samples_of_both_versions_are_scored(files: dict[str, str | Path]) -> None:
+    found = read_versions(files, Reading(metrics=["length"]))
+    assert [u.values["length"] for u in found.versions["new"].units] == [1, 2, 3]
+    assert found.versions["old"].name == "old.jsonl"
+    assert list(found.judges) == ["length"]
+    with pytest.raises(InputError, match="no metric to compare samples by"):
+        read_versions(files, Reading())
+
+
+def test_score_files_are_joined_with_their_samples(files: dict[str, str | Path]) -> None:
+    scored: dict[str, str | Path] = {side: f"{side}_scores.jsonl" for side in files}
+    for side, path in files.items():
+        score_file(path, ["length", "chrf"], scored[side], n_bootstrap=0)
+    found = read_versions(scored, Reading(metrics=["length"], samples=list(files.values())))
+    assert found.versions["new"].metrics == ["length"]
+    assert found.versions["new"].units[0].text == "b"
+    assert found.judges["chrf"].name.startswith("chrf")
+    for reading, message in (
+        (Reading(metrics=["bleu"]), "no scores of 'bleu'; choose one of: length, chrf"),
+        (Reading(samples=["old.jsonl"] * 3), "3 files of samples"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_versions(scored, reading)
+
+
+def test_two_systems_of_one_file(folder: Path) -> None:
+    write("both.jsonl", [*replies("a", "june"), *replies("b", "july")], kind="samples")
+    both: dict[str, str | Path] = {"old": "both.jsonl", "new": "both.jsonl"}
+    found = read_versions(both, Reading(metrics=["length"], systems={"old": "june", "new": "july"})).versions
+    assert [(v.name, len(v.units)) for v in found.values()] == [("june", 3), ("july", 3)]
+    for systems, message in (({}, "2 systems: july, june; choose one: --old-system"), ({"old": "x"}, "no system 'x'")):
+        with pytest.raises(InputError, match=message):
+            read_versions(both, Reading(metrics=["length"], systems=systems))
+
+
+def test_dialogues_are_scored_and_their_partner_sets_compared(folder: Path) -> None:
+    for name, bots in (("old", {"bot": "1"}), ("new", {"bot": "2"})):
+        write_dialogues(folder, *made_dialogues({"bot": 0.0}, openings=2), name=name, bots=bots)
+    files: dict[str, str | Path] = {side: f"{side}dialogues.jsonl" for side in ("old", "new")}
+    found = read_versions(files, Reading(metrics=["length"]))
+    assert found.versions["old"].unit == "dialogue"
+    assert found.origin["exchanges"] == "2"
+    write_dialogues(folder, *made_dialogues({"bot": 0.0}, openings=2), name="new", partners="other")
+    with pytest.raises(InputError, match="different partner sets"):
+        read_versions(files, Reading(metrics=["length"]))
+
+
+def test_other_files_are_refused(files: dict[str, str | Path]) -> None:
+    write("scores.jsonl", [Score("1", "chrf", 1.0)], kind="scores")
+    for wrong, message in (("scores.jsonl", "cannot compare files of samples and scores"), ("-", "not a pipe")):
+        with pytest.raises(InputError, match=message):
+            read_versions({**files, "new": wrong}, Reading(metrics=["length"]))
+
+
+def test_fields_to_slice_by_are_read(folder: Path) -> None:
+    records = [{"id": "1", "response": "yes", "topic": "food"}, {"response": "no", "topic": ["not", "plain"]}]
+    (folder / "old.jsonl").write_text("\n".join(map(json.dumps, records)))
+    reading = Reading(metrics=["length"], slice_by=["topic"])
+    found = read_versions({"new": "old.jsonl"}, reading).versions["new"]
+    assert [unit.fields for unit in found.units] == [{"topic": "food"}, {}]
+
+
+def test_metrics_are_fitted_to_both_versions() -> None:
+    samples = {"old": replies("a", "x"), "new": replies("a", "x")}
+    scores, judges = score_all(samples, ["nist"])
+    assert [s.value for s in scores["old"]] == [s.value for s in scores["new"]]
+    assert {s.system for s in scores["old"]} == {"x"}
+    assert "fitted" in judges["nist"].parts
