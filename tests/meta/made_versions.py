@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interloq.meta.versions import Unit, Version
 
@@ -14,7 +15,7 @@ METRIC = "chrf"
 
 def version(
     name: str,
-    values: Sequence[float],
+    values: Sequence[float] | NDArray[np.float64],
     *,
     metric: str = METRIC,
     ratings: Sequence[float] = (),

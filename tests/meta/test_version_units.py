@@ -17,8 +17,8 @@ SAMPLES = [
 ]
 
 
-def scored(id: str, value: float | None, metric: str = "chrf", **more: str) -> Score:
-    return Score(id, metric, value, system="bot", **more)
+def scored(id: str, value: float | None, metric: str = "chrf", reason: str = "") -> Score:
+    return Score(id, metric, value, reason, "bot")
 
 
 def test_samples_become_units_with_texts_ratings_and_fields() -> None:
