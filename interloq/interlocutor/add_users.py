@@ -106,7 +106,7 @@ class AddUsersJob(Job[InterlocutorTask]):
             **self.base_facts(curve, model=str(dropped[-1])),
             **own,
             "profiles": len(examples["profiles"]),
-            "warning": warning(own),
+            "warning": warning(len(own["users"]), len(examples["profiles"])),
             "added": {"to": str(dropped[-1]), **examples["counts"], **self._errors(task)},
         }
 
@@ -127,7 +127,7 @@ class AddUsersJob(Job[InterlocutorTask]):
                 (shutil.copytree if path.is_dir() else shutil.copyfile)(path, folder / path.name)
         if examples["profiles"]:
             write_profiles(folder / PROFILES, examples["profiles"], users=examples["ids"])
-        write_card(folder, facts)
+        write_card(folder, len(facts["users"]), facts["profiles"])
         write_curve(folder, facts["signature"], curve)
         added = task.network.added.detach().cpu().to(tensors["users"].dtype)
         save_model(folder, {**tensors, "users": torch.cat([tensors["users"], added])}, facts)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from interloq.data.durable import write_atomically
 from interloq.errors import count
@@ -12,28 +10,28 @@ from interloq.errors import count
 CARD = "README.md"
 
 
-def warning(facts: Mapping[str, Any]) -> str:
-    """Warning about the users whose traces a model contains; empty without user tokens."""
-    if not facts["users"]:
+def warning(users: int, profiles: int) -> str:
+    """Warning about the users with a token or a profile in a model; empty without any."""
+    tokens = f"learned tokens of {count(users, 'user')}, with their ids" if users else ""
+    texts = f"the profiles of {count(profiles, 'user')}" if profiles else ""
+    if not (tokens or texts):
         return ""
-    users = count(len(facts["users"]), "user")
     return (
-        f"This model contains learned tokens of {users} and lists their ids. A token is a trace of how that person "
-        "converses, also if the id is hashed: treat the folder as personal data and do not publish it."
+        f"This model contains {' and '.join(filter(None, (tokens, texts)))}. A token is a trace of how that person "
+        "converses, even if the id is hashed: treat the folder as personal data and do not publish it."
     )
 
 
-def write_card(folder: Path, facts: Mapping[str, Any]) -> None:
-    """Write the card of a model with user tokens; remove it if the model has none."""
-    text = warning(facts)
+def write_card(folder: Path, users: int, profiles: int) -> None:
+    """Write the card of a model that knows users; remove it if the model knows none."""
+    text = warning(users, profiles)
     if not text:
         (folder / CARD).unlink(missing_ok=True)
         return
-    profiles = "`profiles.json` contains the profile texts of users.\n\n" if facts["profiles"] else ""
     write_atomically(
         folder / CARD,
         (
-            f"# A model that knows users\n\n**{text}**\n\n{profiles}"
+            f"# A model that knows users\n\n**{text}**\n\n"
             "`interloq corpus forget USER CORPUS --model FOLDER` removes a user's token and profile. The other weights "
             "were trained on that user's conversations too; only training again without them removes that trace.\n"
         ).encode(),

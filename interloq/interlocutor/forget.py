@@ -36,8 +36,8 @@ def forget_user(folder: str | Path, user: str) -> bool:
             facts[name] = [facts[name][i] for i in kept]
         rows = tensors.pop("users")[kept]
         tensors |= {"users": rows} if len(rows) else {}
-    facts["warning"] = warning(facts)
-    write_card(folder, facts)
+    facts["warning"] = warning(len(facts["users"]), facts["profiles"])
+    write_card(folder, len(facts["users"]), facts["profiles"])
     save_model(folder, {name: tensor.clone() for name, tensor in tensors.items()}, facts)
     return True
 

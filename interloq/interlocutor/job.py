@@ -28,7 +28,6 @@ from interloq.learn.job import Curve, Job, Run
 from interloq.learn.low_rank import attach
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.start import Start, keep_files, low_rank_facts
-from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.subwords import Subwords
 from interloq.registry import full_spec
 from interloq.retrieve.training_log import TrainingLog
@@ -63,11 +62,13 @@ class InterlocutorJob(Job[InterlocutorTask]):
     @cached_property
     def tokens(self) -> int:
         """Maximum tokens per sample: those asked for, or those that the encoder reads."""
-        return min(self.reading.tokens, self._base.positions or self.reading.tokens)
+        return min(self.reading.tokens, self._sizes[0] or self.reading.tokens)
 
     @cached_property
-    def _base(self) -> CrossEncoder:
-        return self.start.network(1, seed=self.settings.seed)
+    def _sizes(self) -> tuple[int | None, int]:
+        """Longest row that the encoder reads, and the size of its vocabulary."""
+        network = self.start.network(1, seed=0)
+        return network.positions, network.vocabulary
 
     @cached_property
     def subwords(self) -> Subwords:
@@ -90,7 +91,7 @@ class InterlocutorJob(Job[InterlocutorTask]):
                 self.subwords,
                 self.tokens,
                 self.reading.profile_tokens,
-                self._base.vocabulary,
+                self._sizes[1],
                 {user: i for i, user in enumerate(users)},
                 profiles,
             )
@@ -101,14 +102,14 @@ class InterlocutorJob(Job[InterlocutorTask]):
         report_examples(Examples.load(run.work), self.tokens, run)
 
     def _profiles(self, survey: Survey) -> dict[str, str]:
-        """Profiles of the training users, if they are read."""
+        """Profiles of the users of both parts, if they are read."""
         if not self.reading.reads_profiles:
             return {}
         if self.profiles is None:
             hint = "name it with --profiles, or choose --personal none or token"
             raise InputError("there is no file of profiles beside the training samples", hint=hint)
         found = read_profiles(self.profiles)
-        known = {user: found[user] for user in sorted(survey.users) if found.get(user, "").strip()}
+        known = {user: found[user] for user in sorted(survey.judges) if found.get(user, "").strip()}
         if not known:
             hint = "name the file that was written with the samples: ids may be hashed in one and not in the other"
             raise InputError("no profile belongs to a user of the samples", hint=hint, where=self.profiles)
@@ -116,8 +117,8 @@ class InterlocutorJob(Job[InterlocutorTask]):
 
     def _ids(self) -> str:
         """Whether the ids of users are hashed, as far as the samples say."""
-        said = {header(path).get("users", "") for path in self.samples.log.files}
-        return HASHED if said == {HASHED} else KEPT
+        decided = {header(path).get("users", "") for path in self.samples.log.files}
+        return HASHED if decided == {HASHED} else KEPT
 
     def task(self, run: Run) -> InterlocutorTask:
         examples, settings = Examples.load(run.work), self.settings
@@ -135,7 +136,7 @@ class InterlocutorJob(Job[InterlocutorTask]):
         return self.base_facts(curve, **parts) | {
             **own,
             "profiles": len(examples["profiles"]),
-            "warning": warning(own),
+            "warning": warning(len(own["users"]), len(examples["profiles"])),
             "aspect": self.settings.aspect,
             "role": self.settings.role,
             "config": {
@@ -153,7 +154,7 @@ class InterlocutorJob(Job[InterlocutorTask]):
     def save_extras(self, folder: Path, run: Run) -> None:
         examples = Examples.load(run.work).facts
         keep_files(folder, self.subwords, self.low_rank)
-        write_card(folder, examples)
+        write_card(folder, len(examples["users"]), len(examples["profiles"]))
         if examples["profiles"]:
             write_profiles(folder / PROFILES, examples["profiles"], users=examples["ids"])
 
@@ -191,7 +192,7 @@ def report_examples(examples: Examples, tokens: int, run: Run) -> None:
         run.report(f"{one} only one value in training: their tokens can learn nothing else")
     for what, n in cut.items():
         if n:
-            run.report(f"{n:,} {what} do not fit in the model's {tokens} tokens: only their first tokens are read")
+            run.report(f"{n:,} {what} are too long for a model of {tokens} tokens: only their first tokens are read")
 
 
 def dev_facts(kind: str, predicted: Floats, values: Floats, training: Floats) -> dict[str, Any]:

@@ -38,6 +38,7 @@ class Survey:
 
     samples: Counter[bool] = field(default_factory=Counter)  # by part: True is dev
     values: dict[bool, set[float]] = field(default_factory=lambda: defaultdict(set))
+    judges: set[str] = field(default_factory=set)  # users of both parts
     users: Counter[str] = field(default_factory=Counter)  # training samples of each user
     by_user: dict[str, set[float]] = field(default_factory=lambda: defaultdict(set))
     omitted: Counter[str] = field(default_factory=Counter)
@@ -86,7 +87,9 @@ class LabelledSamples:
                 continue
             found.samples[dev] += 1
             found.values[dev].add(value)
-            if not dev and (judge := judge_of(sample)):
+            if judge := judge_of(sample):
+                found.judges.add(judge)
+            if judge and not dev:
                 found.users[judge] += 1
                 found.by_user[judge].add(value)
         self._check(found)

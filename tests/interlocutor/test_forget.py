@@ -26,7 +26,7 @@ def test_a_forgotten_user_is_anyone_and_nobody_else_changes(score_model: Path, t
     assert after.scores(samples, "ann") == pytest.approx(before.scores(samples, ""), abs=1e-6)
     assert read_profiles(folder / "profiles.json") == {"bob": "tea !"}
     assert not any("ann" in path.read_text() for path in folder.glob("*.json") if not path.name.startswith("token"))
-    assert "of 1 user and" in (folder / CARD).read_text()
+    assert "of 1 user, with their ids and the profiles of 1 user" in (folder / CARD).read_text()
     assert not forget_user(folder, "ann")
 
 

@@ -43,7 +43,7 @@ def test_what_is_unusual_is_reported(tmp_path: Path) -> None:
         "2 users get a token, 1 have too few samples",
         "2 training samples without a known judge: read as by anyone",
         "1 user has only one value in training: their tokens can learn nothing else",
-        "2 replies do not fit in the model's 48 tokens: only their first tokens are read",
+        "2 replies are too long for a model of 48 tokens: only their first tokens are read",
     ]
 
 
@@ -77,3 +77,13 @@ def test_figures_of_the_dev_part() -> None:
     assert (found["dev"]["accuracy"], found["dev"]["nll_of_rate"]) == pytest.approx((2 / 3, np.log(2)))
     rated = dev_facts("interlocutor", np.array([1.0, 3.0]), np.array([2.0, 4.0]), np.array([3.0, 5.0]))["dev"]
     assert (rated["rmse"], rated["rmse_of_mean"], rated["pearson"]) == pytest.approx((1, 2**0.5, 1))
+
+
+def test_users_of_the_dev_part_have_profiles_too(tmp_path: Path) -> None:
+    write_parts(tmp_path)
+    write(tmp_path / "dev.jsonl", judged(10, seed=1, judges=("bob", "dan")), kind="samples")
+    (tmp_path / "profiles.json").write_text('{"ann": "tea", "dan": "rain", "zoe": "cats"}')
+    train(made_job(tmp_path, personal="profile", epochs=1), tmp_path / "model", device="cpu")
+    model = InterlocutorModel.load(tmp_path / "model", kind="dcp", device="cpu")
+    assert (model.reader.users, model.reader.profiles) == ({}, {"ann": "tea", "dan": "rain"})
+    assert model.knows("dan")

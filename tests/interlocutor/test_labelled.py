@@ -58,6 +58,7 @@ def test_a_dev_file_is_the_dev_part(folder: Path) -> None:
 
 def test_users_need_enough_samples(folder: Path) -> None:
     survey = labelled(*judged(9), dev=judged(4, seed=1)).survey
+    assert survey.judges == {"ann", "bob"}
     assert survey.with_tokens(8) == {"ann": 10, "bob": 8}
     assert survey.with_tokens(10) == {"ann": 10}
     assert survey.with_tokens(1, known=["ann"]) == {"bob": 8}
