@@ -4,6 +4,7 @@ from interloq.data.columns import from_columns
 from interloq.data.jsonl import load, read, write
 from interloq.errors import InputError, InterloqError, MissingDependencyError, RejectedWarning, SpecError
 from interloq.metrics.evaluate import evaluate, evaluate_all
+from interloq.metrics.function import metric
 from interloq.records import Dialogue, Rating, Reference, Result, Sample, Score, Turn
 from interloq.registry import create, spec
 from interloq.signature import Signature, signature
@@ -29,6 +30,7 @@ __all__ = [
     "evaluate_all",
     "from_columns",
     "load",
+    "metric",
     "read",
     "signature",
     "spec",

@@ -12,7 +12,18 @@ from interloq.cli import score
 def test_public_names() -> None:
     records = ["Dialogue", "Rating", "Reference", "Result", "Sample", "Score", "Signature", "Turn"]
     errors = ["InputError", "InterloqError", "MissingDependencyError", "RejectedWarning", "SpecError"]
-    verbs = ["create", "evaluate", "evaluate_all", "from_columns", "load", "read", "signature", "spec", "write"]
+    verbs = [
+        "create",
+        "evaluate",
+        "evaluate_all",
+        "from_columns",
+        "load",
+        "metric",
+        "read",
+        "signature",
+        "spec",
+        "write",
+    ]
     assert sorted(interloq.__all__) == sorted([*records, *errors, *verbs, "__version__"])
     for name in interloq.__all__:
         assert getattr(interloq, name) is not None

@@ -79,3 +79,10 @@ def add_without_system(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--without-system", action="append", default=[], metavar="NAME", help="exclude this system; repeatable"
     )
+
+
+def add_trust_files(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--trust` for metrics of the form `FILE.py:NAME`."""
+    parser.add_argument(
+        "--trust", action="store_true", help="allow metrics FILE.py:NAME, which execute the file as Python code"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_common, add_map
+from interloq.cli.arguments import add_common, add_map, add_trust_files
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath
 from interloq.errors import count
@@ -21,7 +21,7 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("metric", metavar="METRIC", help="spec of the metric")
+    parser.add_argument("metric", metavar="METRIC", help="spec of the metric, or FILE.py:NAME with --trust")
     parser.add_argument(
         "samples",
         nargs="?",
@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the changes and resamples (default 0)")
+    add_trust_files(parser)
     add_map(parser)
     add_common(parser)
 
@@ -52,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
         system=args.system,
         n_bootstrap=args.bootstrap,
         seed=args.seed,
+        trust_files=args.trust,
         strict=args.strict,
         on_reject=bad,
         columns=args.columns,

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_common, add_drop_own_replies, add_map, add_without_system
+from interloq.cli.arguments import add_common, add_drop_own_replies, add_map, add_trust_files, add_without_system
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import stage_progress
@@ -33,6 +33,7 @@ EXAMPLES = """\
   interloq score replies.csv -m bleu,chrf --map response=reply,system=model
   interloq score samples.jsonl -m "uBLEU=vbleu(index='index',rater=gru(model='rater'))"
   interloq score samples.jsonl -m bleu_star --min-reliability 0.2 --reliability reliability
+  interloq score samples.jsonl -m my_metric.py:politeness --trust
   interloq score --list"""
 
 
@@ -77,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_drop_own_replies(parser)
     add_without_system(parser)
+    add_trust_files(parser)
     add_map(parser)
     add_common(parser)
 
@@ -99,6 +101,7 @@ def run(args: argparse.Namespace) -> int:
         without=args.without_system,
         reliability=args.reliability,
         min_reliability=args.min_reliability,
+        trust_files=args.trust,
         strict=args.strict,
         on_reject=bad,
         columns=args.columns,

@@ -1,7 +1,7 @@
 """The metrics that a user chose: specs, lists of specs, specs with a short label (`uBLEU=vbleu(…)`).
 
 The label stays in front of the spec wherever a metric is named, also in score files, so the name identifies the metric,
-its direction, and that two labels are two metrics.
+its direction, and that two labels are two metrics. A function of a file, `my_metric.py:fn`, is loaded only if trusted.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from interloq.errors import SpecError
+from interloq.metrics.function import is_file_metric, load_metric
+from interloq.metrics.metric import Metric
 from interloq.registry import create, named_class, spec, title
 from interloq.spec_text import split_label, split_specs
 
@@ -28,25 +30,30 @@ class Chosen:
         return f"{self.label}={title(self.metric)}" if self.label else title(self.metric)
 
 
-def choose(texts: Iterable[str]) -> tuple[list[Chosen], list[str]]:
-    """Distinct metrics from specs, and a note on each that was given twice."""
+def choose(given: Iterable[str | Metric], *, trust: bool = False) -> tuple[list[Chosen], list[str]]:
+    """Distinct metrics from specs or metrics, and a note on each that was given twice.
+
+    `trust` allows functions of files, which are executed.
+    """
     found: dict[str, Chosen] = {}
     notes = []
-    for text in [part for given in texts for part in split_specs(given)]:
-        chosen = _chosen(text)
+    for one in [part for each in given for part in (split_specs(each) if isinstance(each, str) else [each])]:
+        chosen = _chosen(one, trust) if isinstance(one, str) else Chosen("", one)
         first = found.setdefault(chosen.label or chosen.name, chosen)
         if first.metric != chosen.metric:
             what = f"{spec(first.metric)} and {spec(chosen.metric)} are both"
             called = f"labelled {chosen.label!r}" if chosen.label else f"called {chosen.name}"
             raise SpecError(f"{what} {called}; give each its own label: LABEL=SPEC")
         if first is not chosen:
-            notes.append(f"{text} is the same metric as an earlier one: scored once")
+            notes.append(
+                f"{one if isinstance(one, str) else spec(one)} is the same metric as an earlier one: scored once"
+            )
     return list(found.values()), notes
 
 
-def _chosen(text: str) -> Chosen:
+def _chosen(text: str, trust: bool) -> Chosen:
     label, written = split_label(text)
-    metric = create(written, kind="metric")
+    metric = load_metric(written, trust=trust) if is_file_metric(written) else create(written, kind="metric")
     named = named_class(label, kind="metric") if label else None
     if named and named is not type(metric):
         raise SpecError(f"{label!r} is the name of a metric other than {written!r}; choose another label")

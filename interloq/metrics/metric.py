@@ -28,6 +28,7 @@ class Metric(Protocol):
     - `direction: ClassVar[Direction]`: "higher" (default) or "lower" is better, or "neither": then nothing is ranked by
       it unless the user says which is better.
     - `is_mean`: False if the value of a set is not the mean of its sample scores.
+    - `reads_references`: whether it uses references; by default, whether it needs them.
     - `reads_weights`: True if it uses the weights of references (for checks on the data, see checks.py).
     - `tokens_needed() -> int`: replies with fewer tokens score 0 whatever they say (see checks.py).
     - `is_probability`: True if scores are probabilities that are comparable with those of any rater (see

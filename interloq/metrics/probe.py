@@ -150,15 +150,17 @@ def probe_file(
     system: str | None = None,
     n_bootstrap: int = 1000,
     seed: int = 0,
+    trust_files: bool = False,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Probe:
     """Probe a metric on the replies of a file, or of one system in it; without a file, on embedded replies.
 
-    `-` is standard input. Bad lines and `columns` are handled as in `interloq.read`.
+    `trust_files` allows a metric of the form `FILE.py:NAME`, which executes the file. `-` is standard input. Bad lines
+    and `columns` are handled as in `interloq.read`.
     """
-    chosen, _ = choose([metric])
+    chosen, _ = choose([metric], trust=trust_files)
     if len(chosen) != 1:
         raise InputError(f"{len(chosen)} metrics are given", hint="probe one at a time")
     found = None

@@ -48,9 +48,15 @@ def _traits(metric: Any) -> Traits:
     return Traits(
         name=name_of(metric),
         tokenizer=tokenizer,
-        reads_references=metric.unscorable(_BARE) == NO_REFERENCES,
+        reads_references=_reads_references(metric),
         reads_weights=bool(getattr(metric, "reads_weights", False)),
         case_sensitive=lowercase is False or (lowercase is None and tokenizer is not None),
         tokens_needed=metric.tokens_needed() if hasattr(metric, "tokens_needed") else 0,
         language=getattr(metric, "language", ""),
     )
+
+
+def _reads_references(metric: Any) -> bool:
+    if hasattr(metric, "reads_references"):
+        return bool(metric.reads_references)
+    return bool(metric.unscorable(_BARE) == NO_REFERENCES)

@@ -17,7 +17,6 @@ from interloq.metrics.metric import Metric
 from interloq.metrics.selection import Selection
 from interloq.play.samples import carried
 from interloq.records import Note, Result, Sample, Score
-from interloq.registry import spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,7 @@ def score_file(
     without: Sequence[str] = (),
     reliability: str | Path | None = None,
     min_reliability: float | None = None,
+    trust_files: bool = False,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
@@ -59,11 +59,12 @@ def score_file(
 
     One score per sample and metric is written to `output`, if given. `without` lists systems to exclude;
     `drop_own_replies` removes the judged reply from its own references. Samples whose references have a reliability
-    below `min_reliability`, predicted by the network in the folder `reliability`, are left unscored. `-` is standard
-    input or output. Bad lines and `columns` are handled as in `interloq.read`.
+    below `min_reliability`, predicted by the network in the folder `reliability`, are left unscored. `trust_files`
+    allows metrics of the form `FILE.py:NAME`, which execute the file. `-` is standard input or output. Bad lines and
+    `columns` are handled as in `interloq.read`.
     """
     refuse_overwriting([output] if output else [], [samples])
-    chosen, repeated = choose(m if isinstance(m, str) else spec(m) for m in metrics)
+    chosen, repeated = choose(metrics, trust=trust_files)
     selection = Selection(drop_own_replies=drop_own_replies, without=without)
     trust = _trust(reliability, min_reliability, [one.metric for one in chosen])
     with progress("scoring", None) as step:

@@ -153,3 +153,15 @@ def test_the_list_says_what_each_metric_needs(capsys: Captured) -> None:
     assert main(["score", "--list", "--json"]) == 0
     listed = {fact["name"]: fact["needs"] for fact in json.loads(capsys.readouterr().out)["metrics"]}
     assert "interloq train relevance" in listed["relevance"]["fields"]["model"]
+
+
+def test_a_function_of_a_file_needs_trust(folder: Path, capsys: Captured) -> None:
+    write("samples.jsonl", [Sample("1", ["hi"], "hello there", ["hello"])], kind="samples")
+    Path("mine.py").write_text("def words(sample):\n    return len(sample.response.split())\n")
+    command = ["score", "samples.jsonl", "-m", "bleu,W=./mine.py:words", "-o", "scores.jsonl"]
+    assert main(command) == 2
+    assert "./mine.py:words would execute the file as Python code" in capsys.readouterr().err
+    assert main([*command, "--trust"]) == 0
+    assert {score.metric for score in load("scores.jsonl", kind="scores")} == {"bleu", "W=words"}
+    assert main(["probe", "mine.py:words", "--trust", "--bootstrap", "0"]) == 0
+    assert main(["probe", "mine.py:words"]) == 2

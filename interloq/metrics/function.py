@@ -1,0 +1,202 @@
+"""Metrics from Python functions, without a package: `interloq.metric(fn)`, or `-m my_metric.py:fn --trust`.
+
+The function takes a sample and returns a number, or None to leave the sample unscored; with `batch=True` it takes a
+list of samples and returns one number per sample. A fingerprint of its source, or of its file if the command line names
+one, is part of the signature. An exception leaves the sample unscored, with the error as the reason.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import math
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, overload
+
+import numpy as np
+
+from interloq.errors import InputError, short_repr
+from interloq.metrics.metric import Array, Direction, Metric, mean_value, score_rows
+from interloq.records import Sample
+from interloq.registry import Component, registered_name
+from interloq.signature import file_fingerprint, fingerprint
+
+FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[^\W\d]\w*)")
+REMEMBERED = 8192  # scores kept between `unscorable` and `stats`: more than the samples that are scored at a time
+Scored = tuple[float, str]  # a score, or NaN and the reason
+
+
+@dataclass(frozen=True)
+class FunctionMetric(Component):
+    """Base class of metrics made from functions; each function has its own subclass, named after it."""
+
+    source: ClassVar[str]  # fingerprint of the source
+    reads_references: ClassVar[bool] = False  # not known
+
+    def built_with(self) -> str:
+        """Identifies the function's source, for the signature."""
+        return f"python-{self.source}"
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+
+@dataclass(frozen=True)
+class SampleFunction(FunctionMetric):
+    """A metric that calls a function once per sample."""
+
+    scored: ClassVar[Any]  # from a sample to Scored
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return str(self.scored(sample)[1]) or None
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        return score_rows(np.array([self.scored(sample)[0] for sample in samples], dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class BatchFunction(FunctionMetric):
+    """A metric that calls a function with many samples at a time; it has to score all of them."""
+
+    call: ClassVar[Any]  # from a list of samples to their scores
+
+    def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002 - known only after the call
+        return None
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        name = type(self).__name__
+        try:
+            found = list(self.call(list(samples))) if samples else []
+        except Exception as error:
+            raise InputError(f"{name} failed: {type(error).__name__}: {error}") from error
+        if len(found) != len(samples):
+            raise InputError(f"{name} gave {len(found)} scores for {len(samples)} samples", hint="return one for each")
+        scores = [_scored(value) for value in found]
+        if bad := next((why for _, why in scores if why), ""):
+            raise InputError(f"{name}: {bad}", hint="a function with batch=True has to score every sample")
+        return score_rows(np.array([score for score, _ in scores], dtype=np.float64))
+
+
+MadeMetric = SampleFunction | BatchFunction
+
+
+@overload
+def metric(
+    function: Callable[..., Any], *, name: str = "", direction: Direction = "higher", batch: bool = False
+) -> MadeMetric: ...
+
+
+@overload
+def metric(
+    function: None = None, *, name: str = "", direction: Direction = "higher", batch: bool = False
+) -> Callable[[Callable[..., Any]], MadeMetric]: ...
+
+
+def metric(
+    function: Callable[..., Any] | None = None, *, name: str = "", direction: Direction = "higher", batch: bool = False
+) -> MadeMetric | Callable[[Callable[..., Any]], MadeMetric]:
+    """A metric from a function; also a decorator, `@metric` or `@metric(direction="lower")`."""
+    if function is None:
+        return lambda given: metric(given, name=name, direction=direction, batch=batch)
+    return _metric(function, name=name, direction=direction, batch=batch, source=_source(function))
+
+
+def load_metric(text: str, *, trust: bool) -> Metric:
+    """The metric `FILE.py:NAME`: a function, or a metric or its class; the file is executed only if it is trusted."""
+    found = FILE.fullmatch(text)
+    if not found:
+        raise InputError(f"{text!r} does not name a function of a file", hint="write FILE.py:NAME")
+    path = Path(found["path"])
+    if not path.is_file():
+        raise InputError(f"there is no file {str(path)!r}", hint="write FILE.py:NAME")
+    if not trust:
+        raise InputError(f"{text} would execute the file as Python code", hint="if you trust its author, add --trust")
+    return _as_metric(_attribute(path, found["name"]), text, file_fingerprint(path))
+
+
+def is_file_metric(text: str) -> bool:
+    """Whether it names a function of a file, `FILE.py:NAME`, and not a registered metric."""
+    return FILE.fullmatch(text) is not None
+
+
+def _metric(function: Callable[..., Any], *, name: str, direction: Direction, batch: bool, source: str) -> MadeMetric:
+    name = name or getattr(function, "__name__", type(function).__name__)
+    if not name.isidentifier():
+        raise InputError(f"{name!r} cannot be the name of a metric", hint="give one: metric(fn, name='my_metric')")
+    if registered_name(name, kind="metric"):
+        raise InputError(f"there is already a metric called {name!r}", hint="rename the function, or give a name")
+    facts = {"source": source, "direction": direction, "__module__": __name__, "__doc__": inspect.getdoc(function)}
+    if batch:
+        return type(name, (BatchFunction,), {**facts, "call": staticmethod(function)})()  # type: ignore[no-any-return]
+    scored = lru_cache(REMEMBERED)(lambda sample: _called(function, sample))
+    return type(name, (SampleFunction,), {**facts, "scored": staticmethod(scored)})()  # type: ignore[no-any-return]
+
+
+def _called(function: Callable[[Sample], Any], sample: Sample) -> Scored:
+    try:
+        return _scored(function(sample))
+    except Exception as error:
+        return math.nan, f"{type(error).__name__}: {error}"
+
+
+def _scored(value: Any) -> Scored:
+    if value is None:
+        return math.nan, "the function returned None"
+    try:
+        score = float(value)
+    except (TypeError, ValueError):
+        return math.nan, f"the function returned {short_repr(value)}, not a number"
+    return (score, "") if math.isfinite(score) else (math.nan, f"the function returned {score}")
+
+
+def _source(function: Any) -> str:
+    """Fingerprint of the source, or of the bytecode if there is no source, as for a function typed at the prompt."""
+    inner = inspect.unwrap(function)
+    try:
+        return fingerprint(inspect.getsource(inner if inspect.isroutine(inner) else type(inner)))
+    except (OSError, TypeError):
+        code = getattr(inner, "__code__", None)
+        return fingerprint(code.co_code, repr(code.co_consts)) if code else "unknown"
+
+
+def _attribute(path: Path, name: str) -> Any:
+    folder = str(path.resolve().parent)
+    spec = importlib.util.spec_from_file_location(f"interloq_file_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{str(path)!r} cannot be imported", hint="write FILE.py:NAME")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    sys.path.append(folder)  # last, so that nothing in the folder replaces a standard module
+    silent, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # stale bytecode would be another source
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"it cannot be run: {type(error).__name__}: {error}", where=str(path)) from error
+    finally:
+        sys.dont_write_bytecode = silent
+        sys.path.remove(folder)
+    if not hasattr(module, name):
+        public = ", ".join(sorted(key for key, value in vars(module).items() if callable(value) and key[0] != "_"))
+        raise InputError(f"it does not define {name!r}", hint=f"it defines: {public or 'nothing'}", where=str(path))
+    return getattr(module, name)
+
+
+def _as_metric(found: Any, text: str, source: str) -> Metric:
+    if isinstance(found, MadeMetric):
+        type(found).source = source
+        return found
+    if isinstance(found, type) and issubclass(found, Component):
+        try:
+            return found()  # type: ignore[return-value]
+        except TypeError as error:
+            raise InputError(
+                f"{text} cannot be made without fields: {error}", hint="give its fields defaults"
+            ) from error
+    if not callable(found):
+        raise InputError(f"{text} is {type(found).__name__}, not a function")
+    return _metric(found, name="", direction="higher", batch=False, source=source)

@@ -1,0 +1,148 @@
+"""Metrics from functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import interloq
+from interloq import InputError, Result, Sample, evaluate, evaluate_all, metric
+from interloq.metrics.function import load_metric
+from interloq.metrics.probe import probe
+from interloq.pipelines.score_file import score_file
+from tests.conftest import by_id
+
+FILE = """
+from dataclasses import dataclass
+import interloq
+from interloq.metrics.length import Length
+from interloq.registry import Component
+
+LIMIT = 3
+print("executed")
+
+def words(sample):
+    return min(LIMIT, len(sample.response.split()))
+
+@interloq.metric(direction="lower", batch=True)
+def letters(samples):
+    return [len(sample.response) for sample in samples]
+
+@dataclass(frozen=True)
+class Own(Length):
+    pass
+
+@dataclass(frozen=True)
+class Incomplete(Component):
+    other: int
+"""
+
+
+def words(sample: Sample) -> float | None:
+    return len(sample.response.split()) if sample.response else None
+
+
+def scores(result: Result) -> list[float]:
+    return list(by_id(result.by_sample).values())
+
+
+def test_a_function_is_a_metric(samples: list[Sample]) -> None:
+    result = evaluate(metric(words), samples)
+    assert scores(result) == [len(sample.response.split()) for sample in samples]
+    assert result.metric == "words"
+    assert result.value == pytest.approx(np.mean(scores(result)))
+    assert result.ci is not None
+    assert result.notes == ()
+
+
+def test_none_and_errors_leave_a_sample_unscored_with_a_reason(samples: list[Sample]) -> None:
+    result = evaluate(metric(words), [*samples, Sample("7", (), "")])
+    assert (result.n, result.unscored, by_id(result.reasons)) == (6, 1, {"7": "the function returned None"})
+    fails = metric(lambda sample: len(sample.references[1].text), name="second")
+    assert by_id(evaluate(fails, [Sample("1", (), "a")]).reasons) == {"1": "IndexError: tuple index out of range"}
+    for value, why in ((math.nan, "the function returned nan"), ("good", "the function returned 'good', not a number")):
+        given = metric(lambda _, value=value: value, name="odd")
+        assert set(evaluate(given, samples).reasons.values()) == {why}
+
+
+def test_each_sample_is_scored_once(samples: list[Sample]) -> None:
+    seen: list[str] = []
+
+    def counting(sample: Sample) -> int:
+        seen.append(sample.id)
+        return len(seen)
+
+    evaluate(metric(counting), samples)
+    assert seen == [sample.id for sample in samples]
+
+
+def test_the_source_is_part_of_the_signature(samples: list[Sample]) -> None:
+    first, same = (evaluate(metric(words), samples).signature for _ in range(2))
+    assert first == same
+    other = metric(lambda sample: len(sample.response), name="words")
+    assert evaluate(other, samples).signature.parts["built-with"] != first.parts["built-with"]
+    typed: dict[str, Any] = {}
+    exec("def words(sample): return 1\ndef more(sample): return 2", typed)  # noqa: S102 - no source to read
+    one, two = (metric(typed[name], name="typed").built_with() for name in ("words", "more"))
+    assert one != two
+
+
+def test_a_function_of_many_samples(samples: list[Sample]) -> None:
+    @metric(batch=True, direction="lower")
+    def letters(given: Sequence[Sample]) -> list[float]:
+        return [float(len(sample.response)) for sample in given]
+
+    assert scores(evaluate(letters, samples)) == [len(sample.response) for sample in samples]
+    assert probe(letters).rows[3].verdict == "notices"  # padding
+    for found, why in (([1.0], "gave 1 scores for 6"), ([None] * 6, "returned None; .* has to score every sample")):
+        with pytest.raises(InputError, match=why):
+            evaluate(metric(lambda _, found=found: found, name="odd", batch=True), samples)
+    with pytest.raises(InputError, match="odd failed: ZeroDivisionError"):
+        evaluate(metric(lambda _: 1 / 0, name="odd", batch=True), samples)
+
+
+def test_names() -> None:
+    for name, why in (("", "cannot be the name"), ("Bleu", "already a metric called 'Bleu'")):
+        with pytest.raises(InputError, match=why):
+            metric(lambda _: 1.0, name=name)
+
+
+def test_functions_next_to_other_metrics(samples: list[Sample], folder: Path) -> None:
+    assert [r[""].metric for r in evaluate_all([metric(words), "bleu"], samples)] == ["words", "bleu"]
+    interloq.write("samples.jsonl", samples, kind="samples")
+    assert [r[""].metric for r in score_file("samples.jsonl", [metric(words), "bleu"]).results] == ["words", "bleu"]
+
+
+def test_a_file_is_executed_only_if_trusted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text(FILE)
+    with pytest.raises(InputError, match=r"mine\.py:words would execute the file as Python code; .*add --trust"):
+        load_metric("./mine.py:words", trust=False)
+    assert capsys.readouterr().out == ""
+    made = [load_metric(f"./mine.py:{name}", trust=True) for name in ("words", "letters", "Own")]
+    assert [evaluate(m, [Sample("1", (), "a b c d")]).value for m in made] == [3, 7, 4]
+    before = made[0].built_with()  # type: ignore[attr-defined]
+    Path("mine.py").write_text(FILE.replace("LIMIT = 3", "LIMIT = 4"))
+    assert load_metric("mine.py:words", trust=True).built_with() != before  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("mine.py:none", "does not define 'none'; it defines: Component, Incomplete, Length, Own, .*words"),
+        ("mine.py:LIMIT", "is int, not a function"),
+        ("mine.py:Incomplete", "cannot be made without fields"),
+        ("broken.py:words", r"broken\.py: it cannot be run: SyntaxError"),
+        ("absent.py:words", "there is no file"),
+        ("words", "does not name a function"),
+    ],
+)
+def test_files_that_cannot_be_used(text: str, why: str, folder: Path) -> None:
+    Path("mine.py").write_text(FILE)
+    Path("broken.py").write_text("def (")
+    with pytest.raises(InputError, match=why):
+        load_metric(text, trust=True)
