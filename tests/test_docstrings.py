@@ -22,8 +22,9 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def public(node: ast.Module | ast.ClassDef) -> Iterator[Definition]:
-    """What is defined right inside, and not private."""
-    return (child for child in node.body if isinstance(child, Definition) and not child.name.startswith("_"))
+    """What is defined right inside, and neither private nor the signature of an overload."""
+    found = (child for child in node.body if isinstance(child, Definition) and not child.name.startswith("_"))
+    return (child for child in found if "overload" not in map(ast.unparse, child.decorator_list))
 
 
 def bases(node: Definition) -> set[str]:

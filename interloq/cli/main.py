@@ -41,6 +41,7 @@ VERBS = {
     "explain": "show why a reply got its score",
     "probe": "test which changes of replies a metric notices",
     "signature": "show how the scores in a file were computed, or compare two files",
+    "cite": "print BibTeX of every metric in score files",
     "play": "let systems talk to each other or to a fixed set of partners",
     "rank": "rank systems from the scores of their dialogues",
     "compare": "compare two versions of a system: is the new one better?",

@@ -1,0 +1,27 @@
+"""`interloq cite`: BibTeX of every metric in score files."""
+
+from __future__ import annotations
+
+import argparse
+
+from interloq.cli.paths import InputPath
+from interloq.report.console import print_json, print_line
+
+EXAMPLES = """\
+  interloq cite scores.jsonl > metrics.bib
+  interloq cite june.jsonl july.jsonl --json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "scores", nargs="+", type=InputPath, metavar="SCORES", help="score files written by `interloq score`"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of BibTeX")
+
+
+def run(args: argparse.Namespace) -> int:
+    from interloq.meta.cite import cite_files
+
+    cited = cite_files(args.scores)
+    print_json(cited.facts()) if args.json else print_line(cited.text())
+    return 0
