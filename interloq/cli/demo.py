@@ -82,7 +82,7 @@ def _show(step: Step, result: Any) -> None:
         "rate": lambda: rate.print_rated(step.output, result),
         "score": lambda: score.print_scored(result),
         "reliability": lambda: reliability_curve.print_curves(result),
-        "meta": lambda: meta.print_agreement(result.labelled(), "holm", "spearman"),
+        "meta": lambda: meta.print_agreement(result, "holm", "spearman"),
         "explain": lambda: explain.print_explained(result),
         "report": lambda: report.print_report(step.output, result),
     }

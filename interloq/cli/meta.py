@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 
-from interloq.cli.arguments import add_common, add_drop_own_replies, add_map, add_without_system
+from interloq.cli.arguments import add_common, add_drop_own_replies, add_list, add_map, add_without_system
 from interloq.cli.meta_labels import add_labels, evaluate_labels
 from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath
@@ -20,9 +21,10 @@ EXAMPLES = """\
   interloq meta bleu.jsonl rouge.jsonl --samples samples.csv --aspect Engaging --by system
   interloq meta scores.jsonl --samples samples.jsonl --bootstrap 0 --no-compare --json
   interloq meta scores.jsonl --samples test.jsonl --aspect continued --labels --train train.jsonl
+  interloq meta scores.jsonl --dialogues rated_dialogues.jsonl --aspect all
   interloq meta --samples samples.jsonl --list-aspects"""
 
-
+CEILING = "people: ceiling (√reliability)"
 LEVELS = {
     "none": "over samples",
     "system": "over systems",
@@ -33,10 +35,15 @@ LEVELS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scores", nargs="*", type=InputPath, metavar="SCORES", help="score files; - for a pipe")
-    parser.add_argument(
-        "--samples", required=True, type=InputPath, metavar="SAMPLES", help="the rated samples: JSONL, CSV or TSV"
+    parser.add_argument("--samples", type=InputPath, metavar="SAMPLES", help="the rated samples: JSONL, CSV or TSV")
+    add_list(
+        parser,
+        "--dialogues",
+        metavar="FILE",
+        help="rated dialogues instead, whose utterances were scored (interloq play samples)",
+        type=InputPath,
     )
-    parser.add_argument("--aspect", default="overall", help="the rated aspect (default overall)")
+    add_list(parser, "--aspect", metavar="NAME", help="a rated aspect, or all of them: all (default overall)")
     parser.add_argument("--role", default="", help="use only ratings by people in this role, e.g. interlocutor")
     parser.add_argument(
         "--by",
@@ -59,7 +66,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--coefficient",
         choices=(*COEFFICIENTS, "all"),
         default="spearman",
-        help="coefficient of the printed comparisons (default spearman; --json prints all)",
+        help="coefficient of the printed comparisons and of the order of metrics (default spearman; --json prints all)",
+    )
+    parser.add_argument(
+        "--sort", choices=("agreement", "name"), default="agreement", help="order of the metrics (default agreement)"
     )
     parser.add_argument(
         "--adjust", choices=("holm", "bh"), default="holm", help="how p-values are adjusted (default holm)"
@@ -81,6 +91,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if not (args.samples or args.dialogues):
+        raise InputError("no rated samples or dialogues given", hint="add --samples FILE or --dialogues FILE")
     if args.list_aspects:
         return _list_aspects(args)
     if not args.scores:
@@ -92,10 +104,11 @@ def run(args: argparse.Namespace) -> int:
     from interloq.meta.meta_file import meta_file
 
     bad = BadLines()
-    table = meta_file(
+    tables = meta_file(
         args.scores,
         args.samples,
-        aspect=args.aspect,
+        dialogues=args.dialogues,
+        aspects=args.aspect or ["overall"],
         role=args.role,
         by=args.by,
         n_bootstrap=args.bootstrap,
@@ -115,18 +128,22 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         from dataclasses import asdict
 
-        print_json(asdict(table))
+        found = [asdict(table) for table in tables.values()]
+        print_json(found[0] if len(found) == 1 else {"tables": found})
     else:
-        print_agreement(table.labelled(), args.adjust, args.coefficient)
+        for table in tables.values():
+            print_agreement(table, args.adjust, args.coefficient, sort=args.sort)
     return 0
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-def print_agreement(table: MetaTable, adjust: str, coefficient: str) -> None:
+def print_agreement(table: MetaTable, adjust: str, coefficient: str, *, sort: str = "agreement") -> None:
     """Print agreement with people as several tables and notes."""
-    level = LEVELS[table.by]
+    if sort == "agreement":
+        table = table.ordered("spearman" if coefficient == "all" else coefficient)
+    table, level = table.labelled(), LEVELS[table.by]
     names = [name.capitalize() for name in table.coefficients]
     rows = [
         [
@@ -142,11 +159,12 @@ def print_agreement(table: MetaTable, adjust: str, coefficient: str) -> None:
         rows.append(
             ["people: half vs. half", *(_estimate(halves[name]) for name in table.coefficients), _sizes(halves), ""]
         )
+        rows.append([CEILING, *_ceilings(table.human, table.coefficients), _sizes(halves), ""])
     columns = ["metric", *names, "n", "unscored"]
     if table.by == "system":
         names_of_kinds = {"value": "value over its samples", "mean": "mean of sample scores"}
         kinds = [names_of_kinds[row.system_score] if row.system_score else "" for row in table.rows]
-        rows = [[*row, kind] for row, kind in zip(rows, [*kinds, ""], strict=False)]
+        rows = [[*row, kind] for row, kind in zip_longest(rows, kinds, fillvalue="")]
         columns.append("system score")
     title = f"{table.aspect}: correlation with the mean judgment, {level} (95 % interval, p adjusted by {adjust})"
     print_table(title, columns, rows)
@@ -210,6 +228,10 @@ def _print_facts(table: MetaTable) -> None:
     print_signatures(table.signature)
 
 
+def _ceilings(human: HumanRow, coefficients: Sequence[str]) -> list[str]:
+    return [number(human.ceiling[name].value if name in human.ceiling else None) for name in coefficients]
+
+
 def _alphas(human: HumanRow) -> str:
     parts = [("interval", human.alpha), ("ordinal", human.alpha_ordinal)]
     alphas = [f"{number(alpha.value)} {interval(alpha.ci)} ({name})".replace("  ", " ") for name, alpha in parts]
@@ -246,11 +268,15 @@ def _spreads(spreads: Mapping[str, Spread], coefficients: Sequence[str], *, unit
 
 
 def _list_aspects(args: argparse.Namespace) -> int:
-    from interloq.data.jsonl import read
+    from interloq.data.jsonl import read, read_all
     from interloq.meta.judgments import aspects
 
     bad = BadLines()
-    found = aspects(read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns))
+    if args.dialogues:
+        records = read_all(args.dialogues, kind="dialogues", strict=args.strict, on_reject=bad)
+    else:
+        records = read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns)
+    found = aspects(records)
     bad.close()
     if args.json:
         keys = ("samples", "judgments", "not_applicable")

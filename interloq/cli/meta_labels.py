@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath
@@ -11,7 +11,13 @@ from interloq.errors import InputError, count
 from interloq.meta.continuity_table import BY_GROUP, MEASURES, ContinuityRow, ContinuityTable
 from interloq.report.console import interval, number, print_json, print_line, print_signatures, print_table
 
-NOT_WITH_LABELS = {"by": "none", "role": "", "without_system": [], "drop_own_replies": False}  # option → default
+NOT_WITH_LABELS = {
+    "by": "none",
+    "role": "",
+    "dialogues": [],
+    "without_system": [],
+    "drop_own_replies": False,
+}  # option → default
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +56,7 @@ def evaluate_labels(args: argparse.Namespace) -> int:
         args.samples,
         train=args.train,
         dev=args.dev,
-        aspect=args.aspect,
+        aspect=_only(args.aspect),
         groups=args.groups,
         n_bootstrap=args.bootstrap,
         seed=args.seed,
@@ -102,3 +108,9 @@ def _threshold(row: ContinuityRow) -> str:
 def _cells(row: ContinuityRow, measures: Iterable[str]) -> list[str]:
     found = (row.measures[name] for name in measures)
     return [f"{number(each.value)} {interval(each.ci)}".rstrip() for each in found]
+
+
+def _only(aspects: Sequence[str]) -> str:
+    if len(aspects) > 1:
+        raise InputError(f"--labels takes one aspect, got {len(aspects)}", hint="name one")
+    return aspects[0] if aspects else "overall"

@@ -70,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--aspect", default="overall", help="the rated aspect (default overall)")
+    parser.add_argument("--role", default="", help="use only ratings by people in this role, e.g. interlocutor")
     parser.add_argument("--title", default=TITLE, help=f"heading of the report (default {TITLE!r})")
     parser.add_argument(
         "--bootstrap",
@@ -114,6 +115,7 @@ def run(args: argparse.Namespace) -> int:
             read=args.read,
             lower_is_better=args.lower_is_better,
             survival=args.survival,
+            role=args.role,
             strict=args.strict,
             on_reject=bad,
             columns=args.columns,

@@ -139,7 +139,7 @@ def reading(folder: Path, language: str, *, vbleu: bool = False) -> list[Step]:
         Step(
             "How well does each metric agree with the ratings?",
             ["meta", scores, "--samples", samples, "--no-compare"],
-            lambda progress: meta_file([scores], samples, compare=False, progress=progress),
+            lambda progress: meta_file([scores], samples, compare=False, progress=progress)["overall"],
         ),
         Step(
             "Why did a reply get its score, and which references were trusted?",

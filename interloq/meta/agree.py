@@ -19,6 +19,7 @@ from interloq.meta.table import Estimate, HumanRow, Spread
 from interloq.metrics.metric import Array
 
 SPLITS = 100
+LINEAR = ("pearson", "spearman")  # coefficients that Spearman–Brown applies to
 
 
 def agreement(judgments: Judgments, level: Level, *, n_bootstrap: int, seed: int) -> HumanRow | None:
@@ -26,15 +27,27 @@ def agreement(judgments: Judgments, level: Level, *, n_bootstrap: int, seed: int
     if judgments.sizes().max() < 2:
         return None
     interval, ordinal = alphas(judgments, n_bootstrap=n_bootstrap, seed=seed)
+    halves = split_half(judgments, level, seed=seed)
     return HumanRow(
         pairwise=spread(level.values(*pair) for pair in _pairs(judgments)),
         with_others=spread(
             level.values(judgments.of(i), judgments.without(i)) for i in range(len(judgments.annotators))
         ),
-        split_half=split_half(judgments, level, seed=seed),
+        split_half=halves,
         alpha=interval,
         alpha_ordinal=ordinal,
+        ceiling={name: _ceiling(halves[name]) for name, one in level.coefficients.items() if one in LINEAR},
     )
+
+
+def _ceiling(halves: Estimate) -> Estimate:
+    """√reliability of the mean judgment: what a metric without any error of its own is expected to reach.
+
+    The reliability is Spearman–Brown's, 2r / (1 + r) from the correlation r of the halves.
+    """
+    if not halves.value > 0:
+        return Estimate(float("nan"), halves.n, note="the halves of the judgments do not agree")
+    return Estimate(float(np.sqrt(2 * halves.value / (1 + halves.value))), halves.n)
 
 
 def spread(found: Iterable[dict[str, float]]) -> dict[str, Spread]:

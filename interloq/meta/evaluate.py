@@ -61,8 +61,7 @@ def meta_evaluate(
     """
     _check(n_bootstrap, n_permutations, adjust)
     selection, checks, predictions = selection or Selection(), Checks(), Predictions()
-    samples = checks.watch(selection.samples(samples))
-    samples = sorted(samples, key=lambda sample: sample.key) if by == "system" else samples
+    samples = _in_order(checks.watch(selection.samples(samples)), by)
     judgments = collect(samples, aspect=aspect, role=role)
     points = level(by, judgments, chosen(coefficients))
     plain, stray = score_columns(predictions.without(scores), judgments, selection)
@@ -70,16 +69,11 @@ def meta_evaluate(
     rows = _rows(columns, means if by == "system" else None, judgments, points, n_bootstrap, seed)
     splits = user_splits(plain, judgments, points.coefficients, n_bootstrap, seed) if by in ("none", "user") else ()
     permutations = permutations_per_test(math.comb(len(columns), 2) if compare else 0, n_permutations)
-    inverted = [name for name in columns if compare and metric_names.direction(name) == "lower"]
-    comparisons = _compare_all(columns, inverted, judgments, points, permutations, seed) if compare else []
-    notes = [*split_notes(splits, judgments), *points.notes(), *_mean_notes(means), *map(_inverted_note, inverted)]
-    notes += [*stray, *_human_notes(judgments)]
-    notes += [*predictions.notes(judgments.keys), *judgments.notes, *_data_notes(selection, checks)]
-    facts: dict[str, object] = {"aspect": aspect, "role": role, "by": by, "judgments": judgments.fingerprint}
-    facts |= {"system-score": system_score if by == "system" else "", **selection.facts()}
-    facts |= {"users": fingerprint(*judgments.users) if splits else ""}
-    facts |= {"scores": columns_fingerprint(plain), "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
-    facts |= {"permutations": permutations if compare else "", "coefficients": signature_part(points.coefficients)}
+    comparisons = _compare_all(columns, judgments, points, permutations, seed) if compare else []
+    inverted = map(_inverted_note, _inverted(columns) if compare else ())
+    notes = [*split_notes(splits, judgments), *points.notes(), *_mean_notes(means), *inverted, *stray]
+    facts = {"aspect": aspect, "role": role, "by": by, "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
+    facts |= {"system-score": system_score if by == "system" else "", "permutations": permutations if compare else ""}
     return MetaTable(
         aspect=aspect,
         by=by,
@@ -87,10 +81,25 @@ def meta_evaluate(
         human=agreement(judgments, points, n_bootstrap=n_bootstrap, seed=seed),
         comparisons=tuple(_adjust_comparisons(comparisons, points.coefficients, adjust)),
         counted=judgments.counted,
-        signature=Signature.of("meta", {**facts, "scipy": scipy.__version__}),
-        notes=tuple(notes),
+        signature=_signature({**facts, **selection.facts()}, plain, judgments, points, bool(splits)),
+        notes=(*notes, *_human_notes(judgments), *predictions.notes(judgments.keys), *_data_notes(selection, checks)),
         users=splits,
     )
+
+
+def _in_order(samples: Iterable[Sample], by: By) -> Iterable[Sample]:
+    """Samples by system are listed in the order of the judgments, since values of sets are computed from them."""
+    return sorted(samples, key=lambda sample: sample.key) if by == "system" else samples
+
+
+def _signature(
+    facts: Mapping[str, object], columns: Mapping[str, Array], judgments: Judgments, points: Level, split: bool
+) -> Signature:
+    """Signature of a table: its settings, judgments and scores; the users if correlations are split by user."""
+    inputs = {"judgments": judgments.fingerprint, "scores": columns_fingerprint(columns)}
+    inputs |= {"users": fingerprint(*judgments.users) if split else ""}
+    inputs |= {"coefficients": signature_part(points.coefficients), "scipy": scipy.__version__}
+    return Signature.of("meta", {**facts, **inputs})
 
 
 def _data_notes(selection: Selection, checks: Checks) -> list[str]:
@@ -164,16 +173,16 @@ def _row(name: str, scores: Column, judgments: Judgments, points: Level, n_boots
     )
 
 
+def _inverted(metrics: Iterable[str]) -> list[str]:
+    """Metrics for which lower is better."""
+    return [name for name in metrics if metric_names.direction(name) == "lower"]
+
+
 def _compare_all(
-    columns: Mapping[str, Column],
-    inverted: Sequence[str],
-    judgments: Judgments,
-    points: Level,
-    n_permutations: int,
-    seed: int,
+    columns: Mapping[str, Column], judgments: Judgments, points: Level, n_permutations: int, seed: int
 ) -> list[Comparison]:
-    """Comparisons of all pairs of metrics; scores of the `inverted` ones change their sign."""
-    upwards = {**columns, **{name: -columns[name] for name in inverted}}
+    """Comparisons of all pairs of metrics; scores change their sign if lower is better."""
+    upwards = {**columns, **{name: -columns[name] for name in _inverted(columns)}}
     found = [_compare(pair, upwards, judgments, points, n_permutations, seed) for pair in combinations(upwards, 2)]
     return list(chain(*found))
 
@@ -255,4 +264,4 @@ def _human_notes(judgments: Judgments) -> list[str]:
             f"{counted.partial_annotators} of {count(counted.annotators, 'annotator')} judged only some samples: "
             "their figures are based on different samples"
         )
-    return notes
+    return [*notes, *judgments.notes]

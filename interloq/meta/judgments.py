@@ -19,7 +19,7 @@ from interloq.errors import InputError, count
 from interloq.interlocutor.samples import rated_by
 from interloq.meta.table import Counted
 from interloq.metrics.metric import Array
-from interloq.records import Key, Rating, Sample, format_key
+from interloq.records import Dialogue, Key, Rating, Sample, format_key
 from interloq.signature import fingerprint
 
 Index = NDArray[np.int64]
@@ -88,8 +88,8 @@ def collect(samples: Iterable[Sample], *, aspect: str = "overall", role: str = "
     return _judgments(rows, aspect, _role_note(roles))
 
 
-def aspects(samples: Iterable[Sample]) -> dict[str, tuple[int, int, int]]:
-    """Rated aspects: aspect → (samples, judgments, "not applicable")."""
+def aspects(samples: Iterable[Sample | Dialogue]) -> dict[str, tuple[int, int, int]]:
+    """Rated aspects: aspect → (samples or dialogues, judgments, "not applicable")."""
     found: dict[str, list[int]] = {}
     for sample in samples:
         for name in {rating.aspect for rating in sample.ratings}:

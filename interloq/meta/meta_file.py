@@ -1,4 +1,4 @@
-"""From files of scores and rated samples to agreement with people."""
+"""From files of scores and rated samples or dialogues to agreement with people."""
 
 from __future__ import annotations
 
@@ -8,18 +8,25 @@ from pathlib import Path
 
 from interloq.data.jsonl import Rejected, read_all
 from interloq.data.progress import Progress, counted, silent
+from interloq.errors import InputError
 from interloq.meta.coefficients import Coefficients, Correlation
 from interloq.meta.evaluate import meta_evaluate
+from interloq.meta.judgments import aspects as rated_aspects
+from interloq.meta.rated_dialogues import rated_dialogues
 from interloq.meta.significance import Adjust
 from interloq.meta.table import COEFFICIENTS, By, MetaTable, SystemScore
 from interloq.metrics.selection import Selection
+from interloq.records import Sample, Score
+
+ALL = "all"
 
 
 def meta_file(
     scores: Sequence[str | Path],
-    samples: str | Path,
+    samples: str | Path | None = None,
     *,
-    aspect: str = "overall",
+    dialogues: Sequence[str | Path] = (),
+    aspects: Sequence[str] = ("overall",),
     role: str = "",
     by: By = "none",
     coefficients: Coefficients | Iterable[str | Correlation] = COEFFICIENTS,
@@ -35,26 +42,47 @@ def meta_file(
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
     progress: Progress = silent,
-) -> MetaTable:
-    """How well the metrics of score files agree with the people who rated the samples; see `meta_evaluate`.
+) -> dict[str, MetaTable]:
+    """How well the metrics of score files agree with people, for each of these `aspects`; see `meta_evaluate`.
 
-    `without` names systems to exclude; `drop_own_replies` drops references identical to the reply being judged. `-` is
-    a pipe. Bad lines, and `columns` for the samples, are handled as in `interloq.read`.
+    People rated the samples, or else the `dialogues` that the samples were made from. `all` stands for all rated
+    aspects. `without` names systems to exclude; `drop_own_replies` drops references identical to the reply being
+    judged. `-` is a pipe. Bad lines, and `columns` for the samples, are handled as in `interloq.read`.
     """
+    if (samples is None) == (not dialogues):
+        raise InputError("rated samples or rated dialogues are needed, not both", hint="give --samples or --dialogues")
     read = partial(read_all, strict=strict, on_reject=on_reject)
     with progress("meta-evaluating", None) as step:
-        return meta_evaluate(
-            counted(read(scores, kind="scores"), step),
-            counted(read([samples], columns=columns), step),
-            aspect=aspect,
-            role=role,
-            by=by,
-            coefficients=coefficients,
-            n_bootstrap=n_bootstrap,
-            seed=seed,
-            compare=compare,
-            n_permutations=n_permutations,
-            adjust=adjust,
-            selection=Selection(drop_own_replies=drop_own_replies, without=without),
-            system_score=system_score,
-        )
+        scored: Iterable[Score] = counted(read(scores, kind="scores"), step)
+        rated: Iterable[Sample] = counted(read([samples] if samples else [], columns=columns), step)
+        if dialogues:
+            scored, rated = rated_dialogues(scored, list(counted(read(dialogues, kind="dialogues"), step)))
+        if several := len(aspects) > 1 or ALL in aspects:
+            scored, rated = list(scored), list(rated)
+        return {
+            aspect: meta_evaluate(
+                scored,
+                rated,
+                aspect=aspect,
+                role=role,
+                by=by,
+                coefficients=coefficients,
+                n_bootstrap=n_bootstrap,
+                seed=seed,
+                compare=compare,
+                n_permutations=n_permutations,
+                adjust=adjust,
+                selection=Selection(drop_own_replies=drop_own_replies, without=without),
+                system_score="mean" if dialogues else system_score,
+            )
+            for aspect in (_asked(aspects, rated) if several else aspects)
+        }
+
+
+def _asked(aspects: Sequence[str], samples: Iterable[Sample]) -> list[str]:
+    """The named aspects once each; for `all`, those with judgments."""
+    rated = [name for name, (_, judgments, _) in rated_aspects(samples).items() if judgments]
+    if not rated:
+        raise InputError("no sample or dialogue has ratings", hint='give them "ratings": [{"value": 4, …}]')
+    every = ALL in aspects and ALL not in rated
+    return list(dict.fromkeys(rated if every else aspects))

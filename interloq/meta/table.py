@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Literal
 
 from interloq.errors import count
-from interloq.metrics.metric_names import labels
+from interloq.metrics.metric_names import direction, labels
 from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
 
@@ -75,6 +76,7 @@ class HumanRow:
     split_half: Mapping[str, Estimate]  # coefficient → mean of one half of the judgments against the other's
     alpha: Estimate  # Krippendorff's α, interval level
     alpha_ordinal: Estimate
+    ceiling: Mapping[str, Estimate] = field(default_factory=dict)  # expected coefficient of a perfect metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,10 @@ class MetaTable(Tabular):
         """The notes."""
         return self.notes
 
+    def ordered(self, coefficient: str) -> MetaTable:
+        """The table with metrics in the order of agreement, best first; the sign counts as in comparisons."""
+        return replace(self, rows=tuple(sorted(self.rows, key=lambda row: _disagreement(row, coefficient))))
+
     def labelled(self) -> MetaTable:
         """The table with metrics under their labels, for display."""
         shown = labels([row.metric for row in self.rows])
@@ -160,3 +166,9 @@ class MetaTable(Tabular):
             comparisons=tuple(replace(c, first=shown[c.first], second=shown[c.second]) for c in self.comparisons),
             notes=tuple(reduce(lambda note, metric: note.replace(metric, shown[metric]), shown, n) for n in self.notes),
         )
+
+
+def _disagreement(row: MetricRow, coefficient: str) -> float:
+    """Sort key of a metric, lowest for the best; metrics without a coefficient come last."""
+    value = row.with_mean[coefficient].value if coefficient in row.with_mean else math.nan
+    return math.inf if math.isnan(value) else value if direction(row.metric) == "lower" else -value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -46,10 +47,10 @@ def read_evidence(
     partners = common_origin(headers).get("partners", "")
     dialogues: list[Dialogue] = list(read(inputs.dialogues, kind="dialogues"))
     read_headers = [(headers[str(path)], str(path)) for path in inputs.scores]
-    scored, judged = columns(scores), _judgments(samples, options.aspect)
+    scored, judged = columns(scores), _judgments(samples, options)
     ranked = _ranked(scores, dialogues, options, partners) if dialogues else _Ranked([], {}, {})
     return Evidence(
-        samples=samples,
+        samples=[_in_role(sample, options.role) for sample in samples],
         scores=scores,
         results=[result for facts, path in read_headers for result in read_results(facts, path)],
         notes=read_notes(facts for facts, _ in read_headers),
@@ -68,11 +69,16 @@ def read_evidence(
     )
 
 
-def _judgments(samples: Sequence[Sample], aspect: str) -> dict[Key, float]:
+def _in_role(sample: Sample, role: str) -> Sample:
+    """The sample with the ratings by people in this role; with all if it is empty."""
+    return replace(sample, ratings=tuple(r for r in sample.ratings if r.role == role)) if role else sample
+
+
+def _judgments(samples: Sequence[Sample], options: Options) -> dict[Key, float]:
     """Mean judgment of each sample; empty if this aspect was not rated."""
-    if not any(r.aspect == aspect and r.value is not None for s in samples for r in s.ratings):
+    if not any(r.aspect == options.aspect and r.value is not None for s in samples for r in s.ratings):
         return {}
-    judgments = collect(samples, aspect=aspect)
+    judgments = collect(samples, aspect=options.aspect, role=options.role)
     return {key: float(mean) for key, mean in zip(judgments.keys, judgments.mean(), strict=True) if mean == mean}
 
 
@@ -81,6 +87,7 @@ def _table(scores: Sequence[Score], samples: Sequence[Sample], options: Options)
         scores,
         samples,
         aspect=options.aspect,
+        role=options.role,
         n_bootstrap=options.n_bootstrap,
         n_permutations=options.n_permutations,
         seed=options.seed,

@@ -63,6 +63,7 @@ class Options:
     read: int = 2  # best and worst dialogues per system
     lower_is_better: bool | None = None  # None: set by the metric
     survival: bool = False  # draw how long people would stay
+    role: str = ""  # of the people whose ratings are used; empty: all
 
     def __post_init__(self) -> None:
         for name in ("n_bootstrap", "worst", "read"):
@@ -95,6 +96,7 @@ def command(inputs: Inputs, options: Options) -> str:
         "--title", options.title, "--bootstrap", str(options.n_bootstrap), "--seed", str(options.seed),
         "--worst", str(options.worst), *direction,
     ]  # fmt: skip
+    words += ["--role", options.role] if options.role else []
     words += [word for path in dialogues for word in ("--dialogues", path)]
     words += ["--read", str(options.read)] if dialogues else []
     words += ["--survival"] if options.survival else []

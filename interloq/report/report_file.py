@@ -43,6 +43,7 @@ def report_file(
     read: int = 2,
     lower_is_better: bool | None = None,
     survival: bool = False,
+    role: str = "",
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
@@ -52,12 +53,12 @@ def report_file(
     `dialogues` are those that the samples were made from: they add a ranking and dialogues to read. `models` are
     folders of trained models whose training is shown, `curves` files of `interloq reliability curve`, and `continuity`
     files printed by `interloq meta --labels --json`. `survival` draws how long people would stay with each system.
-    `worst` disagreements are shown per metric, and the `read` best and worst dialogues per system. Bad lines and
-    `columns` are handled as in `interloq.read`.
+    If `role` is given, only ratings by people in this role are used. `worst` disagreements are shown per metric, and
+    the `read` best and worst dialogues per system. Bad lines and `columns` are handled as in `interloq.read`.
     """
     refuse_overwriting([output], [*scores, samples, *dialogues, *curves, *continuity])
     inputs = Inputs(scores, samples, dialogues, models, curves, continuity)
-    options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better, survival)
+    options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better, survival, role)
     check(inputs, options)
     evidence = read_evidence(inputs, options, strict=strict, on_reject=on_reject, fields=columns)
     page = build(

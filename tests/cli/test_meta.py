@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from interloq import Rating, Sample, Score, write
+from interloq import Dialogue, Rating, Sample, Score, Turn, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_path
 from tests.meta.made_users import judged, scores
@@ -18,6 +18,11 @@ from tests.meta.made_users import judged, scores
 VALUES = {"1": (5, 4), "2": (4, 4), "3": (3, 2), "4": (2, 3), "5": (1, 2), "6": (2, 1)}
 SCORES = {"1": 0.9, "2": 0.5, "3": 0.6, "4": 0.3, "5": 0.1, "6": 0.2}
 OTHER = {"1": 0.1, "2": 0.9, "3": 0.2, "4": 0.8, "5": 0.3, "6": None}
+
+RATED_DIALOGUES = [
+    Dialogue(f"d{i}", [Turn("hi", "u"), Turn("well " * length, "s")], {"s": "bot"}, [Rating(float(i), "ann")])
+    for i, length in enumerate((3, 1, 4, 2))
+]
 
 
 @pytest.fixture
@@ -173,9 +178,11 @@ def test_a_bad_line_is_set_aside_and_named(files: Path, capsys: pytest.CaptureFi
 
 def test_the_page_in_docs_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "samples.jsonl").write_bytes(embedded_path("en").read_bytes())
+    write(folder / "dialogues.jsonl", RATED_DIALOGUES, kind="dialogues")
     page = (Path(__file__).parents[2] / "docs" / "meta-evaluation.md").read_text()
-    commands = "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL)).splitlines()
-    assert len(commands) == 4
+    commands = "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL)).split("\n")
+    commands = [command for command in commands if command]
+    assert len(commands) == 8
     for command in commands:
         assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
     capsys.readouterr()
@@ -198,3 +205,39 @@ def test_the_split_between_and_within_users_is_printed(folder: Path, capsys: pyt
     out = capsys.readouterr().out
     assert re.search(r"learned +Pearson +0\.\d+ \[.*\] +1\.000 \[1\.000, 1\.000\] +n/a", out)
     assert "note: learned orders users, not replies" in out
+
+
+def test_metrics_are_sorted_by_agreement_unless_by_name(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def order(*arguments: str) -> list[str]:
+        common = ("one.jsonl", "three.jsonl", "--samples", "samples.jsonl", "--bootstrap", "0", "--no-compare")
+        lines = run(capsys, *common, *arguments)[1].splitlines()
+        return [line.split()[0] for line in lines if line.strip().startswith(("a_metric", "bleu"))][:2]
+
+    write(files / "three.jsonl", [Score(id, "a_metric", -v) for id, v in SCORES.items()], kind="scores")
+    assert order() == ["bleu(order=2)", "a_metric"]
+    assert order("--sort", "name") == ["a_metric", "bleu(order=2)"]
+
+
+def test_the_ceiling_is_the_root_of_the_reliability(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "one.jsonl", "--samples", "samples.jsonl", "--json", "--bootstrap", "0")
+    human = json.loads(out)["human"]
+    r = human["split_half"]["pearson"]["value"]
+    assert human["ceiling"]["pearson"]["value"] == pytest.approx((2 * r / (1 + r)) ** 0.5)
+    assert "kendall" not in human["ceiling"]
+    _, out, _ = run(capsys, "one.jsonl", "--samples", "samples.jsonl", "--by", "system", "--bootstrap", "0")
+    assert "people: ceiling (√reliability)" in out
+
+
+def test_several_aspects_make_several_tables(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    common = ("one.jsonl", "--samples", "samples.jsonl", "--bootstrap", "0", "--no-compare", "--json")
+    one = json.loads(run(capsys, *common, "--aspect", "overall")[1])
+    assert one["aspect"] == "overall"
+    assert json.loads(run(capsys, *common, "--aspect", "all")[1]) == one
+    code, _, err = run(capsys, *common, "--aspect", "overall", "--aspect", "humour")
+    assert (code, "no usable ratings of 'humour'" in err) == (2, True)
+
+
+def test_rated_samples_or_dialogues_are_needed(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "one.jsonl")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--dialogues FILE" in err

@@ -27,7 +27,7 @@ def test_functions_and_verbs_write_the_same_files(files: Path) -> None:
     extend_file("samples.jsonl", "extended.jsonl", index="index", k=2)
     rate_file("extended.jsonl", "rated.jsonl", rater=RATER)
     scored = score_file("rated.jsonl", ["bleu", create("chrf")], "scores.jsonl", n_bootstrap=10)
-    table = meta_file(["scores.jsonl"], "samples.jsonl", n_bootstrap=10, n_permutations=10)
+    table = meta_file(["scores.jsonl"], "samples.jsonl", n_bootstrap=10, n_permutations=10)["overall"]
     report_file(["scores.jsonl"], "report.html", samples="rated.jsonl", n_bootstrap=10)
     (files / "verbs").mkdir()
     for command in (

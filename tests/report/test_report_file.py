@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq import Sample, Score, write
+from interloq import Rating, Sample, Score, write
 from interloq.pipelines.score_file import score_file
 from interloq.reliability.summary import metric_name
 from interloq.report.report_file import report_file
@@ -47,3 +47,13 @@ def test_samples_with_weak_references_are_flagged(scored: Path, samples: list[Sa
     flagged = {card.id for card in cards if card.weak == "0.050"}
     assert flagged == {card.id for card in cards} & {s.id for s in samples[:2]} != set()
     assert "too weak to trust: predicted reliability 0.050" in (scored / "report.html").read_text()
+
+
+def test_only_ratings_by_people_in_one_role(folder: Path) -> None:
+    roles = [Rating(1.0, "ann", role="interlocutor"), Rating(5.0, "bob", role="outsider")]
+    write("samples.jsonl", [Sample(f"s{i}", "c", "r", ratings=roles) for i in range(4)], kind="samples")
+    write("scores.jsonl", [Score(f"s{i}", "length", float(i)) for i in range(4)], kind="scores")
+    report = report_file(["scores.jsonl"], "report.html", role="outsider", samples="samples.jsonl", n_bootstrap=0)
+    assert set(report.evidence.judgments.values()) == {5.0}
+    assert {r.role for sample in report.evidence.samples for r in sample.ratings} == {"outsider"}
+    assert "--role outsider" in report.page.command
