@@ -3,7 +3,7 @@
 dcp           J = −w_y · log P(y),  P(1) = σ(z)        y: whether the reply was answered
 interlocutor  J = (z − (y − m) / s)²                   y: the rating; m, s: mean and deviation of the training part
 
-With balanced classes, w_y = n / (2 n_y), and z is too low or high by log(n_1 / n_0), which is added when scoring.
+With balanced classes, w_y = n / (2 n_y); z then lacks log(n_1 / n_0), which is added when scoring.
 """
 
 from __future__ import annotations

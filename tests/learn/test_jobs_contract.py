@@ -36,9 +36,9 @@ RATED = [*ENCODER, "--metric", "bleu_star", "--sizes", "2,3", "--context", "24",
 TINY = {
     "adapt": [["--model", "encoder", "--longest", "16"]],
     "bert-ruber": [ENCODER],
-    "dcp": [[*JUDGED, *ENCODER], [*LOW_RANK, *JUDGED, *ENCODER], ["--add-to", "model", "--user-samples", "4"]],
+    "dcp": [[*JUDGED, *ENCODER], ["--add-to", "model", "--user-samples", "4"]],
     "encoder": [["--layers", "1", "--dimensions", "16", "--heads", "2", "--vocabulary", "150", "--longest", "16"]],
-    "interlocutor": [[*JUDGED, *ENCODER, "--role", "outsider"]],
+    "interlocutor": [[*LOW_RANK, *JUDGED, *ENCODER, "--role", "outsider"]],
     "judge": [[*JUDGE], [*LOW_RANK, *JUDGE]],
     "rater": [
         ["--embedding", "8", "--hidden", "8", "--layers", "1", "--width", "16", "--vocabulary", "50"],
@@ -103,7 +103,7 @@ def write_queries(folder: Path) -> None:
 
 def write_judged(folder: Path, aspect: str = CONTINUED) -> None:
     small_model(folder, aspect=aspect, epochs=1)
-    for seed, (name, n) in enumerate((("a", 70), ("b", 50), ("other", 60)), start=5):
+    for seed, (name, n) in enumerate((("a", 56), ("b", 44), ("other", 50)), start=5):
         samples = judged(n, seed=seed, judges=("bob", "cat"), aspect=aspect)
         write(folder / f"{name}.jsonl", samples, kind="samples")
 
