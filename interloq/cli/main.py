@@ -47,6 +47,7 @@ VERBS = {
     "compare": "compare two versions of a system: is the new one better?",
     "meta": "measure how well metrics agree with people",
     "report": "write one self-contained HTML report",
+    "doctor": "show what is installed, which models work offline, and how to get the rest",
     "demo": "run the whole workflow on embedded data: train, search, rate, score, explain, report",
 }
 INTERRUPTED = 130

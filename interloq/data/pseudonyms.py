@@ -85,7 +85,7 @@ def names_of(user: str, key: str | Path | None = None) -> frozenset[str]:
     """All ids of one user: the given one and its pseudonym, unless it is a pseudonym or there is no key yet."""
     if is_pseudonym(user):
         return frozenset({user})
-    if key is None and not _key_file().exists():  # a key made now could not have hashed anything
+    if key is None and not key_file().exists():  # a key made now could not have hashed anything
         return frozenset({user})
     if key is not None and not str(key).startswith(VARIABLE) and not Path(key).exists():
         raise InputError(f"there is no key in {key}", hint="name the file that ids were hashed with")
@@ -100,13 +100,14 @@ def read_key(source: str | Path | None = None) -> str:
     if source is not None and str(source).startswith(VARIABLE):
         name = str(source).removeprefix(VARIABLE)
         return _checked(os.environ.get(name, ""), f"the environment variable {name!r}")
-    path = Path(source) if source else _key_file()
+    path = Path(source) if source else key_file()
     if not path.exists():
         _make_key(path)
     return _checked(read_small(path, limit=2**16).decode("utf-8", "replace"), str(path))
 
 
-def _key_file() -> Path:
+def key_file() -> Path:
+    """The file with the key unless another one is named."""
     base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return base / "interloq" / "user.key"
 
