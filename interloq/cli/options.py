@@ -80,8 +80,9 @@ def _shown(value: Any) -> str:
 def chosen(args: argparse.Namespace, job: Trainable) -> tuple[Trainable, list[Any]]:
     """The job to run, and its settings with the given options applied."""
     if job.instead:
-        option, other = job.instead
-        if getattr(args, option) is None:
+        name, other = job.instead
+        option = name.replace("_", "-")
+        if getattr(args, name) is None:
             if unused := _unused(args, other, job):
                 raise InputError(f"--{unused} is used with --{option} only", hint=f"omit --{unused}, or add --{option}")
         else:

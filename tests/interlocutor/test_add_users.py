@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from interloq import InputError, write
+from interloq.cli.main import main
 from interloq.interlocutor.add_users import AddUsersJob, from_log
 from interloq.interlocutor.model import InterlocutorModel
 from interloq.interlocutor.settings import ADDING, DCP, SCORE, Added, Kind, Sources
@@ -60,3 +61,8 @@ def test_what_cannot_be_added(dcp_model: Path, tmp_path: Path) -> None:
     (tmp_path / "plain" / "model.json").write_text('{"kind": "dcp", "schema": 1, "users": []}')
     with pytest.raises(InputError, match="users cannot be added to a model without user tokens"):
         adding(tmp_path / "plain", tmp_path, "cat")
+
+
+def test_options_of_a_whole_training_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "dcp", "new.jsonl", "-o", "out", "--add-to", "model", "--personal", "both"]) == 2
+    assert "--personal is not used with --add-to; omit --personal or --add-to" in capsys.readouterr().err
