@@ -35,5 +35,7 @@ def test_the_wheel_gives_the_command_and_the_version(wheel: zipfile.ZipFile) -> 
     assert "interloq = interloq.cli.main:main" in wheel.read(f"{info}/entry_points.txt").decode()
     metadata = wheel.read(f"{info}/METADATA").decode()
     assert f"Version: {__version__}" in metadata
+    assert "License-Expression: Apache-2.0" in metadata
+    assert {f"{info}/licenses/LICENSE", f"{info}/licenses/NOTICE"} <= set(wheel.namelist())
     core = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
     assert not [line for line in core if "torch" in line or "nltk" in line or "transformers" in line]
