@@ -44,8 +44,8 @@ class GraphAttention(torch.nn.Module):  # type: ignore[misc]
         """The same as `forward`, from projected nodes."""
         which = torch.where(graphs < 0, graphs.amax(dim=1, keepdim=True), graphs)
         chosen = projected.index_select(0, which.flatten()).unflatten(0, which.shape)  # faster than projected[which]
-        own, source, target = chosen[..., :-2], chosen[..., -2], chosen[..., -1]
-        scores = torch.nn.functional.leaky_relu(source.unsqueeze(2) + target.unsqueeze(1), SLOPE)
+        own, source, target = chosen.split([chosen.shape[2] - 2, 1, 1], dim=2)
+        scores = torch.nn.functional.leaky_relu(source + target.transpose(1, 2), SLOPE)
         # [graphs, j, i]: the softmax over rows of a few numbers is slower
         weights = scores.masked_fill((graphs < 0).unsqueeze(2), -torch.inf).softmax(dim=1)
         mixed = torch.baddbmm(self.bias, weights.transpose(1, 2), own)
