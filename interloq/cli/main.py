@@ -1,7 +1,8 @@
 """`interloq VERB …`: runs the verb, and turns errors into one line and an exit code.
 
 Exit codes: 0 all of the input was used; 1 the verb finished, but something was left out or failed (lines set aside,
-dialogues without an answer, nothing to score); 2 it could not start (usage, missing file, missing extra).
+dialogues without an answer, nothing to score); 2 it could not start (usage, missing file, missing extra). `gate` never
+exits with 1, and adds 3 (regression) and 4 (undecided).
 
 Any error other than an InterloqError is a bug: one line is printed that names a file with the traceback.
 
@@ -45,6 +46,7 @@ VERBS = {
     "play": "let systems talk to each other or to a fixed set of partners",
     "rank": "rank systems from the scores of their dialogues",
     "compare": "compare two versions of a system: is the new one better?",
+    "gate": "decide whether a new version may be released: pass, regression or undecided",
     "meta": "measure how well metrics agree with people",
     "report": "write one self-contained HTML report",
     "doctor": "show what is installed, which models work offline, and how to get the rest",
@@ -84,6 +86,7 @@ def _bug_report(error: Exception) -> str:
 
 def _main(argv: Sequence[str] | None) -> int:
     _replace_closed_streams()
+    code = 0
     try:
         code = _dispatch(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
@@ -95,7 +98,7 @@ def _main(argv: Sequence[str] | None) -> int:
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output has exited, as with `| head`
         _discard_output()
-        return 0
+        return code
     except OSError as error:  # a file error that nothing else caught, or standard output
         if not is_of_files(error):
             raise

@@ -209,6 +209,8 @@ def _changes(
                 p_adjusted=p_adjusted,
                 detectable=gap.detectable,
                 clusters=len(gap.influence),
+                error=gap.error,
+                freedom=gap.freedom,
             )
         )
     return found

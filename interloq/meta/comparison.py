@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -30,6 +31,8 @@ class Change:
     p_adjusted: float | None
     detectable: float  # smallest true difference that a set of this size finds with a probability of 80 %
     clusters: int  # dialogues, or samples if they are independent
+    error: float  # standard error of the difference
+    freedom: float  # its degrees of freedom
 
     @property
     def verdict(self) -> str:
@@ -52,6 +55,7 @@ class HumanMean:
     labels: int
     scored: int  # units with a score, labelled or not
     weight: float | None = None  # weight of the scores: λ of PPI++; None for labels alone and differences
+    detectable: float = math.nan  # smallest true difference found with a probability of 80 %; only for differences
 
 
 @dataclass(frozen=True, slots=True)

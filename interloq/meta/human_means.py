@@ -50,4 +50,4 @@ def _human(
             yield HumanMean(which, metric, mean.value, mean.ci, n, known, weight)
     if all(labels):
         gap = difference(means[1], means[0])
-        yield HumanMean("difference", metric, gap.value, gap.ci, sum(labels), sum(scored))
+        yield HumanMean("difference", metric, gap.value, gap.ci, sum(labels), sum(scored), detectable=gap.detectable)

@@ -1,0 +1,151 @@
+"""`interloq gate`: an old and a new version in, a verdict out.
+
+Exit codes: 0 pass, 2 refusal, 3 regression, 4 undecided.
+"""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import suppress
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from interloq.cli.arguments import add_list
+from interloq.cli.compare import add_version_options, print_comparison
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import stage_progress
+from interloq.errors import InputError, count
+from interloq.report.console import print_json, print_line, print_table
+
+if TYPE_CHECKING:
+    from interloq.meta.gate import Gate
+
+EXAMPLES = """\
+  interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.02
+  interloq gate new.jsonl -m "relevance(model='ready')" --baseline baseline.jsonl --bless
+  interloq gate new.jsonl --baseline baseline.jsonl --margin 0.02 --junit gate.xml --markdown gate.md
+  interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.1 --rated rated.jsonl
+  interloq gate old_scores.jsonl new_scores.jsonl --margin 0.02 --repeat new_scores_again.jsonl"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=InputPath,
+        metavar="FILE",
+        help="OLD NEW, or NEW with --baseline: samples, dialogues or scores",
+    )
+    parser.add_argument(
+        "--margin", type=float, metavar="X", help="largest acceptable loss, in units of the metric or of human ratings"
+    )
+    parser.add_argument(
+        "--baseline", type=InputPath, metavar="FILE", help="blessed version to compare with; only --bless writes it"
+    )
+    parser.add_argument("--bless", action="store_true", help="accept NEW: write it to --baseline")
+    parser.add_argument(
+        "--rated",
+        type=InputPath,
+        metavar="FILE",
+        help="rated samples; the margin is in their ratings, converted by the slope of ratings on scores",
+    )
+    parser.add_argument(
+        "--by-ratings",
+        action="store_true",
+        help="gate on the mean human rating, estimated from the ratings in both files and the metric's scores",
+    )
+    add_list(
+        parser,
+        "--repeat",
+        type=InputPath,
+        metavar="FILE",
+        help="another run of NEW on the same prompts: scores are averaged, and the bot's noise told from the judge's",
+    )
+    parser.add_argument("--junit", type=OutputPath, metavar="FILE", help="also write JUnit XML")
+    add_version_options(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.bless:
+        return _bless(args)
+    from interloq.data.files import replacing, write_text
+    from interloq.report.gate_text import gate_junit, gate_markdown
+
+    found = _gate(args)
+    if args.junit:
+        with replacing(args.junit) as file:
+            file.write(gate_junit(found))
+    if args.markdown:
+        write_text(args.markdown, gate_markdown(found))
+    with suppress(BrokenPipeError):  # a reader that stops early must not turn the verdict into a pass
+        _print(found, json=args.json)
+    return found.exit_code
+
+
+def _gate(args: argparse.Namespace) -> Gate:
+    from interloq.meta.gate_file import gate_file
+
+    if len(args.files) > 2:
+        raise InputError(f"{len(args.files)} files", hint="give OLD NEW, or NEW with --baseline")
+    if args.margin is None:
+        raise InputError("no margin", hint="add --margin X: the largest loss that is acceptable")
+    return gate_file(
+        args.files[-1],
+        old=args.files[0] if len(args.files) == 2 else None,
+        baseline=args.baseline,
+        margin=args.margin,
+        metrics=args.metric,
+        rated=args.rated,
+        by_ratings=args.by_ratings,
+        repeat=args.repeat,
+        samples=args.samples,
+        old_system=args.old_system,
+        new_system=args.new_system,
+        aspect=args.aspect,
+        role=args.role,
+        slice_by=args.slice,
+        lower_is_better=args.lower_is_better,
+        n_permutations=args.permutations,
+        seed=args.seed,
+        worst=args.worst,
+        columns=args.columns,
+        progress=stage_progress(quiet=args.quiet),
+    )
+
+
+def _bless(args: argparse.Namespace) -> int:
+    from interloq.meta.gate_file import bless_file
+
+    if len(args.files) != 1 or not args.baseline:
+        raise InputError("--bless takes one file and --baseline", hint="interloq gate NEW --bless --baseline FILE")
+    version = bless_file(
+        args.files[0],
+        args.baseline,
+        metrics=args.metric,
+        samples=args.samples,
+        new_system=args.new_system,
+        aspect=args.aspect,
+        role=args.role,
+        slice_by=args.slice,
+        lower_is_better=args.lower_is_better,
+        columns=args.columns,
+        progress=stage_progress(quiet=args.quiet),
+    )
+    scored = f"{count(len(version.units), version.unit)} scored by {', '.join(version.metrics)}"
+    print_line(f"{args.baseline}: {version.name}, {scored}")
+    return 0
+
+
+def _print(found: Gate, *, json: bool) -> None:
+    from interloq.report.gate_text import noise_table, verdict_table
+
+    if json:
+        print_json({"exit_code": found.exit_code, **asdict(found)})
+        return
+    for table in (verdict_table(found), *([noise_table(found)] if found.noise else [])):
+        print_table(table.title, table.columns, table.rows)
+    for verdict in found.verdicts:
+        print_line(f"{verdict.metric}: {verdict.outcome}: {verdict.reason}")
+    print_comparison(found.comparison)

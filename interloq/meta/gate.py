@@ -1,0 +1,155 @@
+"""Decide whether a new version may replace an old one: pass, regression or undecided.
+
+With a margin m > 0, the largest acceptable loss, and the 95 % interval [low, high] of the gain (new − old; old − new if
+lower is better), a metric gives
+
+    pass           low > −m:   the new version is not worse by more than the margin
+    regression     high < −m:  it is
+    undecided      otherwise:  the data do not decide
+
+A version passes if all metrics pass, and is a regression if any metric shows one. If n clusters do not decide, about
+n · (detectable / |gain + m|)² would with a probability of 80 %, if the gain stays the same; `detectable` is the
+smallest detectable difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from scipy import stats
+
+from interloq.errors import InputError, count
+from interloq.meta.comparison import Change, Comparison, HumanMean
+from interloq.meta.rating_slope import check_slope, in_ratings
+from interloq.meta.repeats import Noise
+from interloq.metrics.metric_names import downwards
+from interloq.statistics.clustered import LEVEL, POWER, Clustered
+
+Outcome = Literal["pass", "regression", "undecided"]
+Scale = Literal["score", "rating"]
+EXIT_CODES: Mapping[Outcome, int] = {"pass": 0, "regression": 3, "undecided": 4}
+MOST = 1000  # times as many units: above it, more data are no advice
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Outcome by one metric. Numbers are in units of the margin."""
+
+    metric: str
+    outcome: Outcome
+    gain: float  # positive if the new version is better
+    ci: tuple[float, float]
+    margin: float
+    scale: Scale
+    n: int  # independent units, or labels
+    counted: str  # what n counts: sample, dialogue or label
+    needed: int | None  # how many would decide; None if decided, or if no number would
+
+    @property
+    def reason(self) -> str:
+        """One line for people."""
+        low, high = self.ci
+        shown = f"{self.gain:+.4g} [{low:.4g}, {high:.4g}] in {self.scale}s, margin {self.margin:g}"
+        if self.outcome == "pass":
+            return f"gain {shown}: not worse by more than the margin"
+        if self.outcome == "regression":
+            return f"gain {shown}: worse by more than the margin"
+        if self.needed is None:
+            return f"gain {shown}: so close to the margin that more {self.counted}s will hardly decide"
+        more = count(self.needed - self.n, f"more {self.counted}")
+        return f"gain {shown}: undecided; about {more} would decide with a probability of 80 %"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Verdicts of all metrics, and the comparison they are based on."""
+
+    outcome: Outcome
+    verdicts: tuple[Verdict, ...]
+    comparison: Comparison
+    noise: tuple[Noise, ...] = ()  # with repeats: where the variation of scores comes from
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 3 regression, 4 undecided."""
+        return EXIT_CODES[self.outcome]
+
+
+def gate(
+    comparison: Comparison,
+    margin: float,
+    *,
+    slopes: Mapping[str, Clustered] | None = None,
+    by_ratings: bool = False,
+    noise: Sequence[Noise] = (),
+) -> Gate:
+    """Verdict on a comparison.
+
+    The margin is in units of each metric; with `slopes` (metric → ratings per unit of score) or `by_ratings` (the mean
+    human rating, estimated from the ratings of both versions and each metric's scores) it is in human ratings.
+    """
+    if not (math.isfinite(margin) and margin > 0):
+        raise InputError(
+            f"the margin must be a positive number, got {margin}", hint="give the largest loss that is acceptable"
+        )
+    if by_ratings:
+        verdicts = [_by_ratings(change, comparison, margin) for change in comparison.overall()]
+    else:
+        verdicts = [_by_scores(c, comparison.unit, margin, (slopes or {}).get(c.metric)) for c in comparison.overall()]
+    outcomes = {verdict.outcome for verdict in verdicts}
+    order: tuple[Outcome, ...] = ("regression", "undecided", "pass")
+    return Gate(next(o for o in order if o in outcomes), tuple(verdicts), comparison, tuple(noise))
+
+
+def _by_scores(change: Change, unit: str, margin: float, slope: Clustered | None) -> Verdict:
+    lower = change.direction == "lower" if change.direction != "neither" else downwards(change.metric)
+    if change.ci is None:
+        raise InputError(f"only {count(change.clusters, 'independent unit')}", hint="compare at least two")
+    value, error, freedom = change.difference, change.error, change.freedom
+    if slope:
+        check_slope(slope, change.metric, lower_is_better=lower)
+        value, error = in_ratings(value, error, slope)
+        freedom = min(freedom, slope.freedom)
+    elif lower:
+        value = -value
+    tail, power = (float(stats.t.ppf(q, freedom)) for q in ((1 + LEVEL) / 2, POWER))
+    ci = value - tail * error, value + tail * error
+    scale: Scale = "rating" if slope else "score"
+    return _verdict(change.metric, (value, ci, (tail + power) * error), margin, scale, (change.clusters, unit))
+
+
+def _by_ratings(change: Change, comparison: Comparison, margin: float) -> Verdict:
+    found = _human_difference(comparison.people, change.metric)
+    if found is None or found.ci is None:
+        raise InputError("no ratings of both versions", hint="add ratings to both files, or omit --by-ratings")
+    estimate = found.value, found.ci, found.detectable
+    return _verdict(change.metric, estimate, margin, "rating", (found.labels, "label"))
+
+
+def _human_difference(people: Sequence[HumanMean], metric: str) -> HumanMean | None:
+    """The difference estimated with the metric's scores, or else from labels alone."""
+    found = {human.metric: human for human in people if human.which == "difference"}
+    return found.get(metric) or found.get("")
+
+
+def _verdict(
+    metric: str,
+    estimate: tuple[float, tuple[float, float], float],
+    margin: float,
+    scale: Scale,
+    counted: tuple[int, str],
+) -> Verdict:
+    gain, ci, detectable = estimate
+    outcome: Outcome = "pass" if ci[0] > -margin else "regression" if ci[1] < -margin else "undecided"
+    needed = _needed(counted[0], detectable, gain + margin) if outcome == "undecided" else None
+    return Verdict(metric, outcome, gain, ci, margin, scale, counted[0], counted[1], needed)
+
+
+def _needed(n: int, detectable: float, distance: float) -> int | None:
+    """How many units would decide; None if far too many."""
+    if abs(distance) * math.sqrt(MOST) <= detectable:
+        return None
+    return max(n + 1, math.ceil(n * (detectable / distance) ** 2))

@@ -1,0 +1,75 @@
+"""`interloq gate`, as a build runs it: 0 pass, 2 refusal, 3 regression, 4 undecided, never 1."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from interloq import Sample, write
+from interloq.cli.main import main
+
+GATE = ["gate", "old.jsonl", "new.jsonl", "-m", "length", "--higher-is-better", "--no-slices", "--quiet"]
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    for name, words in (("old", 4), ("new", 2)):
+        samples = [
+            Sample(str(i), [f"question {i}"], "word " * (words + (i * len(name) * words) % 3), system=name)
+            for i in range(12)
+        ]
+        write(f"{name}.jsonl", samples, kind="samples")
+    return folder
+
+
+@pytest.mark.parametrize(("margin", "code"), [("3", 0), ("0.5", 3), ("2", 4), ("0", 2)])
+def test_exit_codes(files: Path, margin: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*GATE, "--margin", margin]) == code
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == (code == 2)
+    assert bool(captured.out) == (code != 2)
+
+
+def test_refusals_are_one_line_and_exit_2(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (files / "new.jsonl").open("a") as file:
+        file.write('{"broken": \n')
+    for command in (
+        [*GATE, "--margin", "1"],
+        GATE,
+        ["gate", "old.jsonl", *GATE[1:], "--margin", "1"],
+        [*GATE, "--bless"],
+    ):
+        assert main(command) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.count("\n") == 1
+
+
+def test_files_for_builds_are_written(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*GATE, "--margin", "0.5", "--junit", "gate.xml", "--markdown", "gate.md", "--json"]) == 3
+    found = json.loads(capsys.readouterr().out)
+    assert (found["exit_code"], found["outcome"]) == (3, "regression")
+    assert 'failures="1"' in (files / "gate.xml").read_text()
+    assert (files / "gate.md").read_text().startswith("**gate: regression**")
+
+
+def test_a_version_is_blessed_and_gated(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--baseline", "base.jsonl", "--higher-is-better", "--quiet"]
+    assert main(["gate", "old.jsonl", "-m", "length", "--bless", *options]) == 0
+    assert capsys.readouterr().out == "base.jsonl: old, 12 samples scored by length\n"
+    assert main(["gate", "new.jsonl", "--margin", "0.5", *options]) == 3
+    assert main(["gate", "old.jsonl", "--margin", "0.5", *options]) == 0
+    printed = capsys.readouterr().out
+    assert "length: pass: gain +0 [0, 0] in scores, margin 0.5: not worse by more than the margin" in printed
+
+
+def test_a_reader_that_stops_does_not_turn_a_regression_into_a_pass(files: Path) -> None:
+    program = [sys.executable, "-m", "interloq.cli", *GATE, "--margin", "0.5", "--json"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.close()
+        assert process.wait() == 3

@@ -1,0 +1,53 @@
+"""Noise of the bot and of the judge."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from interloq import InputError
+from interloq.meta.repeats import noise, repeated
+from interloq.meta.versions import Version
+from tests.meta.made_versions import METRIC, version
+
+RNG = np.random.default_rng(0)
+
+
+def test_variances_of_prompts_bot_and_judge_are_told_apart() -> None:
+    prompts, bot, judge = RNG.normal(0, 2, 400), RNG.normal(0, 1, (400, 3)), RNG.normal(0, 0.5, (400, 3, 2))
+    scores = prompts[:, None, None] + bot[:, :, None] + judge
+    found = noise(METRIC, scores.tolist())
+    assert found.prompts == pytest.approx(4, rel=0.2)
+    assert found.bot == pytest.approx(1, rel=0.2)
+    assert found.judge == pytest.approx(0.25, rel=0.2)
+    assert found.advice == "other prompts"
+
+
+def test_what_was_not_repeated_is_unknown() -> None:
+    alone = noise(METRIC, [[[1.0]], [[2.0]]])
+    assert (alone.bot, alone.judge, alone.prompts) == (None, None, 0.5)
+    judged = noise(METRIC, [[[1.0, 3.0]], [[1.0, 3.0]]])
+    assert (judged.bot, judged.judge, judged.prompts) == (None, 2.0, 0.0)
+    assert judged.advice == "more judgments"
+
+
+def said(found: Version, text: str) -> Version:
+    return replace(found, units=tuple(replace(unit, text=f"{text} {unit.id}") for unit in found.units))
+
+
+def test_scores_are_averaged_over_replies_of_repeats() -> None:
+    first, again, other = (said(version("new", v), t) for v, t in (([0, 4], "a"), ([2, 4], "a"), ([4, 1], "b")))
+    averaged, (found,) = repeated(first, [again, other], [METRIC])
+    assert [unit.values[METRIC] for unit in averaged.units] == [2.5, 2.5]
+    assert found.judge == 1.0
+    assert found.bot
+    blank = [said(v, "") for v in (first, again, other)]
+    _, (named,) = repeated(blank[0], blank[1:], [METRIC], replies=["x", "x", "y"])
+    assert named == found
+
+
+def test_other_prompts_are_no_repeat() -> None:
+    with pytest.raises(InputError, match="longer is not a repeat of new"):
+        repeated(version("new", [1, 2]), [version("longer", [1, 2, 3])], [METRIC])

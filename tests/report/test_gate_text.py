@@ -1,0 +1,50 @@
+"""Verdicts as tables, Markdown and XML."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+from interloq.meta.compare import compare
+from interloq.meta.gate import gate
+from interloq.meta.repeats import Noise
+from interloq.report.gate_text import gate_junit, gate_markdown, noise_table, verdict_table
+from tests.meta.made_versions import drawn, version
+
+FOUND = gate(compare(version("old", drawn()), version("new", drawn(seed=2)), slice_by=[]), 0.5)
+(PASSED,) = FOUND.verdicts
+UNDECIDED = replace(PASSED, metric="bleu\x00", outcome="undecided", needed=2000)
+ALL = replace(
+    FOUND,
+    outcome="regression",
+    verdicts=(PASSED, replace(PASSED, metric="nist", outcome="regression"), UNDECIDED),
+    noise=(Noise("chrf", 1.0, 2.0, None),),
+)
+
+
+def test_tables_have_one_row_per_metric() -> None:
+    table = verdict_table(ALL)
+    assert table.title == "gate: regression"
+    assert [row[1] for row in table.rows] == ["pass", "regression", "undecided"]
+    assert [row[-1] for row in table.rows] == ["", "", "2,000"]
+    assert verdict_table(replace(ALL, verdicts=(replace(UNDECIDED, needed=None),))).rows[0][-1] == "too many"
+    assert noise_table(ALL).rows == [["chrf", "1.0000", "2.0000", "n/a", "more replies per prompt"]]
+
+
+def test_markdown_starts_with_the_verdict() -> None:
+    text = gate_markdown(ALL)
+    assert text.startswith("**gate: regression**\n\n| metric | verdict |")
+    assert "**repeats**" in text
+    assert "**old → new**" in text
+    assert "**repeats**" not in gate_markdown(FOUND)
+
+
+def test_xml_has_one_case_per_metric() -> None:
+    suite = ET.fromstring(gate_junit(ALL))  # noqa: S314
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
+    passed, failed, undecided = suite
+    assert [child.tag for child in passed] == ["system-out"]
+    assert failed[0].tag == "failure"
+    assert "worse by more than the margin" in (failed[0].text or "")
+    assert (undecided.get("name"), undecided[0].tag) == ("bleu\ufffd", "error")
+    assert "1,960 more samples" in (undecided[0].get("message") or "")
