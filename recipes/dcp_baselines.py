@@ -79,7 +79,7 @@ def scores(
 ) -> dict[str, dict[str, Floats]]:
     """Title → part → scores, for every baseline that can be run."""
     samples = {part: samples_of(out / DATA / name, part) for part in parts}
-    fed = _follow_ups(out / BASELINES / "follow_ups.json", networks.follow_ups)
+    fed = _follow_ups(out / BASELINES / f"follow_ups-{networks.follow_ups}.json", networks.follow_ups)
     found = {}
     for title, spec in networks.specs(out / MODELS / f"bert-ruber-{name}", fed).items():
         if spec:
