@@ -38,6 +38,7 @@ LAYERS = [  # from the bottom; a folder that is not named belongs to the one abo
     {"meta"},
     {"arena"},
     {"report"},
+    {"pytest_plugin"},
     {"web"},
     {"demo"},
     {"cli"},
