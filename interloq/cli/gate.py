@@ -50,6 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rated samples; the margin is in their ratings, converted by the slope of ratings on scores",
     )
     parser.add_argument(
+        "--rated-scores", type=InputPath, metavar="FILE", help="scores of the rated samples (default: scored here)"
+    )
+    parser.add_argument(
         "--by-ratings",
         action="store_true",
         help="gate on the mean human rating, estimated from the ratings in both files and the metric's scores",
@@ -98,6 +101,7 @@ def _gate(args: argparse.Namespace) -> Gate:
         margin=args.margin,
         metrics=args.metric,
         rated=args.rated,
+        rated_scores=args.rated_scores,
         by_ratings=args.by_ratings,
         repeat=args.repeat,
         samples=args.samples,

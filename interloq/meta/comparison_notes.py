@@ -15,7 +15,7 @@ from interloq.statistics.clustered import cluster_mean, difference
 
 FEW = 10  # clusters below which intervals and tests are rough
 PAIRED = {
-    "occasion": "by partner and opening",
+    "occasion": "by occasion",
     "id": "by id",
     "context": "by context",
 }
@@ -34,6 +34,9 @@ def notes(old: Version, new: Version, units: Matched, metrics: Sequence[str]) ->
             yield f"not compared: {metric}, which scored only one version"
     for metric in metrics:
         yield from _metric_notes(metric, old, new)
+    aspects = sorted({*old.other_aspects, *new.other_aspects})
+    if aspects and all(math.isnan(unit.rating) for version in (old, new) for unit in version.units):
+        yield f"no ratings of the aspect overall; to use others, choose one with --aspect: {', '.join(aspects)}"
 
 
 def _pairing(old: Version, new: Version, units: Matched) -> str:

@@ -3,7 +3,7 @@
 Angelopoulos et al. (2023), PPI, with the tuned weight of PPI++ (Angelopoulos, Duchi and Zrnic, 2023). With ratings Y
 and scores f of n labelled units and scores of N others:
 
-    mean = λ · mean_others(f) + mean_labelled(Y − λ f),        λ = Cov(Y, f) / ((1 + n/N) · Var(f)).
+    mean = λ · mean_others(f) + mean_labelled(Y − λ f),        λ = Cov(Y, f) / (Var_labelled(f) + n/N · Var_others(f)).
 
 It is unbiased for any λ and any metric, however poor, if the labelled units are a random sample of all. λ absorbs the
 scale of the metric and becomes 0 if its scores do not follow the ratings: then only the labels count. Standard errors
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from interloq.statistics.clustered import Array, Clustered, cluster_mean, total
+from interloq.statistics.correlation import constant
 
 LEAST = 5  # labels: with fewer, the weight is too noisy
 
@@ -45,12 +46,16 @@ def prediction_powered(ratings: Array, scores: Array, clusters: Sequence[str]) -
 
 
 def tuned_weight(ratings: Array, scores: Array, others: Array) -> float:
-    """The λ with the smallest variance; 0 if scores are constant."""
-    variance = float(np.concatenate([scores, others]).var(ddof=1))
-    if variance == 0 or float(scores.std()) == 0:
+    """The λ with the smallest estimated variance; 0 if scores are constant.
+
+    Each term has the variance of its own scores, so that an outlier among either cannot make the interval wider than
+    that of labels alone.
+    """
+    spread = float(scores.var(ddof=1))
+    if constant(scores):
         return 0.0
-    slope = float(np.cov(ratings, scores, ddof=1)[0, 1]) / variance
-    return slope / (1 + len(ratings) / len(others))
+    rest = float(others.var(ddof=1)) if len(others) > 1 else spread
+    return float(np.cov(ratings, scores, ddof=1)[0, 1]) / (spread + len(scores) / len(others) * rest)
 
 
 def _of_others(others: Array, clusters: Sequence[str], weight: float, labelled: Clustered) -> Clustered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ from interloq.meta.versions import Version, matched, unscored
 from interloq.metrics.chosen import choose
 from interloq.metrics.evaluate import evaluate_all
 from interloq.metrics.metric_names import downwards
-from interloq.records import Sample
+from interloq.records import Key, Sample, SampleKeys
 from interloq.signature import Signature, fingerprint
 from interloq.statistics.clustered import Clustered
 
@@ -43,6 +44,7 @@ def gate_file(
     baseline: str | Path | None = None,
     metrics: Sequence[str] = (),
     rated: str | Path | None = None,
+    rated_scores: str | Path | None = None,
     by_ratings: bool = False,
     repeat: Sequence[str | Path] = (),
     samples: Sequence[str | Path] = (),
@@ -60,9 +62,10 @@ def gate_file(
 ) -> Gate:
     """Verdict on a new version, compared with the file of an old one or with a baseline; see `gate`.
 
-    `rated` is a file of rated samples that converts the margin from human ratings; `repeat` are further runs of the new
-    version. Other options are those of `compare_file`. Bad lines, units without a score or a partner, and files from
-    different metrics, judges or partner sets raise an InputError.
+    `rated` is a file of rated samples that converts the margin from human ratings; they are scored here, unless
+    `rated_scores` has their scores. `repeat` are further runs of the new version. Other options are those of
+    `compare_file`. Bad lines, units without a score or a partner, and files from different metrics, judges or partner
+    sets raise an InputError.
     """
     if (old is None) == (baseline is None):
         raise InputError(
@@ -91,7 +94,7 @@ def gate_file(
         seed=seed,
         worst=worst,
     )
-    slopes = {m: _slope(m, rated, found.judges, reading) for m in gated} if rated else None
+    slopes = {m: _slope(m, rated, rated_scores, found.judges, reading) for m in gated} if rated else None
     return gate(comparison, margin, slopes=slopes, by_ratings=by_ratings, noise=noise)
 
 
@@ -223,23 +226,42 @@ def _refuse_unscored(version: Version, metric: str, side: str) -> None:
         raise InputError(f"{what}, for example {first.id!r}{why}", hint="a verdict needs all scores")
 
 
-def _slope(metric: str, rated: str | Path, judges: Mapping[str, Signature], reading: Reading) -> Clustered:
-    """Ratings per unit of score, from rated samples scored here by the same judge."""
+def _slope(
+    metric: str,
+    rated: str | Path,
+    rated_scores: str | Path | None,
+    judges: Mapping[str, Signature],
+    reading: Reading,
+) -> Clustered:
+    """Ratings per unit of score, from rated samples scored by the same judge."""
     samples: list[Sample] = reading.read(rated, "samples")
     ratings = mean_ratings(samples, reading.ratings)
     if not ratings:
         raise InputError(
             "no ratings to convert the margin with", hint="add ratings, or name --aspect", where=str(rated)
         )
-    (one,), _ = choose([metric])
-    result = evaluate_all([one.metric], samples, n_bootstrap=0)[0][""]
-    scored = {"results": [{"metric": metric, "signature": asdict(result.signature)}]}
-    known = {"results": [{"metric": metric, "signature": asdict(judges[metric])}]}
-    common_origin({"the compared files": known, str(rated): scored})
+    values, judge = _scored(metric, samples, rated_scores, reading)
+    headers = {"the compared files": judges[metric], str(rated_scores or rated): judge}
+    common_origin({n: {"results": [{"metric": metric, "signature": asdict(j)}]} for n, j in headers.items()})
     rows = [
-        (result.by_sample[s.key], ratings[s.key], fingerprint(*(t.text for t in s.context)) if s.context else s.id)
+        (values[s.key], ratings[s.key], fingerprint(*(t.text for t in s.context)) if s.context else s.id)
         for s in samples
-        if s.key in ratings and not np.isnan(result.by_sample[s.key])
+        if s.key in ratings and not math.isnan(values.get(s.key, math.nan))
     ]
-    scores, values = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-    return rating_slope(scores, values, [row[2] for row in rows])
+    scores, people = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    return rating_slope(scores, people, [row[2] for row in rows])
+
+
+def _scored(
+    metric: str, samples: Sequence[Sample], path: str | Path | None, reading: Reading
+) -> tuple[Mapping[Key, float], Signature]:
+    """Scores of samples from a file, or made here; and the signature of the metric."""
+    if path is None:
+        (one,), _ = choose([metric])
+        result = evaluate_all([one.metric], samples, n_bootstrap=0)[0][""]
+        return result.by_sample, result.signature
+    known, judge = SampleKeys(sample.key for sample in samples), read_signatures(str(path)).get(metric)
+    if judge is None:
+        raise InputError(f"no scores of {metric}", hint="score the rated samples with it", where=str(path))
+    own = [score for score in reading.read(path, "scores") if score.metric == metric and score.value is not None]
+    return {key: score.value for score in own if (key := known.find(score.id, score.system))}, judge

@@ -102,7 +102,8 @@ def _from_scores(files: Mapping[str, str | Path], reading: Reading) -> tuple[dic
             ratings=reading.ratings,
         )
         played = any("occasion" in unit.keys for unit in units)
-        versions[side] = Version(system or Path(path).name, "dialogue" if played else "sample", tuple(units))
+        noun: UnitKind = "dialogue" if played else "sample"
+        versions[side] = Version(system or Path(path).name, noun, tuple(units), _other_aspects(records, reading))
         if "signature" in header(path) or "results" in header(path):
             judges = {**read_signatures(str(path)), **judges}
     return versions, judges
@@ -144,7 +145,7 @@ def _from_records(
             units = sample_units(scores[side], judged[side], fields=fields, ratings=reading.ratings)
         played = kind == "dialogues" or any("occasion" in unit.keys for unit in units)
         noun: UnitKind = "dialogue" if played else "sample"
-        versions[side] = Version(name, noun, tuple(units))
+        versions[side] = Version(name, noun, tuple(units), _other_aspects(records[side], reading))
     return versions, judges
 
 
@@ -162,6 +163,12 @@ def score_all(
         for score in by_system[""].scores(one.name):
             found[score.system].append(replace(score, system=systems[score.system, score.id]))
     return found, {one.name: r[""].signature for one, r in zip(chosen, results, strict=True)}
+
+
+def _other_aspects(records: Iterable[Sample | Dialogue], reading: Reading) -> tuple[str, ...]:
+    """Rated aspects other than the one used."""
+    found = {rating.aspect for record in records for rating in record.ratings}
+    return tuple(sorted(found - {reading.ratings.aspect or "overall"}))
 
 
 def _systems(records: Iterable[Sample | Dialogue]) -> set[str]:

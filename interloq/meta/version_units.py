@@ -106,9 +106,7 @@ def _dialogue_unit(
     dialogue: Dialogue, rows: Mapping[str, DialogueScore], rating: float, fields: dict[str, str]
 ) -> Unit:
     first = next(iter(rows.values()))
-    keys: dict[Pairing, str] = {"id": dialogue.id}
-    if first.pairing != "none":
-        keys["occasion"] = first.occasion
+    keys: dict[Pairing, str] = {"occasion": first.occasion} if first.pairing != "none" else {}
     return Unit(
         id=dialogue.id,
         values={metric: row.value for metric, row in rows.items()},

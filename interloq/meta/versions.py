@@ -1,8 +1,8 @@
 """Versions of a system to be compared, unit by unit, and how their units are paired.
 
 A unit is one reply, or one dialogue with the mean score of the system's utterances in it. Two units are paired if they
-have the same occasion (played dialogues: partner and opening), or else the same id and context, or else the same
-context. The first of these that pairs at least half of the smaller version is used; otherwise nothing is paired.
+have the same occasion (dialogues, see `dialogue_scores`), or else the same id and context, or else the same context.
+The first of these that pairs at least half of the smaller version is used; otherwise nothing is paired.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Version:
     name: str
     unit: UnitKind
     units: tuple[Unit, ...]
+    other_aspects: tuple[str, ...] = ()  # aspects with ratings that are not used
 
     @property
     def metrics(self) -> list[str]:

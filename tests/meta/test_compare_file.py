@@ -24,6 +24,7 @@ def test_samples_with_ratings(folder: Path) -> None:
     assert (found.old, found.new, found.pairing) == ("old", "new", "context")
     assert found.changes[0].difference == 2
     assert [(h.which, h.value) for h in found.people] == [("old", 2), ("new", 4), ("difference", 2)]
+    assert not [note for note in found.notes if "--aspect" in note]
     with pytest.raises(InputError, match="no ratings of aspect 'wit'"):
         compare_file("old.jsonl", "new.jsonl", metrics=["length"], aspect="wit")
 

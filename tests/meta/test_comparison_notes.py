@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from interloq.meta.comparison_notes import notes
 from interloq.meta.versions import Version, matched
 from tests.meta.made_versions import METRIC, drawn, version
@@ -29,6 +31,13 @@ def test_metrics_that_cannot_be_compared_are_named() -> None:
 def test_means_are_not_corpus_values() -> None:
     found = told(version("old", drawn(), metric="bleu"), version("new", drawn(), metric="bleu"), "bleu")
     assert "means of sample scores, which may differ from the value of the whole set" in found[1]
+
+
+def test_ratings_of_other_aspects_are_named() -> None:
+    old, new = (replace(version(name, drawn()), other_aspects=("wit", "tone")) for name in ("old", "new"))
+    assert told(old, new, METRIC)[-1].endswith("to use others, choose one with --aspect: tone, wit")
+    rated = replace(old, units=version("old", drawn(), ratings=[1.0]).units)
+    assert not [note for note in told(rated, new, METRIC) if "--aspect" in note]
 
 
 def test_labels_that_are_not_a_random_sample_are_noticed() -> None:

@@ -34,7 +34,7 @@ def test_intervals_cover_the_mean_and_are_narrower_if_scores_are_good(noise: flo
         ratio.append((high - low) / (found.labels_alone.ci[1] - found.labels_alone.ci[0]))
     assert np.mean(covered) == pytest.approx(0.95, abs=0.035)
     assert np.mean(ratio) < narrower
-    assert max(ratio) < 1.1  # useless scores cost almost nothing
+    assert max(ratio) < 1.03  # useless scores cost almost nothing
 
 
 def test_dialogues_shared_by_labelled_and_other_replies_are_one_cluster() -> None:

@@ -64,6 +64,12 @@ def test_margins_in_ratings(files: Path) -> None:
     (verdict,) = found.verdicts
     assert (found.outcome, verdict.scale) == ("regression", "rating")
     assert verdict.gain == pytest.approx(-2.5, abs=0.7)
+    score_file("old.jsonl", [METRIC], "rated_scores.jsonl", n_bootstrap=0)
+    options = {"rated": "old.jsonl", "rated_scores": "rated_scores.jsonl"}
+    again = gate_file("bad.jsonl", old="old.jsonl", metrics=[METRIC], margin=0.5, **options)  # type: ignore[arg-type]
+    assert again.verdicts == found.verdicts
+    with pytest.raises(InputError, match="no scores of bleu"):
+        gate_file("bad.jsonl", old="old.jsonl", metrics=["bleu"], margin=0.5, **options)  # type: ignore[arg-type]
     (people,) = gate_file("bad.jsonl", old="old.jsonl", metrics=[METRIC], margin=0.5, by_ratings=True).verdicts
     assert people.gain == pytest.approx(-2.5, abs=0.7)
     write("unrated.jsonl", [replace(s, ratings=()) for s in replies(0.5)], kind="samples")
