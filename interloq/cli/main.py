@@ -49,6 +49,8 @@ VERBS = {
     "gate": "decide whether a new version may be released: pass, regression or undecided",
     "meta": "measure how well metrics agree with people",
     "report": "write one self-contained HTML report",
+    "new": "write a folder with samples, commands and a metric to start from",
+    "completion": "print a script that completes commands in bash, zsh or fish",
     "doctor": "show what is installed, which models work offline, and how to get the rest",
     "demo": "run the whole workflow on embedded data: train, search, rate, score, explain, report",
 }
@@ -123,6 +125,14 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _run(verb: str, arguments: Sequence[str]) -> int:
+    args = verb_parser(verb).parse_args(arguments)
+    check_paths(args)
+    code: int = importlib.import_module(f"interloq.cli.{verb}").run(args)
+    return code
+
+
+def verb_parser(verb: str) -> argparse.ArgumentParser:
+    """The parser of a verb's arguments."""
     module = importlib.import_module(f"interloq.cli.{verb}")
     parser = argparse.ArgumentParser(
         prog=f"interloq {verb}",
@@ -131,10 +141,7 @@ def _run(verb: str, arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
-    args = parser.parse_args(arguments)
-    check_paths(args)
-    code: int = module.run(args)
-    return code
+    return parser
 
 
 def _replace_closed_streams() -> None:

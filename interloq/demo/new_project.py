@@ -1,0 +1,56 @@
+"""`interloq new`: a commented folder to start a project from; templates are in `project/`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from interloq.data.durable import atomic_folder
+from interloq.data.embedded import embedded_path
+from interloq.data.jsonl import load, write
+from interloq.errors import InputError
+from interloq.metrics.perturb import Language
+from interloq.records import Sample
+
+TEMPLATES = Path(__file__).with_name("project")
+FILES = {  # file → template; under their own names some would be checked as code, or make git ignore files
+    "README.md": "README.md",
+    "Makefile": "Makefile",
+    "my_metric.py": "my_metric.txt",
+    ".gitignore": "gitignore.txt",
+}
+TOKENIZERS: dict[Language, str] = {"en": "", "ja": "tokenizer='char'", "zh": "tokenizer='zh'"}
+SAMPLES = "samples.jsonl"
+
+
+def new_project(folder: str | Path, *, language: Language = "en") -> list[str]:
+    """Write a folder with samples, commands and a metric of one's own; returns the names of its files."""
+    path = Path(folder)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"{path} already exists and is not an empty folder", hint="choose another name")
+    samples = [_trusted(sample) for sample in load(embedded_path(language))]
+    values = _values(language, systems=len({sample.system for sample in samples}))
+    with atomic_folder(path) as part:
+        for name, template in FILES.items():
+            (part / name).write_text(_filled((TEMPLATES / template).read_text("utf-8"), values), "utf-8")
+        write(part / SAMPLES, samples, kind="samples", source="example of `interloq new`; no person gave the ratings")
+    return [*FILES, SAMPLES]
+
+
+def _trusted(sample: Sample) -> Sample:
+    """The sample without the references of weight 0 or below, which most metrics would count in full."""
+    return replace(sample, references=tuple(r for r in sample.references if r.weight > 0))
+
+
+def _values(language: Language, *, systems: int) -> dict[str, str]:
+    tokenizer = TOKENIZERS[language]
+    bleu = f'"bleu({",".join(filter(None, ("order=2", tokenizer)))})"'
+    length = f'"length({tokenizer})"' if tokenizer else "length"
+    options = f"-m {bleu} -m chrf -m {length}"
+    return {"METRIC_OPTIONS": options, "PROBED": bleu, "LANGUAGE": language, "SYSTEMS": str(systems)}
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
+    return text
