@@ -74,6 +74,9 @@ METRICS: dict[str, Needs] = {
         extra="encoder",
     ),
     "length": Needs(),
+    "llm_judge": Needs(
+        fields={"model": f"{_LANGUAGE_MODEL}; or, with endpoint='http://…/v1', the model's name there"}, extra="encoder"
+    ),
     "meteor": Needs(references=True, extra="meteor"),
     "mlm": Needs(
         fields={

@@ -55,6 +55,7 @@ KINDS: dict[str, dict[str, str]] = {
         "interlocutor_score": "interloq.interlocutor.interlocutor_score:InterlocutorScore",
         "judge": "interloq.metrics.judge:Judge",
         "length": "interloq.metrics.length:Length",
+        "llm_judge": "interloq.metrics.llm_judge:LlmJudge",
         "meteor": "interloq.metrics.meteor:Meteor",
         "mlm": "interloq.metrics.mlm:Mlm",
         "nist": "interloq.metrics.nist:Nist",
@@ -100,6 +101,7 @@ class Component:
     """Base class of components; checks the fields, so that Python and specs raise the same errors."""
 
     places: ClassVar[tuple[str, ...]] = ()  # fields that name a file, folder or server: only its content matters
+    immaterial: ClassVar[tuple[str, ...]] = ()  # fields that change no result: signatures and names show the default
 
     @property
     def libraries(self) -> tuple[str, ...]:
@@ -193,6 +195,8 @@ class _Writer:
             value = getattr(component, field.name)
             if field.name in places and self.places != "whole":
                 value = _last(value) if self.places == "last" else ""
+            if field.name in getattr(component, "immaterial", ()) and self.places != "whole":
+                value = _default(field)
             if self.all_fields or value != _default(field):
                 parts.append(f"{field.name}={self._literal(value)}")
         return f"{name}({','.join(parts)})" if parts else name

@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 from interloq import Rating, Reference, Result, Sample, create, evaluate, registry, spec, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_log_path, embedded_path
+from interloq.data.files import write_json
 from interloq.data.jsonl import read
 from interloq.data.tokenize import Tokenizer, train_sentencepiece
 from interloq.learn.job import train
@@ -86,6 +87,7 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
     "interlocutor_score": ((-math.inf, math.inf), ["interlocutor_score(model='ratings',user='bob')"]),
     "judge": (COSINE, ["judge(model='rated',aspect='natural')"]),
     "length": (POSITIVE, []),
+    "llm_judge": ((1.0, 5.0), []),
     "meteor": (UNIT, ["meteor(stages=('exact',))", "meteor(level='corpus',alpha=0.5,gamma=1,lowercase=False)"]),
     "mlm": ((-math.inf, math.inf), ["mlm(model='masked',mode='surprise')"]),
     "nist": (POSITIVE, ["nist(order=2)"]),
@@ -138,6 +140,7 @@ REQUIRED = dict.fromkeys(WITH_VECTORS, "vectors='letters'") | {
     "full": "model='lm'",
     "interlocutor_score": "model='ratings'",
     "judge": "model='rated'",
+    "llm_judge": "model='lm',rubric='short.json',layout='lines',longest=200",
     "mlm": "model='masked'",
     "nsp": "model='bert'",
     "perplexity": "model='lm'",
@@ -165,6 +168,7 @@ FREE = (
     "interlocutor_score",
     "judge",
     "length",
+    "llm_judge",
     "mlm",
     "nsp",
     "perplexity",
@@ -281,7 +285,8 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
     So do networks with random weights: `scorer` and `bert_scorer` for RUBER, encoders, `bert` and `masked`, a language
     model, `lm`, scorers of relevance and of form, `judge` and `form`, and one learned from ratings, `rated`, models of
-    interlocutors, `answers` and `ratings`; and an index, `replies`, with ratings of what it finds.
+    interlocutors, `answers` and `ratings`; an index, `replies`, with ratings of
+    what it finds; and a short rubric, `short.json`.
     All numbers of the vectors are positive, so no reply points away from a reference and scores less than an empty one.
     """
     known = sorted({letter for text in FOREIGN.values() for letter in text if not letter.isspace()} | {*ascii_letters})
@@ -292,6 +297,8 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         random_scorer(Path("scorer"))
         tiny_bert(Path("bert"))
         tiny_lm(Path("lm"), positions=512)
+        prompt = "{definition} {dialogue} {lowest} {highest} "
+        write_json("short.json", {"scale": [1, 5], "dimensions": {"overall": "good?"}, "single": prompt})
         tiny_bert(Path("masked"), head="MaskedLM", words=[f"w{k}" for k in range(1, 20)])
         Path("masked", BOUNDS).write_text('{"likelihood": [-8, -2]}')
         small_scorer(Path("made")).rename("judge")

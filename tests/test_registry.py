@@ -35,6 +35,14 @@ def test_fields_at_their_defaults_are_left_out_but_signed() -> None:
     assert full_spec(metric) == "delta_bleu(order=2,mode='sentence',tokenizer='13a(lowercase=False)')"
 
 
+def test_immaterial_fields_are_in_the_spec_only() -> None:
+    slow = create("llm_judge(model='m',endpoint='http://localhost/v1',timeout=600.0)")
+    assert "timeout=600.0" in spec(slow)
+    assert registry.title(slow) == "llm_judge(model='m',endpoint='http://localhost/v1')"
+    assert "timeout=60.0" in full_spec(slow, places="blank")
+    assert create(spec(slow)) == slow
+
+
 def test_spellings_of_the_same_component_are_equal() -> None:
     assert create(" bleu ( order = 2 , tokenizer = whitespace ) ") == Bleu(order=2, tokenizer=create("whitespace"))
 

@@ -34,6 +34,7 @@ EXAMPLES = """\
   interloq score samples.jsonl -m "uBLEU=vbleu(index='index',rater=gru(model='rater'))"
   interloq score samples.jsonl -m bleu_star --min-reliability 0.2 --reliability reliability
   interloq score samples.jsonl -m my_metric.py:politeness --trust
+  interloq score samples.jsonl -m "llm_judge(endpoint='https://host/v1',model='name')" --max-calls 500
   interloq score --list"""
 
 
@@ -76,6 +77,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reliability", type=InputPath, metavar="FOLDER", help="the model that predicts it, trained for the metric"
     )
+    parser.add_argument("--max-calls", type=int, metavar="N", help="most requests of LLM judges to a server")
+    parser.add_argument(
+        "--max-cost", type=float, metavar="X", help="most that these requests may cost, in the currency of their price"
+    )
     add_drop_own_replies(parser)
     add_without_system(parser)
     add_trust_files(parser)
@@ -106,6 +111,9 @@ def run(args: argparse.Namespace) -> int:
         on_reject=bad,
         columns=args.columns,
         progress=stage_progress(quiet=args.quiet),
+        max_calls=args.max_calls,
+        max_cost=args.max_cost,
+        announce=None if args.quiet else lambda text: print_stderr(f"interloq: to be sent: {text}"),
     )
     bad.close()
     for note in scored.repeated:

@@ -17,7 +17,7 @@ from interloq.metrics.checks import Checks
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, details
 from interloq.metrics.sample_fingerprint import SampleFingerprint
 from interloq.metrics.transposed import LayoutCheck
-from interloq.records import NO_SYSTEM, BySample, Key, Result, Sample, format_key
+from interloq.records import NO_SYSTEM, BySample, Key, Note, Result, Sample, format_key
 from interloq.registry import create, name_of, title
 from interloq.signature import Signature, signature
 
@@ -162,6 +162,7 @@ class _Scoring:
         value, ci = _bootstrapped(metric, rows[scored], kept, n_bootstrap, seed)
         own = zip(ids, systems, strict=True)
         reasons = {key: self.reasons[i][key] for key in own if key in self.reasons[i]}
+        own_notes = tuple(n for n in self.notes[i] if not system or dict(n.by_system).keys() & set(systems))
         return Result(
             metric=title(metric),
             value=value,
@@ -172,7 +173,7 @@ class _Scoring:
             by_sample=BySample(ids, systems, values),
             reasons=reasons,
             details=details(metric, rows[scored].sum(axis=0)) if scored.any() else {},
-            notes=tuple(note for note in self.notes[i] if not system or dict(note.by_system).keys() & set(systems)),
+            notes=(*own_notes, *_remarks(metric, rows[scored])) if not system else own_notes,
         )
 
     def _mask(self, system: str) -> NDArray[np.bool_]:
@@ -197,10 +198,22 @@ def _scored(metric: Any, chunk: Sequence[Sample], given: Sequence[str], reasons:
     stats = metric.stats(good)
     bad = np.isnan(stats).any(axis=1)
     if bad.any():
+        why = metric.failures(good) if hasattr(metric, "failures") else [""] * len(good)
+        reasons.update({sample.key: text for sample, text in zip(good, why, strict=True) if text})
+        bad &= np.array([not text for text in why])
+    if bad.any():
         raise InputError(f"{name_of(metric)} left {format_key(good[int(bad.argmax())].key)} unscored without a reason")
     rows = np.full((len(chunk), stats.shape[1]), np.nan)
     rows[[i for i in range(len(chunk)) if i not in found]] = stats
     return rows
+
+
+def _remarks(metric: Any, rows: Array) -> tuple[Note, ...]:
+    """A note on how far to trust the scores, if the metric has one."""
+    if not len(rows) or not hasattr(metric, "remark"):
+        return ()
+    name = title(metric)
+    return (Note("judge", f"{name}: {metric.remark(rows.sum(axis=0))}", len(rows), len(rows), metric=name),)
 
 
 def _bootstrapped(

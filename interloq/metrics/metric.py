@@ -40,6 +40,10 @@ class Metric(Protocol):
       reference alone, which `by_reference` returns (see reliability/labels.py); None or absent otherwise.
     - `course(sample) -> Iterable[TurnScore]`: scores of the replies in the sample's context and of its own, one after
       the other (see course.py and explain_file.py).
+    - `failures(samples) -> Sequence[str]`: why `stats` gave a row of NaN although `unscorable` gave no reason, "" for
+      other samples; for reasons known only afterwards, such as a server's answer that cannot be used.
+    - `scale`: lowest and highest score if scores are ratings on a scale, which become weights like those of people.
+    - `remark(total) -> str`: a note on how far to trust the scores of a set.
     - `details(total) -> Mapping[str, float]`: further numbers in a row or a sum of rows, such as precision and recall;
       `Result.details` has those of the whole set.
     """
@@ -48,7 +52,7 @@ class Metric(Protocol):
         """Reason why this sample is unscored, or None."""
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """One row per sample; NaN if `unscorable` gives a reason."""
+        """One row per sample; NaN if `unscorable` or `failures` gives a reason."""
 
     def value(self, total: Array) -> Array:
         """Scores from rows or sums of rows: the last axis is the row."""

@@ -7,9 +7,9 @@ import email.utils
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import numpy as np
@@ -23,6 +23,8 @@ LARGEST = 1 << 20  # most bytes read of an answer
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0  # seconds between attempts; each pause is twice the previous one
 RETRYABLE = (408, 409, 425, 429)  # statuses worth retrying, besides 500 and above
 _KEY = re.compile(r"\bsk-[\w*.-]{3,}")
+T = TypeVar("T")
+Candidates = tuple[tuple[str, float], ...]  # tokens with their log-probabilities
 
 
 class RequestFailed(Exception):  # noqa: N818 - internal: becomes the `failure` of a reply
@@ -35,6 +37,16 @@ class RequestFailed(Exception):  # noqa: N818 - internal: becomes the `failure` 
     def __init__(self, failure: str, *, retry: bool, retry_after: float = 0.0, works: bool = False) -> None:
         super().__init__(failure)
         self.retry, self.retry_after, self.works = retry, retry_after, works
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAnswer:
+    """Text of an answer, the most likely first tokens if the server gave them, and its tokens; 0 if not reported."""
+
+    text: str
+    candidates: Candidates | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
 
 
 @dataclass
@@ -52,15 +64,27 @@ class ChatConnection:
 
     async def replies(self, bodies: Sequence[dict[str, Any]]) -> list[Reply]:
         """One reply per request, in order; a failed request is a reply with a `failure`."""
+        found = await self.answers(bodies, read_text)
+        return [Reply("", str(each)) if isinstance(each, RequestFailed) else Reply(each) for each in found]
+
+    async def answers(
+        self, bodies: Sequence[dict[str, Any]], read: Callable[[bytes], T], allowed: Callable[[], str] | None = None
+    ) -> list[T | RequestFailed]:
+        """What `read` makes of each answer, in order, or why there is none.
+
+        `read` raises RequestFailed for an answer that cannot be used. `allowed` is called before every attempt; a text
+        is the reason not to send it.
+        """
         slots = asyncio.Semaphore(self.concurrency)
         async with self._client() as client:
-            return list(await asyncio.gather(*(self._reply(client, slots, body) for body in bodies)))
+            work = (self._answer(client, slots, json.dumps(body).encode(), read, allowed) for body in bodies)
+            return list(await asyncio.gather(*work))
 
     async def check(self, body: dict[str, Any]) -> RequestFailed | None:
         """Send one request without retries; return the failure, or None if it was answered."""
         async with self._client() as client:
             try:
-                _text(await self._post(client, json.dumps(body).encode()))
+                read_text(await self._post(client, json.dumps(body).encode()))
             except RequestFailed as failed:
                 return RequestFailed(self._redacted(str(failed)), retry=failed.retry, works=failed.works)
         return None
@@ -71,21 +95,29 @@ class ChatConnection:
         # no proxy for a local server; redirects are not followed, so the key cannot leak through one
         return httpx.AsyncClient(headers=headers, timeout=None, limits=limits, trust_env=not self.local)  # noqa: S113 - `_post` has the limit
 
-    async def _reply(self, client: httpx.AsyncClient, slots: asyncio.Semaphore, body: dict[str, Any]) -> Reply:
-        content = json.dumps(body).encode()  # escapes lone surrogates, which orjson rejects
+    async def _answer(
+        self,
+        client: httpx.AsyncClient,
+        slots: asyncio.Semaphore,
+        content: bytes,  # of json.dumps: it escapes lone surrogates, which orjson rejects
+        read: Callable[[bytes], T],
+        allowed: Callable[[], str] | None,
+    ) -> T | RequestFailed:
         rng = np.random.default_rng(int(fingerprint(content), 16))  # the body contains the seed
         for attempt in range(self.retries + 1):
             async with slots:
                 await self._wait_for_rate()
                 try:
-                    return Reply(_text(await self._post(client, content)))
+                    if allowed and (reason := allowed()):
+                        raise RequestFailed(reason, retry=False, works=True)
+                    return read(await self._post(client, content))
                 except RequestFailed as failed:
                     last = failed
             if not last.retry or last.retry_after > LONGEST_PAUSE or attempt == self.retries:
                 break
             await asyncio.sleep(max(last.retry_after, _pause(attempt) * (0.5 + rng.random() / 2)))
         attempts = f" ({attempt + 1} attempts)" if attempt else ""
-        return Reply("", self._redacted(f"{last}{attempts}"))
+        return RequestFailed(self._redacted(f"{last}{attempts}"), retry=last.retry, works=last.works)
 
     async def _wait_for_rate(self) -> None:
         """Wait until the rate limit allows one more request."""
@@ -128,16 +160,35 @@ async def _read(answer: httpx.Response) -> bytes:
         raise RequestFailed(str(error), retry=False) from None
 
 
-def _text(data: bytes) -> str:
+def read_text(data: bytes) -> str:
+    """Text of an answer."""
+    return _text(_first_choice(data)[1])
+
+
+def read_answer(data: bytes) -> ChatAnswer:
+    """Text of an answer with the candidates for its first token and its numbers of tokens."""
+    value, choice = _first_choice(data)
+    usage = value.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    tokens = (usage.get(name) for name in ("prompt_tokens", "completion_tokens"))
+    return ChatAnswer(_text(choice), _candidates(choice), *(n if type(n) is int and n > 0 else 0 for n in tokens))
+
+
+def _first_choice(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The whole answer and its first choice, which has a message."""
     try:
         value = json.loads(data)  # accepts lone surrogates, which are replaced later
     except (ValueError, RecursionError):
         raise RequestFailed("the answer is not valid JSON", retry=True) from None
-    try:
-        message = value["choices"][0]["message"]
-        text = message.get("content")
-    except (KeyError, IndexError, TypeError, AttributeError):
-        raise RequestFailed("the answer has no choices[0].message", retry=True) from None
+    match value:
+        case {"choices": [{"message": {}} as choice, *_]}:
+            return value, choice
+    raise RequestFailed("the answer has no choices[0].message", retry=True)
+
+
+def _text(choice: dict[str, Any]) -> str:
+    message = choice["message"]
+    text = message.get("content")
     if isinstance(text, list):  # parts, some of which are text
         text = "".join(str(part.get("text") or "") for part in text if isinstance(part, dict))
     if isinstance(text, str):
@@ -145,6 +196,21 @@ def _text(data: bytes) -> str:
     refusal = message.get("refusal")
     failure = f"refused: {refusal}" if refusal else "the answer's message has no text"
     raise RequestFailed(failure, retry=False, works=True)
+
+
+def _candidates(choice: dict[str, Any]) -> Candidates | None:
+    match choice.get("logprobs"):
+        case {"content": [{"top_logprobs": [*tokens]}, *_]}:
+            found = (_candidate(each) for each in tokens)
+            return tuple(each for each in found if each)
+    return None
+
+
+def _candidate(value: object) -> tuple[str, float] | None:
+    match value:
+        case {"token": str(token), "logprob": float() | int() as chance}:
+            return token, float(chance)
+    return None
 
 
 def _message(data: bytes) -> str:

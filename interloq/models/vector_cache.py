@@ -1,15 +1,13 @@
 """On-disk cache of text vectors, by model, layer and tokens; off by default.
 
-The file is an SQLite database of float32 rows, never a pickle. It is set by the encoder's `cache` or by the
-environment variable INTERLOQ_VECTOR_CACHE. Several processes may share it; it may be deleted at any time.
+The file contains float32 rows (see blob_cache.py). It is set by the encoder's `cache` or by the environment variable
+INTERLOQ_VECTOR_CACHE.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -17,12 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.errors import InputError
+from interloq.models.blob_cache import BlobCache
 
 Row = NDArray[np.float32]
 VARIABLE = "INTERLOQ_VECTOR_CACHE"
-FEW = 500  # keys looked up at a time: SQLite limits the variables of a query
-WAIT = 60.0  # seconds to wait for another process that writes
 
 
 @dataclass(frozen=True)
@@ -45,8 +41,8 @@ class VectorCache:
         `make` gets the indices of the texts that are not in the cache.
         """
         keys = [blake2b(model.encode() + b"\0" + text, digest_size=16).digest() for text in texts]
-        with self._opened() as database:
-            known = dict(_read(database, keys))
+        cache = BlobCache(self.path, "vector")
+        known = cache.get(keys)
         found = {
             i: np.frombuffer(known[key], dtype="<f4")
             for i, (key, length) in enumerate(zip(keys, lengths, strict=True))
@@ -54,29 +50,6 @@ class VectorCache:
         }
         if new := [i for i in range(len(keys)) if i not in found]:
             made = dict(zip(new, make(new), strict=True))
-            self._write([(keys[i], row.astype("<f4").tobytes()) for i, row in made.items()])
+            cache.put([(keys[i], row.astype("<f4").tobytes()) for i, row in made.items()])
             found |= made
         return [found[i] for i in range(len(keys))]
-
-    def _write(self, rows: list[tuple[bytes, bytes]]) -> None:
-        with self._opened() as database, database:
-            database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
-
-    @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self.path, timeout=WAIT)) as database:
-                database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID")
-                yield database
-        except (sqlite3.Error, OSError) as error:
-            raise InputError(
-                f"the vector cache cannot be used: {error}", hint="delete it, or use another file", where=str(self.path)
-            ) from error
-
-
-def _read(database: sqlite3.Connection, keys: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    for start in range(0, len(keys), FEW):
-        part = keys[start : start + FEW]
-        marks = ",".join("?" * len(part))
-        yield from database.execute(f"SELECT key, row FROM vectors WHERE key IN ({marks})", part)  # noqa: S608

@@ -3,9 +3,10 @@
 w = 2 · P − 1,  P the metric's score of the reference after the sample's context
 
 Any metric that scores a reply without references can be used. If its scores are probabilities (`relevance`, `valid`,
-`nsp`, `bert_ruber`), P is the score itself. Otherwise `pairs` names a log on which scores are converted to
-probabilities without labels: P(the true reply rather than one from elsewhere in the log), see calibration.py. If lower
-scores are better (`perplexity`), they are negated first.
+`nsp`, `bert_ruber`), P is the score itself. If they are ratings on a scale (`llm_judge`), P is the position on it, as
+for people's ratings: P = (score − lowest) / (highest − lowest). Otherwise `pairs` names a log on which scores are
+converted to probabilities without labels: P(the true reply rather than one from elsewhere in the log), see
+calibration.py. If lower scores are better (`perplexity`), they are negated first.
 
 The gold reply is not read, so samples without one are rated too. `gold='one'` (default): gold replies weigh 1;
 `gold='rated'`: they are rated like the rest. A reference that the metric cannot score weighs 0. If it can score none of
@@ -46,7 +47,7 @@ class By(Component):
         metadata={"kind": "metric"}
     )
     pairs: Annotated[
-        str, "log of pairs to calibrate scores on; required unless the metric's scores are probabilities"
+        str, "log of pairs to calibrate scores on; required unless scores are probabilities or ratings on a scale"
     ] = ""
     gold: Annotated[Gold, "gold replies have weight 1, or are rated like the others"] = "one"
 
@@ -54,7 +55,7 @@ class By(Component):
         super().__post_init__()
         if reason := _unfit(self.scorer):
             raise SpecError(f"by: {name_of(self.scorer)} {reason}; choose a metric such as relevance(model='scorer')")
-        if not (self.pairs or getattr(self.scorer, "is_probability", False)):
+        if not (self.pairs or getattr(self.scorer, "is_probability", False) or hasattr(self.scorer, "scale")):
             raise SpecError(
                 f"by: scores of {name_of(self.scorer)} are not probabilities; "
                 "give a log to calibrate them on: pairs='pairs.jsonl'"
@@ -79,7 +80,8 @@ class By(Component):
     def _weights(self, replies: Sequence[Sample]) -> dict[Sample, float]:
         """Weight of each reply that the metric can score."""
         scores = scores_of(self.scorer, replies)
-        chances = self._calibration.chances(scores) if self._calibration else scores
+        low, high = getattr(self.scorer, "scale", (0.0, 1.0))
+        chances = self._calibration.chances(scores) if self._calibration else (scores - low) / (high - low)
         weights = (2 * np.clip(chances, 0, 1) - 1).tolist()
         return {reply: weight for reply, weight in zip(replies, weights, strict=True) if not isnan(weight)}
 

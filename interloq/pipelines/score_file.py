@@ -15,6 +15,7 @@ from interloq.metrics.chosen import choose
 from interloq.metrics.evaluate import evaluate_all
 from interloq.metrics.metric import Metric
 from interloq.metrics.selection import Selection
+from interloq.models.spending import spending
 from interloq.play.samples import carried
 from interloq.records import Note, Result, Sample, Score
 
@@ -54,6 +55,9 @@ def score_file(
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
     progress: Progress = silent,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> Scored:
     """Score the samples of a file with metrics or their specs (`LABEL=SPEC` for a label).
 
@@ -61,13 +65,15 @@ def score_file(
     `drop_own_replies` removes the judged reply from its own references. Samples whose references have a reliability
     below `min_reliability`, predicted by the network in the folder `reliability`, are left unscored. `trust_files`
     allows metrics of the form `FILE.py:NAME`, which execute the file. `-` is standard input or output. Bad lines and
-    `columns` are handled as in `interloq.read`.
+    `columns` are handled as in `interloq.read`. `max_calls` and `max_cost` limit the requests of LLM judges to servers,
+    and `announce` gets an estimate before they are sent.
     """
     refuse_overwriting([output] if output else [], [samples])
     chosen, repeated = choose(metrics, trust=trust_files)
     selection = Selection(drop_own_replies=drop_own_replies, without=without)
     trust = _trust(reliability, min_reliability, [one.metric for one in chosen])
-    with progress("scoring", None) as step:
+    limits = spending(max_calls=max_calls, max_cost=max_cost, announce=announce)
+    with progress("scoring", None) as step, limits as spent:
         found = evaluate_all(
             [one.metric for one in chosen],
             selection.samples(read(samples, strict=strict, on_reject=on_reject, columns=columns)),
@@ -84,7 +90,8 @@ def score_file(
         for one, by_system in zip(chosen, found, strict=True)
     ]
     notes = dict.fromkeys(note for by_system in results for note in by_system[""].notes)
-    scored = Scored(results, [*trust.notes, *selection.notes(), *notes], repeated)
+    costs = [Note("cost", spent.summary(), 0, 0)] if spent.summary() else []
+    scored = Scored(results, [*trust.notes, *selection.notes(), *notes, *costs], repeated)
     if output:
         write(output, scored.scores(), kind="scores", **scored.facts(), **origin)
     return scored

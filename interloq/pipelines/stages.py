@@ -1,18 +1,17 @@
 """Cache of stages' results: the same samples through the same stage are read from disk the second time.
 
-Files are in the folder INTERLOQ_CACHE (default: `interloq` in the user's cache folder); `off` disables the cache. A
-file's name depends on the samples and the stage's signature. Files are written completely or not at all, and may be
-deleted at any time.
+Files are in the cache folder (see data/cache_folder.py). A file's name depends on the samples and the stage's
+signature. Files are written completely or not at all, and may be deleted at any time.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from interloq.data.cache_folder import cache_folder
 from interloq.data.jsonl import header, read, write
 from interloq.errors import InputError
 from interloq.records import Sample
@@ -34,15 +33,6 @@ def cached(samples: Sequence[Sample], stage: Stage, *, signature: str) -> list[S
         with contextlib.suppress(OSError, InputError, TypeError):
             write(path, found, kind="samples", signature=signature)
     return found
-
-
-def cache_folder() -> Path | None:
-    """Folder of the cache; None if it is off."""
-    given = os.environ.get("INTERLOQ_CACHE", "")
-    if given == "off":
-        return None
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(given) if given else base / "interloq"
 
 
 def _name(samples: Sequence[Sample], signature: str) -> str:

@@ -12,7 +12,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -73,19 +73,29 @@ class Endpoint(Component):
         found = iter(_run(self._connection.replies([body for body in bodies if body])))
         return [next(found) if body else Reply("", NOTHING_TO_ANSWER) for body in bodies]
 
+    def ask(
+        self, bodies: Sequence[dict[str, Any]], read: Callable[[bytes], T], allowed: Callable[[], str] | None = None
+    ) -> list[Any]:
+        """Send requests of any content; see `ChatConnection.answers`."""
+        return _run(self._connection.answers(bodies, read, allowed))
+
     def try_out(self, turns: Sequence[Turn]) -> None:
         """Send one request without retries; a server that is only busy is accepted, because the run retries."""
+        self.check_key()
+        failed = _run(self._connection.check(self._body(turns, 0)))
+        if failed and not failed.works:
+            raise InputError(f"the endpoint does not answer: {failed}", hint="check url, model and key", where=self.url)
+        if failed:
+            warnings.warn(f"{self.url}: {failed}; continuing anyway", stacklevel=2)
+
+    def check_key(self) -> None:
+        """Raise an error if the key is needed and its variable is not set."""
         if self._lacks_key():
             raise InputError(
                 f"the environment variable {self.key} is not set, which must contain the endpoint's key",
                 hint="set it, name another with key=…, or write key='' if the server needs none",
                 where=self.url,
             )
-        failed = _run(self._connection.check(self._body(turns, 0)))
-        if failed and not failed.works:
-            raise InputError(f"the endpoint does not answer: {failed}", hint="check url, model and key", where=self.url)
-        if failed:
-            warnings.warn(f"{self.url}: {failed}; continuing anyway", stacklevel=2)
 
     def _lacks_key(self) -> bool:
         """Whether the key may be missing: only the default one, for unencrypted and so probably local servers."""

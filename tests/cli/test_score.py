@@ -165,3 +165,31 @@ def test_a_function_of_a_file_needs_trust(folder: Path, capsys: Captured) -> Non
     assert {score.metric for score in load("scores.jsonl", kind="scores")} == {"bleu", "W=words"}
     assert main(["probe", "mine.py:words", "--trust", "--bootstrap", "0"]) == 0
     assert main(["probe", "mine.py:words"]) == 2
+
+
+def test_an_llm_judge_is_estimated_limited_and_counted(
+    samples: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("httpx")
+    from tests.made_chat_server import serving
+    from tests.made_judge_server import JudgeServer
+
+    monkeypatch.setenv("INTERLOQ_CACHE", str(tmp_path / "cache"))
+    n = 14  # two of the 15 replies are the same
+    with serving(JudgeServer()) as server:
+        command = ["score", "samples.jsonl", "-m", f"llm_judge(model='m',endpoint='{server.url}',price=(1.0,2.0))"]
+        assert main([*command, "--max-calls", "1"]) == 2
+        assert "more than the limit of 1 call; raise it" in capsys.readouterr().err
+        assert main([*command, "--max-cost", "0"]) == 2
+        assert server.seen == []
+        capsys.readouterr()
+        assert main([*command, "-o", "scores.jsonl", "--max-calls", str(n), "--max-cost", "1"]) == 0
+        printed = capsys.readouterr()
+        assert f"interloq: to be sent: {n} calls, about " in printed.err
+        assert f"note: {n} calls of a language model, 0 answers from the cache" in printed.out
+        assert "points per doubling of a reply's length" in printed.out
+        notes = {note["name"] for note in header("scores.jsonl")["notes"]}
+        assert {"judge", "cost"} <= notes
+        assert main([*command, "--max-calls", "0"]) == 0
+        assert f"0 calls of a language model, {n} answers from the cache" in capsys.readouterr().out
+        assert len(server.seen) == n

@@ -42,6 +42,29 @@ def test_result_counts_what_is_unscored_and_why() -> None:
     assert by_id(result.reasons) == {"00001": "asked not to"}
 
 
+@dataclass(frozen=True)
+class Late(Given):
+    """Knows only after scoring that it could not."""
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        return score_rows(np.array([math.nan if s.response == "late" else float(s.response) for s in samples]))
+
+    def failures(self, samples: Sequence[Sample]) -> list[str]:
+        return ["too late" if s.response == "late" else "" for s in samples]
+
+    def remark(self, total: Array) -> str:
+        return f"sum {total[0]:g}"
+
+
+def test_reasons_known_after_scoring() -> None:
+    result = evaluate(Late(), given([1, "late", 3, "none"]), n_bootstrap=0)
+    assert (result.value, result.n, result.unscored) == (2.0, 2, 2)
+    assert by_id(result.reasons) == {"00001": "too late", "00003": "asked not to"}
+    (note,) = result.notes
+    assert (note.name, note.text, note.count) == ("judge", "Late: sum 4", 2)
+    assert evaluate(Late(), given(["late"])).notes == ()
+
+
 def test_nothing_scored_is_nan_not_zero() -> None:
     result = evaluate(Given(), given(["none"]), n_bootstrap=10)
     assert math.isnan(result.value)

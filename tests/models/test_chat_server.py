@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from interloq import InputError
@@ -25,6 +28,31 @@ def test_a_key_that_cannot_be_sent(monkeypatch: pytest.MonkeyPatch, key: str) ->
     with pytest.raises(InputError, match="the key in OPENAI_API_KEY contains characters") as caught:
         Endpoint("https://host/v1", "m").signature()
     assert "hid" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("choice", "candidates"),
+    [
+        ({}, None),
+        ({"logprobs": None}, None),
+        ({"logprobs": {"content": []}}, None),
+        ({"logprobs": {"content": [{"token": "4"}]}}, None),
+        ({"logprobs": {"content": [{"top_logprobs": []}]}}, ()),
+        (
+            {"logprobs": {"content": [{"top_logprobs": [{"token": "4", "logprob": -1}, {"token": 5}, 7]}]}},
+            (("4", -1.0),),
+        ),
+    ],
+)
+def test_candidates_of_an_answer(choice: dict[str, Any], candidates: Any) -> None:
+    from interloq.models.chat_server import ChatAnswer, read_answer
+
+    value = {
+        "choices": [{"message": {"content": "4"}, **choice}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": -1},
+    }
+    assert read_answer(json.dumps(value).encode()) == ChatAnswer("4", candidates, 3, 0)
+    assert read_answer(json.dumps({**value, "usage": [1]}).encode()) == ChatAnswer("4", candidates)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from interloq import Rating, Reference, Sample
 from interloq.errors import InputError
 from interloq.pipelines import stages
-from interloq.pipelines.stages import cache_folder, cached
+from interloq.pipelines.stages import cached
 
 SAMPLES = [
     Sample("a/bot", ["how was it ?", "well ?"], "fine", [Reference("good", 1 / 3), "très bien"], "bot", [Rating(3)]),
@@ -91,17 +91,6 @@ def test_off_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert cached(SAMPLES, stage, signature="s") == Stage()(SAMPLES)
     assert stage.calls == 2
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_folder_is_the_users_cache_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("INTERLOQ_CACHE", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / "interloq"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / ".cache" / "interloq"
-    monkeypatch.setenv("INTERLOQ_CACHE", "here")
-    assert cache_folder() == Path("here")
 
 
 @pytest.mark.parametrize("damage", ["cut", "noise", "empty", "folder"])

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import torch
 
 from interloq.errors import InputError
+from interloq.models.lm.turns import Layout, Turns, TurnTokens
 from interloq.models.memory import Result, read_in_parts
 from interloq.models.pretrained import (
     Precision,
@@ -24,6 +25,7 @@ from interloq.models.processes import pick_device
 TOKENS = 2048  # per batch, padding included: each token has one logit per word of the vocabulary
 TEMPLATE = "chat_template.jinja"
 LONGEST = 512  # tokens of context and continuation together
+UNLIMITED = 1 << 30
 
 
 class LoadedModel:
@@ -63,6 +65,11 @@ class LoadedModel:
         if self.precision != torch.float32:
             parts.append(str(self.precision).removeprefix("torch."))
         return "-".join(parts)
+
+    def context_lengths(self, dialogues: Sequence[Turns], *, layout: Layout) -> list[int]:
+        """Tokens of each dialogue before the next turn, if nothing were truncated."""
+        turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
+        return [len(context) for context in turns.contexts(dialogues, UNLIMITED)]
 
     def _in_parts(self, work: Callable[[slice], Result], lengths: Sequence[int]) -> list[Result]:
         """Results of `work` on texts of these lengths, read in parts if memory runs out."""

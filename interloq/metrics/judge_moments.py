@@ -1,0 +1,78 @@
+"""How far to trust a judge's scores: sums over samples from which slopes and correlations follow.
+
+One row per sample, so that the figures of any set or resample are computed from its summed rows, like its score:
+
+length slope     slope of the score on log2(1 + characters of the reply): points per doubling of length
+reliability      1 − (mean variance of the runs of a reply / runs) / variance of the mean scores of replies
+agreement        Pearson correlation with the mean ratings of the samples that people rated
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2, sqrt
+from statistics import fmean, variance
+
+import numpy as np
+
+from interloq.metrics.metric import Array
+from interloq.records import Sample
+
+FEWEST = 3  # samples: two give a correlation of 1 or −1
+COLUMNS = 15
+
+
+def moments(sample: Sample, runs: Sequence[float], aspect: str, mass: float) -> list[float]:
+    """Row of a judged sample; `runs` are its scores in each run, `mass` the probability of the possible scores."""
+    score, size = fmean(runs), log2(1 + len(sample.response))
+    noise = variance(runs) if len(runs) > 1 else 0.0
+    values = [r.value for r in sample.ratings if r.aspect == aspect and r.value is not None]
+    rating, rated = (fmean(values), 1.0) if values else (0.0, 0.0)
+    return [
+        *(1.0, mass, noise),
+        *(size, size**2, score, score**2, size * score),
+        *(rated, rating, rating**2, rated * score, rated * score**2, rating * score),
+        float(len(runs)),
+    ]
+
+
+def figures(total: Array) -> dict[str, float]:
+    """Figures of a set by name, from its summed moments; those that cannot be computed are missing."""
+    n, mass, noise = total[:3]
+    size, size2, score, score2, cross = total[3:8]
+    rated, rating, rating2, own, own2, both = total[8:14]
+    found: dict[str, float] = {}
+    if not n:
+        return found
+    found["choice_probability"] = mass / n
+    runs, spread = total[14] / n, _co(score2, score, score, n) / max(n - 1, 1)
+    lengths = _co(size2, size, size, n)
+    if n >= FEWEST and lengths > 0:
+        found["length_slope"] = _co(cross, size, score, n) / lengths
+    if runs > 1 and n >= FEWEST and spread > 0:
+        found["run_reliability"] = 1 - noise / n / runs / spread
+    if rated >= FEWEST and (product := _co(own2, own, own, rated) * _co(rating2, rating, rating, rated)) > 0:
+        found |= {"agreement": _co(both, own, rating, rated) / sqrt(product), "rated": rated}
+    return {name: float(value) for name, value in found.items()}
+
+
+def format_figures(found: dict[str, float]) -> str:
+    """The figures in words."""
+    parts = []
+    if "length_slope" in found:
+        parts.append(f"{found['length_slope']:+.2f} points per doubling of a reply's length")
+    if "run_reliability" in found:
+        parts.append(f"run-to-run reliability {found['run_reliability']:.2f}")
+    if "agreement" in found:
+        parts.append(f"correlation {found['agreement']:.2f} with the ratings of {found['rated']:,.0f} replies")
+    else:
+        parts.append("agreement with people unknown, fewer than 3 replies have ratings")
+    if found.get("choice_probability", 1.0) < 1:
+        parts.append(f"possible answers have {found['choice_probability']:.2f} of the probability")
+    return "; ".join(parts)
+
+
+def _co(products: float, first: float, second: float, n: float) -> float:
+    """Sum of products of deviations from the means, from plain sums; tiny differences are rounding."""
+    found = products - first * second / n
+    return 0.0 if abs(found) < 1e-9 * max(1.0, abs(products)) else float(np.float64(found))

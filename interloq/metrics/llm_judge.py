@@ -1,0 +1,283 @@
+"""LLM judge: a language model rates the reply on the scale of a rubric.
+
+expected   score = Σ s · p(s | prompt) / Σ p(s | prompt),  s the possible scores, p of the answer's first token
+sampled    score = mean over n answers; each is a JSON object with one whole number per dimension
+
+The model is a local language model, which is never asked to write: only the probabilities of the possible scores are
+read. Or it is the model of a server with OpenAI's `/chat/completions`. A server that does not return log-probabilities
+is refused in mode 'expected'; the mode never changes by itself. Seed, temperature and the prompt are the same in every
+run, and answers of a server are cached. An answer outside the schema is asked for again with another seed, three times
+in all; then the sample is unscored, with the reason. An empty reply has the lowest score and is not sent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from interloq.data.rubrics import LANGUAGES, Rubric, dialogue_json, language_of, read_rubric
+from interloq.errors import InputError, MissingDependencyError, SpecError
+from interloq.metrics.fed import SCORER, context
+from interloq.metrics.judge_answers import Schema, read_choice, read_object, response_format
+from interloq.metrics.judge_moments import COLUMNS, figures, format_figures, moments
+from interloq.metrics.metric import Array, mean_value
+from interloq.models.loaded import loaded
+from interloq.models.spending import Price
+from interloq.play.endpoint import DEFAULT_KEY, Endpoint
+from interloq.records import Sample
+from interloq.registry import Component
+from interloq.signature import NETWORK, fingerprint
+
+Mode = Literal["expected", "sampled"]
+Values = tuple[float, ...]  # one number per possible answer or dimension
+AUTO = "auto"
+ATTEMPTS = 3  # at an answer that fits the schema
+MOST = 20  # candidates for a token: servers return no more
+TOKENS = 8192  # that a local model reads, at most
+
+
+@dataclass(frozen=True)
+class LlmJudge(Component):
+    """Rating of the reply by a language model that is told what to look for."""
+
+    places = ("model", "endpoint", "rubric")
+    immaterial = ("key", "concurrency", "timeout", "retries", "rate", "price")
+    model: Annotated[str, "a folder, a package, or `hub:org/name@revision`; with `endpoint`, the model's name there"]
+    endpoint: Annotated[str, "address of a chat server, up to `/v1`; empty: the model is local"] = ""
+    rubric: Annotated[str, "`auto` (by the sample's script), `en`, `ja`, `zh`, or your own JSON file"] = AUTO
+    dimension: Annotated[str, "quality to rate, a dimension of the rubric"] = "overall"
+    ask: Annotated[tuple[str, ...], "dimensions rated in one answer; empty: only `dimension`; for `'sampled'`"] = ()
+    mode: Annotated[Mode, "expectation over the probabilities of scores, or mean of written answers"] = "expected"
+    n: Annotated[int, "answers per reply, each with its own seed; above 1, their reliability is reported"] = 1
+    seed: Annotated[int, "sent with each request"] = 0
+    temperature: Annotated[float, "sent with each request"] = 1.0
+    max_tokens: Annotated[int, "tokens per answer, at most; for `'sampled'`"] = 256
+    send_schema: Annotated[bool, "send the JSON schema of answers; some servers refuse it; for `'sampled'`"] = True
+    layout: Annotated[Literal["chat", "lines"], "of a local model's prompt: its chat template, or plain text"] = "chat"
+    longest: Annotated[int, "most bytes of context and reply; the oldest turns are dropped first"] = 8000
+    key: Annotated[str, "environment variable that contains the server's key; `''`: none"] = DEFAULT_KEY
+    concurrency: Annotated[int, "concurrent requests"] = 8
+    timeout: Annotated[float, "seconds for one request"] = 60.0
+    retries: Annotated[int, "further attempts after a failed request"] = 5
+    rate: Annotated[float, "requests per minute; 0: no limit"] = 0.0
+    price: Annotated[tuple[float, ...], "price per million tokens, input and output; empty: unknown"] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.endpoint and (self.mode, self.n) != ("expected", 1):
+            raise SpecError("llm_judge: a local model has mode='expected' and n=1; for others, give an endpoint")
+        if self.n < 1 or self.max_tokens < 1 or self.longest < 1 or self.temperature < 0:
+            raise SpecError("llm_judge: n, max_tokens and longest must be at least 1, and temperature at least 0")
+        if not isinstance(self.ask, tuple) or not all(isinstance(name, str) for name in self.ask):
+            raise SpecError(f"llm_judge: ask must be dimensions, such as ('overall','natural'), got {self.ask!r}")
+        if self.ask and (self.mode == "expected" or self.dimension not in self.ask):
+            raise SpecError(f"llm_judge: ask needs mode='sampled' and must contain the dimension {self.dimension!r}")
+        if self.price != () and not _is_price(self.price):
+            raise SpecError(f"llm_judge: price must be two numbers, such as (0.5,1.5), got {self.price!r}")
+        if self.endpoint:
+            self._bot()
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """Packages that run a local model."""
+        return () if self.endpoint else NETWORK
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Lowest and highest score, for weights of references (see pipelines/by.py)."""
+        return self._rubrics[0].lowest, self._rubrics[0].highest
+
+    def built_with(self) -> str:
+        prompt = f"prompt-{fingerprint(*(rubric.fingerprint() for rubric in self._rubrics))}"
+        if self.endpoint:
+            return f"{self.model} at {self.endpoint},weights-unknown,{prompt}"
+        return f"{self._local.signature()},{prompt}"
+
+    def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002 - any reply can be judged
+        return None
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        found = self._judged(samples, self._values)
+        rows = [self._row(sample, values) for sample, values in zip(samples, found, strict=True)]
+        return np.array(rows, dtype=np.float64).reshape(len(samples), 2 + COLUMNS + len(self._asked))
+
+    def failures(self, samples: Sequence[Sample]) -> list[str]:
+        """Why samples have no score although they were sent to the server, "" for the others; asks nothing."""
+        found = self._judged(samples, lambda prompts: self._values(prompts, again=False))
+        return [each if isinstance(each, str) else "" for each in found]
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def details(self, total: Array) -> dict[str, float]:
+        """How far to trust the scores (see judge_moments.py), and the means of all dimensions that were asked for."""
+        found = figures(total[2 : 2 + COLUMNS])
+        means = zip(self._asked, (total[2 + COLUMNS :] / total[1]).tolist(), strict=True)
+        return found | (dict(means) if self.ask else {})
+
+    def remark(self, total: Array) -> str:
+        """The figures of `details` in words."""
+        return format_figures(figures(total[2 : 2 + COLUMNS]))
+
+    def choose(self, prompts: Sequence[str], choices: Sequence[str], *, again: bool = True) -> list[list[Values] | str]:
+        """Probabilities of possible answers in each of n runs, or the reason why there are none.
+
+        With `again=False` only answers that were already given are read.
+        """
+        if not self.endpoint:
+            return [[tuple(row)] for row in self._probabilities(prompts, choices).tolist()]
+        options = {"max_tokens": 1, "logprobs": True, "top_logprobs": MOST}
+        return self._ask(prompts, options, lambda answer: self._read_choice(answer, choices), again, attempts=1)
+
+    def write(self, prompts: Sequence[str], schema: Schema, *, again: bool = True) -> list[list[tuple[Any, ...]] | str]:
+        """Values of each key of the schema, which lists those allowed, in each of n written answers."""
+        options: dict[str, Any] = {"max_tokens": self.max_tokens}
+        if self.send_schema:
+            options["response_format"] = response_format(schema)
+        return self._ask(prompts, options, lambda answer: read_object(answer.text, schema), again, attempts=ATTEMPTS)
+
+    def rubric_for(self, sample: Sample) -> Rubric:
+        """The rubric that a sample is judged by."""
+        if self.rubric != AUTO:
+            return self._rubrics[0]
+        return self._rubrics[LANGUAGES.index(language_of(" ".join([*context(sample), sample.response])))]
+
+    @property
+    def _asked(self) -> tuple[str, ...]:
+        return self.ask or (self.dimension,)
+
+    @cached_property
+    def _rubrics(self) -> tuple[Rubric, ...]:
+        found = tuple(map(read_rubric, LANGUAGES if self.rubric == AUTO else (self.rubric,)))
+        for rubric in found:
+            rubric.check("single" if self.mode == "expected" else "several", self._asked)
+        return found
+
+    def _judged(self, samples: Sequence[Sample], values: Callable[[list[str]], list[Any]]) -> list[Any]:
+        """The values of each sample's prompt; None for an empty reply."""
+        some = [sample for sample in samples if sample.response.strip()]
+        found = iter(values([self._prompt(sample) for sample in some]))
+        return [next(found) if sample.response.strip() else None for sample in samples]
+
+    def _prompt(self, sample: Sample) -> str:
+        rubric = self.rubric_for(sample)
+        dialogue = dialogue_json(context(sample), {"reply": sample.response}, longest=self.longest)
+        if self.mode == "expected":
+            return rubric.single(self.dimension, dialogue)
+        return rubric.several(self._asked, dialogue)
+
+    def _values(self, prompts: list[str], *, again: bool = True) -> list[list[Values] | str]:
+        rubric = self._rubrics[0]
+        if self.mode == "expected":
+            return self.choose(prompts, rubric.choices, again=again)
+        allowed: list[Any] = list(range(rubric.lowest, rubric.highest + 1))
+        return self.write(prompts, dict.fromkeys(self._asked, allowed), again=again)
+
+    def _row(self, sample: Sample, found: list[Values] | str | None) -> list[float]:
+        """[score, 1, moments, one column per dimension]; NaN for a failed request."""
+        width = 2 + COLUMNS + len(self._asked)
+        if isinstance(found, str):
+            return [math.nan] * width
+        lowest = float(self.scale[0])
+        if found is None:
+            return [lowest, 1.0, *[0.0] * COLUMNS, *[lowest] * len(self._asked)]
+        mass = 1.0
+        if self.mode == "expected":
+            mass = fmean(map(sum, found))
+            found = [(self._expectation(values),) for values in found]
+        means = [fmean(column) for column in zip(*found, strict=True)]
+        place = self._asked.index(self.dimension)
+        return [
+            means[place],
+            1.0,
+            *moments(sample, [values[place] for values in found], self.dimension, mass),
+            *means,
+        ]
+
+    def _expectation(self, probabilities: Values) -> float:
+        low = int(self.scale[0])
+        return sum((low + i) * p for i, p in enumerate(probabilities)) / sum(probabilities)
+
+    # ---- local model -------------------------------------------------------------------------------------------------
+
+    @property
+    def _local(self) -> Any:
+        return loaded("metric 'llm_judge'", SCORER, self.model, longest=TOKENS)
+
+    def _probabilities(self, prompts: Sequence[str], choices: Sequence[str]) -> Array:
+        if not prompts:
+            return np.zeros((0, len(choices)))
+        model = self._local.model
+        from interloq.models.lm.choice import choice_probabilities
+
+        return choice_probabilities(model, prompts, choices, layout=self.layout)
+
+    # ---- server ------------------------------------------------------------------------------------------------------
+
+    def _bot(self) -> Endpoint:
+        return Endpoint(
+            self.endpoint,
+            self.model,
+            key=self.key,
+            concurrency=self.concurrency,
+            timeout=self.timeout,
+            retries=self.retries,
+            rate=self.rate,
+        )
+
+    @cached_property
+    def _server(self) -> Any:
+        try:
+            from interloq.metrics.judge_server import JudgeServer
+        except ImportError as error:
+            raise MissingDependencyError("llm_judge with an endpoint", error.name or "httpx", "endpoint") from error
+        price: Price | None = (self.price[0], self.price[1]) if self.price else None
+        return JudgeServer(self._bot(), price)
+
+    def _ask(
+        self,
+        prompts: Sequence[str],
+        options: dict[str, Any],
+        read: Callable[[Any], tuple[Any, ...] | str],
+        again: bool,
+        *,
+        attempts: int,
+    ) -> list[Any]:
+        """What `read` makes of the n answers to each prompt, or the first reason why there is none."""
+        bodies = [self._body(prompt, run) | options for prompt in prompts for run in range(self.n)]
+
+        def refusal(answer: Any) -> str:
+            found = read(answer)
+            return found if isinstance(found, str) else ""
+
+        server = self._server
+        answers = server.answers(bodies, refusal, attempts=attempts) if again else server.known(bodies)
+        found = [answer if isinstance(answer, str) else read(answer) for answer in answers]
+        groups = [found[i : i + self.n] for i in range(0, len(found), self.n)]
+        return [next((each for each in group if isinstance(each, str)), group) for group in groups]
+
+    def _body(self, prompt: str, run: int) -> dict[str, Any]:
+        messages = [{"role": "user", "content": prompt}]
+        seed = (self.seed + run) % 2**31
+        return {"model": self.model, "messages": messages, "temperature": self.temperature, "seed": seed}
+
+    def _read_choice(self, answer: Any, choices: Sequence[str]) -> Values | str:
+        if not answer.candidates:
+            if not self._server.works:
+                raise InputError(
+                    "the endpoint returns no log-probabilities, which mode='expected' needs",
+                    hint="write mode='sampled', with n=… answers per reply",
+                    where=self.endpoint,
+                )
+            return "the answer has no log-probabilities"
+        return read_choice(answer.candidates, choices)
+
+
+def _is_price(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(type(p) in (int, float) and p >= 0 for p in value)

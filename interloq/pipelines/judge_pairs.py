@@ -1,0 +1,126 @@
+"""Which of two replies to the same context is better, by an LLM judge that sees them in both orders.
+
+A pair is asked about twice, with the positions of the replies swapped. A reply is preferred only if it wins in both
+orders; anything else is a tie. Judges often favour a position, so the share of pairs whose winner changes with the
+order (flip rate) is reported with the preferences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+
+from interloq.data.rubrics import dialogue_json
+from interloq.errors import InputError, count
+from interloq.metrics.fed import context
+from interloq.metrics.llm_judge import LlmJudge
+from interloq.records import Sample, format_key
+
+A, B, TIE = "A", "B", "tie"
+NO_TEXT = "neither reply has text"
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """Judgment of one pair: 1 if the first sample's reply is better, −1 if the second's is, 0 for a tie.
+
+    `orders` are the judgments with the first reply in front and with it behind; `failure` says why there is none.
+    """
+
+    first: Sample
+    second: Sample
+    orders: tuple[int, int] = (0, 0)
+    failure: str = ""
+
+    @property
+    def value(self) -> int | None:
+        """1, −1 or 0; None if the pair could not be judged."""
+        if self.failure:
+            return None
+        return self.orders[0] if self.orders[0] == self.orders[1] else 0
+
+    @property
+    def flipped(self) -> bool:
+        """Whether each order has another winner."""
+        return not self.failure and self.orders[0] * self.orders[1] < 0
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """Judgments of all pairs, in their order."""
+
+    pairs: tuple[Preference, ...]
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Numbers of wins of the first and of the second side, ties and pairs that could not be judged."""
+        values = [pair.value for pair in self.pairs]
+        sides = {"first": 1, "second": -1, "tie": 0, "unjudged": None}
+        return {name: values.count(value) for name, value in sides.items()}
+
+    @property
+    def flip_rate(self) -> float | None:
+        """Share of the judged pairs whose winner changes with the order; None without judged pairs."""
+        judged = [pair.flipped for pair in self.pairs if not pair.failure]
+        return fmean(judged) if judged else None
+
+    def remark(self) -> str:
+        """The flip rate in words."""
+        n = len(self.pairs) - self.counts["unjudged"]
+        rate = "unknown" if self.flip_rate is None else f"{self.flip_rate:.2f}"
+        return f"flip rate {rate}: winners that change with the order of the replies, of {count(n, 'pair')}"
+
+
+def judge_pairs(first: Sequence[Sample], second: Sequence[Sample], judge: LlmJudge) -> Preferences:
+    """Judge each sample of one side against its counterpart, a reply to the same context, on the other side.
+
+    An empty reply loses to any other without being sent.
+    """
+    if len(first) != len(second):
+        raise InputError(f"pairs need as many samples on both sides, got {len(first)} and {len(second)}")
+    for one, two in zip(first, second, strict=True):
+        if context(one) != context(two):
+            raise InputError(f"{format_key(one.key)} and {format_key(two.key)} do not have the same context")
+    pairs = list(zip(first, second, strict=True))
+    sent = [(one, two) for one, two in pairs if one.response.strip() and two.response.strip()]
+    orders = [order for one, two in sent for order in ((one, two), (two, one))]
+    found = iter(_asked(orders, judge))
+    return Preferences(tuple(_preference(one, two, found) for one, two in pairs))
+
+
+def _preference(one: Sample, two: Sample, found: Iterator[int | str]) -> Preference:
+    texts = bool(one.response.strip()), bool(two.response.strip())
+    if not all(texts):
+        value = int(texts[0]) - int(texts[1])
+        return Preference(one, two, (value, value), "" if any(texts) else NO_TEXT)
+    front, behind = next(found), next(found)
+    if isinstance(front, str) or isinstance(behind, str):
+        return Preference(one, two, failure=front if isinstance(front, str) else str(behind))
+    return Preference(one, two, (front, -behind))
+
+
+def _asked(orders: Sequence[tuple[Sample, Sample]], judge: LlmJudge) -> list[int | str]:
+    """1 if the reply in front is better, −1 if the one behind is, 0 if neither; or why it is not known."""
+    prompts = [_prompt(front, behind, judge) for front, behind in orders]
+    if judge.mode == "expected":
+        return [
+            each if isinstance(each, str) else _sign([a - b for a, b in each]) for each in judge.choose(prompts, (A, B))
+        ]
+    values = {A: 1, B: -1, TIE: 0}
+    written = judge.write(prompts, {"better": [A, B, TIE]})
+    return [each if isinstance(each, str) else _sign([values[word] for (word,) in each]) for each in written]
+
+
+def _prompt(front: Sample, behind: Sample, judge: LlmJudge) -> str:
+    rubric = judge.rubric_for(front)
+    rubric.check("pair", [judge.dimension])
+    dialogue = dialogue_json(context(front), {A: front.response, B: behind.response}, longest=judge.longest)
+    words = [f'{{"better": "{word}"}}' for word in (A, B, TIE)] if judge.mode == "sampled" else [A, B]
+    return rubric.pair(judge.dimension, dialogue, " / ".join(words))
+
+
+def _sign(values: Sequence[float]) -> int:
+    total = sum(values)
+    return (total > 0) - (total < 0)

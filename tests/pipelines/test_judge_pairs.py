@@ -1,0 +1,83 @@
+"""Pairs of replies, judged in both orders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interloq import InputError, Sample
+from interloq.metrics.llm_judge import LlmJudge
+from interloq.pipelines.judge_pairs import NO_TEXT, Preferences, judge_pairs
+from tests.made_chat_server import serving
+from tests.made_judge_server import JudgeServer
+
+pytest.importorskip("httpx")
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeServer]:
+    monkeypatch.setenv("INTERLOQ_CACHE", str(tmp_path))
+    with serving(JudgeServer()) as made:
+        yield made
+
+
+def judged(server: JudgeServer, *pairs: tuple[str, str], **options: Any) -> Preferences:
+    first, second = (
+        [Sample(str(i), ["how was it ?"], pair[side], system=str(side)) for i, pair in enumerate(pairs)]
+        for side in (0, 1)
+    )
+    return judge_pairs(first, second, LlmJudge("small", endpoint=server.url, key="", retries=0, **options))
+
+
+@pytest.mark.parametrize("mode", ["expected", "sampled"])
+def test_the_better_reply_wins_in_both_orders(server: JudgeServer, mode: str) -> None:
+    found = judged(server, ("longer", "short"), ("short", "longer"), ("", "any"), ("any", " "), ("", " "), mode=mode)
+    assert [pair.value for pair in found.pairs] == [1, -1, -1, 1, None]
+    assert found.pairs[4].failure == NO_TEXT
+    assert found.counts == {"first": 2, "second": 2, "tie": 0, "unjudged": 1}
+    assert found.flip_rate == 0
+    assert len(server.seen) == 2  # the second pair is the first one turned round
+
+
+@pytest.mark.parametrize("mode", ["expected", "sampled"])
+def test_a_judge_that_likes_a_position_gives_ties(server: JudgeServer, mode: str) -> None:
+    server.first = True
+    found = judged(server, ("longer", "short"), ("short", "longer"), ("", "any"), mode=mode)
+    assert [pair.value for pair in found.pairs] == [0, 0, -1]
+    assert found.flip_rate == pytest.approx(2 / 3)
+    assert found.remark().startswith("flip rate 0.67: ")
+    assert found.remark().endswith("of 3 pairs")
+
+
+def test_equal_replies_are_a_tie_and_no_flip(server: JudgeServer) -> None:
+    found = judged(server, ("same", "same"), mode="sampled", n=2)
+    assert (found.pairs[0].value, found.flip_rate) == (0, 0)
+
+
+def test_the_order_of_pairs_does_not_matter(server: JudgeServer) -> None:
+    pairs = [("a", "bb"), ("ccc", "d"), ("e", "ff")]
+    found = judged(server, *pairs)
+    assert [pair.value for pair in judged(server, *pairs[::-1]).pairs] == [pair.value for pair in found.pairs][::-1]
+
+
+def test_a_pair_that_cannot_be_judged_is_counted(server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interloq.metrics.judge_answers.LEAST", 1.1)
+    found = judged(server, ("longer", "short"))
+    assert found.pairs[0].value is None
+    assert "of the probability" in found.pairs[0].failure
+    assert (found.flip_rate, found.counts["unjudged"]) == (None, 1)
+    assert found.remark().startswith("flip rate unknown")
+
+
+def test_pairs_need_the_same_context(server: JudgeServer) -> None:
+    sample = Sample("1", ["how was it ?"], "fine")
+    judge = LlmJudge("small", endpoint=server.url)
+    with pytest.raises(InputError, match="do not have the same context"):
+        judge_pairs([sample], [replace(sample, context=())], judge)
+    with pytest.raises(InputError, match="as many samples on both sides, got 1 and 0"):
+        judge_pairs([sample], [], judge)
+    assert judge_pairs([], [], judge).flip_rate is None
