@@ -15,11 +15,11 @@ from importlib.metadata import PackageNotFoundError, distributions, requires, ve
 from pathlib import Path
 from typing import Any
 
+from interloq.data.cache_folder import cache_folder
 from interloq.data.pseudonyms import key_file
 from interloq.learn.ready import READY, READY_FOLDER
 from interloq.models.vector_cache import VARIABLE
 from interloq.needs import METRICS, SENTENCE_ENCODER
-from interloq.pipelines.stages import cache_folder
 from interloq.version import __version__
 
 PACKAGE, ALL, WEIGHTS = "interloq", "all", ".safetensors"
