@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from interloq.cli.arguments import add_common, add_list, add_map
@@ -100,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     if args.markdown:
         write_text(args.markdown, comparison_markdown(found))
     if args.json:
-        print_json(asdict(found))
+        print_json(found.facts())
     elif args.markdown != "-":
         print_comparison(found)
     return 0

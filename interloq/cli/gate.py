@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 from contextlib import suppress
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from interloq.cli.arguments import add_list
@@ -146,7 +145,7 @@ def _print(found: Gate, *, json: bool) -> None:
     from interloq.report.gate_text import noise_table, verdict_table
 
     if json:
-        print_json({"exit_code": found.exit_code, **asdict(found)})
+        print_json(found.facts())
         return
     for table in (verdict_table(found), *([noise_table(found)] if found.noise else [])):
         print_table(table.title, table.columns, table.rows)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from interloq.meta.table import Estimate
 from interloq.metrics.metric import Direction
@@ -89,6 +89,11 @@ class Comparison(Tabular):
     def overall(self) -> tuple[Change, ...]:
         """Changes over all units."""
         return tuple(change for change in self.changes if not change.slice)
+
+    def facts(self) -> dict[str, Any]:
+        """All values, as in JSON."""
+        changes = [{**asdict(change), "verdict": change.verdict} for change in self.changes]
+        return {**asdict(self), "changes": changes}
 
     def _title(self) -> str:
         """The two versions."""

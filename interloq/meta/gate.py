@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from scipy import stats
 
@@ -60,7 +60,7 @@ class Verdict:
         if self.needed is None:
             return f"gain {shown}: so close to the margin that more {self.counted}s will hardly decide"
         more = count(self.needed - self.n, f"more {self.counted}")
-        return f"gain {shown}: undecided; about {more} would decide with a probability of 80 %"
+        return f"gain {shown}: about {more} would decide with a probability of 80 %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,13 @@ class Gate:
     def exit_code(self) -> int:
         """0 pass, 3 regression, 4 undecided."""
         return EXIT_CODES[self.outcome]
+
+    def facts(self) -> dict[str, Any]:
+        """All values, as in JSON."""
+        verdicts = [{**asdict(verdict), "reason": verdict.reason} for verdict in self.verdicts]
+        noise = [{**asdict(noise), "advice": noise.advice} for noise in self.noise]
+        found = {"outcome": self.outcome, "exit_code": self.exit_code, "verdicts": verdicts, "noise": noise}
+        return {**found, "comparison": self.comparison.facts()}
 
 
 def gate(

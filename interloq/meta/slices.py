@@ -40,12 +40,12 @@ def slices(units: Sequence[Unit], names: Sequence[str] | None, thirds: tuple[flo
             known = {field for unit in units for field in unit.fields} | {"language", "length"}
             raise InputError(f"no record has a field {name!r} to slice by{nearest(name, known)}")
         kept = [value for value, n in sizes.most_common(MOST) if n >= LEAST]
+        shown = SHOWN_NAMES.get(name, name)
         if len(sizes) > 1:
-            shown = SHOWN_NAMES.get(name, name)
             masks |= {f"{shown}: {value}": np.array([v == value for v in values]) for value in sorted(kept)}
         if len(sizes) > 1 and len(kept) < len(sizes):
             small = count(len(sizes) - len(kept), "value")
-            notes.append(f"{small} of {name} not tested: fewer than {LEAST} units, or not among the {MOST} largest")
+            notes.append(f"{small} of {shown} not tested: fewer than {LEAST} units, or not among the {MOST} largest")
     return masks, notes
 
 

@@ -132,8 +132,9 @@ def _records(reading: Reading, i: int) -> tuple[list[Sample], Fields]:
 def _from_records(
     files: Mapping[str, str | Path], kind: str, reading: Reading
 ) -> tuple[dict[str, Version], dict[str, Signature]]:
-    records = {side: reading.read(path, kind) for side, path in files.items()}
-    systems = {side: _one_system(_systems(records[side]), side, files[side], reading) for side in files}
+    whole = {side: reading.read(path, kind) for side, path in files.items()}
+    systems = {side: _one_system(_systems(whole[side]), side, files[side], reading) for side in files}
+    records = {side: [r for r in whole[side] if systems[side] in _systems([r])] for side in files}
     judged = {side: list(_judged(records[side], systems[side])) for side in files}
     scores, judges = score_all(judged, reading.metrics, reading.progress)
     versions = {}
@@ -172,16 +173,17 @@ def _other_aspects(records: Iterable[Sample | Dialogue], reading: Reading) -> tu
 
 
 def _systems(records: Iterable[Sample | Dialogue]) -> set[str]:
+    """The judged systems of records; a dialogue that names none has the system `""`."""
     found: set[str] = set()
     for record in records:
-        found |= judged_in(record) if isinstance(record, Dialogue) else {record.system}
+        found |= (judged_in(record) or {""}) if isinstance(record, Dialogue) else {record.system}
     return found
 
 
 def _judged(records: Sequence[Any], system: str) -> Iterable[Sample]:
     if records and isinstance(records[0], Dialogue):
         return samples(records, targets=[system] if system else [])
-    return (sample for sample in records if sample.system == system)
+    return records
 
 
 def _one_system(known: Collection[str], side: str, path: str | Path, reading: Reading) -> str:

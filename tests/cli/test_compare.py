@@ -35,6 +35,7 @@ def test_json_has_all_numbers(files: Path, capsys: pytest.CaptureFixture[str]) -
     found = json.loads(capsys.readouterr().out)
     (change,) = found["changes"]
     assert (change["difference"], change["old"]["n"], change["direction"]) == (2, 12, "neither")
+    assert change["verdict"] == "changed"
     assert found["signature"]["name"] == "compare"
 
 

@@ -53,6 +53,8 @@ def test_files_for_builds_are_written(files: Path, capsys: pytest.CaptureFixture
     assert main([*GATE, "--margin", "0.5", "--junit", "gate.xml", "--markdown", "gate.md", "--json"]) == 3
     found = json.loads(capsys.readouterr().out)
     assert (found["exit_code"], found["outcome"]) == (3, "regression")
+    assert found["verdicts"][0]["reason"].endswith("worse by more than the margin")
+    assert found["comparison"]["changes"][0]["metric"] == "length"
     assert 'failures="1"' in (files / "gate.xml").read_text()
     assert (files / "gate.md").read_text().startswith("**gate: regression**")
 

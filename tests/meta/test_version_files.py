@@ -59,6 +59,14 @@ def test_two_systems_of_one_file(folder: Path) -> None:
             read_versions(both, Reading(metrics=["length"], systems=systems))
 
 
+def test_two_systems_of_one_file_of_dialogues(folder: Path) -> None:
+    write_dialogues(folder, *made_dialogues({"june": 0.0, "july": 0.0}, openings=2))
+    both: dict[str, str | Path] = {"old": "dialogues.jsonl", "new": "dialogues.jsonl"}
+    found = read_versions(both, Reading(metrics=["length"], systems={"old": "june", "new": "july"})).versions
+    assert [len(v.units) for v in found.values()] == [4, 4]
+    assert not [unit for v in found.values() for unit in v.units if unit.reasons]
+
+
 def test_dialogues_are_scored_and_their_partner_sets_compared(folder: Path) -> None:
     for name, bots in (("old", {"bot": "1"}), ("new", {"bot": "2"})):
         write_dialogues(folder, *made_dialogues({"bot": 0.0}, openings=2), name=name, bots=bots)
