@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -10,6 +11,11 @@ from typing import Any
 from interloq.errors import MissingDependencyError
 
 MISSING = "–"
+_LATEX = str.maketrans(
+    {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "'": r"\textquotesingle{}"}
+)
 Row = Mapping[str, object]  # column → value, the same columns in every row
 
 
@@ -66,6 +72,18 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in (columns, *rows)]
     head, *body = (f"| {' | '.join(row)} |" for row in cells)
     return "\n".join([head, "|" + "---|" * len(columns), *body])
+
+
+def latex(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A LaTeX table for the package booktabs; the first column is text, the others are numbers."""
+    head, *body = (f"  {' & '.join(map(_latex_text, row))} \\\\" for row in (columns, *rows))
+    frame = f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", "\\end{tabular}"
+    return "\n".join([frame[0], "  \\toprule", head, "  \\midrule", *body, "  \\bottomrule", frame[1]])
+
+
+def _latex_text(cell: str) -> str:
+    text = " ".join(cell.split()).translate(_LATEX)
+    return re.sub(r"(?<!\w)-(?=\.?\d)", "$-$", text)  # a minus sign, not a hyphen
 
 
 def bounds(ci: tuple[float, float] | None) -> dict[str, float | None]:

@@ -13,7 +13,7 @@ from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.rank import rank
 from interloq.records import Dialogue, Note, Score, Turn
 from interloq.signature import Signature
-from interloq.tabular import Tabular, markdown
+from interloq.tabular import Tabular, latex, markdown
 
 SAMPLES = [
     Sample(f"{i}", "hi", reply, references, "a<b>", [Rating(i, "r1"), Rating(i + 1, "r2")])
@@ -78,3 +78,17 @@ def test_without_pandas_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch
 def test_markdown() -> None:
     lines = markdown(["a", "b"], [["x|y", "1\n2"]]).splitlines()
     assert lines == ["| a | b |", "|---|---|", r"| x\|y | 1 2 |"]
+
+
+def test_latex() -> None:
+    table = latex(["metric", "95 % interval"], [["bleu_star(tokenizer='13a')", "[-0.1, .2]"], ["a\\b & c-1", "<.001"]])
+    assert table.splitlines() == [
+        r"\begin{tabular}{lr}",
+        r"  \toprule",
+        r"  metric & 95 \% interval \\",
+        r"  \midrule",
+        r"  bleu\_star(tokenizer=\textquotesingle{}13a\textquotesingle{}) & [$-$0.1, .2] \\",
+        r"  a\textbackslash{}b \& c-1 & \textless{}.001 \\",
+        r"  \bottomrule",
+        r"\end{tabular}",
+    ]

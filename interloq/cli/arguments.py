@@ -51,6 +51,12 @@ def add_map(parser: argparse.ArgumentParser, *, of: str = "samples") -> None:
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Add the options of every verb that prints results."""
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument(
+        "--table-format",
+        choices=("text", "markdown", "latex"),
+        default="text",
+        help="format of tables (default text); latex needs the package booktabs",
+    )
     parser.add_argument("--strict", action="store_true", help="stop at the first bad line instead of setting it aside")
     parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
 

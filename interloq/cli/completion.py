@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from interloq.report.completion import Command, Option, completion
+from interloq.report.console import print_line
 
 EXAMPLES = """\
   interloq completion bash > ~/.local/share/bash-completion/completions/interloq
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    sys.stdout.write(completion(program(), args.shell))
+    print_line(completion(program(), args.shell).rstrip())
     return 0
 
 

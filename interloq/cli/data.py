@@ -19,7 +19,8 @@ EXAMPLES = """\
   interloq data import usr usr.tar.gz --subset topical -o samples.jsonl
   INTERLOQ_DATA=datasets interloq data import fed --subset dialogue -o dialogues.jsonl.gz
   interloq data check samples.csv -m bleu
-  interloq data convert samples.tsv.xz -o samples.jsonl"""
+  interloq data convert samples.tsv.xz -o samples.jsonl
+  interloq data lines old=a.txt new=b.txt --contexts contexts.txt --references gold.txt -o samples.jsonl"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,9 +56,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_map(action, of="records")
         add_common(action)
 
+    _add_lines(actions.add_parser("lines", help="join text files line by line: replies, contexts, references"))
+
+
+def _add_lines(joining: argparse.ArgumentParser) -> None:
+    joining.add_argument(
+        "responses",
+        nargs="+",
+        type=InputPath,
+        metavar="[NAME=]FILE",
+        help="replies of one system, one per line; its name is that of the file unless given",
+    )
+    joining.add_argument("--contexts", type=InputPath, metavar="FILE", help="contexts, one per line")
+    add_list(joining, "--references", metavar="FILE", help="references, one per line", type=InputPath)
+    joining.add_argument(
+        "--separator",
+        default="\t",
+        metavar="TEXT",
+        help="separates turns of a context, and references, within a line (default: a tab)",
+    )
+    joining.add_argument("--json", action="store_true", help="print the counts as JSON")
+    add_output(joining, "JSONL, also .gz .xz .zst; - for a pipe")
+
 
 def run(args: argparse.Namespace) -> int:
-    actions = {"list": _list, "import": _import, "check": _check, "convert": _convert}
+    actions = {"list": _list, "import": _import, "check": _check, "convert": _convert, "lines": _lines}
     return actions[args.action](args)
 
 
@@ -105,6 +128,16 @@ def _convert(args: argparse.Namespace) -> int:
     counts = convert_file(args.file, args.output, **_reading(args, bad))
     bad.close()
     _show({**counts, "bad_lines": bad.count}, args, f"of {args.file}")
+    return 0
+
+
+def _lines(args: argparse.Namespace) -> int:
+    from interloq.data.line_files import lines_file
+
+    facts = lines_file(
+        args.responses, args.output, contexts=args.contexts, references=args.references, separator=args.separator
+    )
+    _show(facts, args, f"of {count(len(args.responses), 'file')}")
     return 0
 
 

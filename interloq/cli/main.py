@@ -26,7 +26,7 @@ from interloq.cli.output import exit_code, mark_incomplete
 from interloq.cli.paths import check_paths
 from interloq.data.write_errors import hint, is_of_files, one_line
 from interloq.errors import InterloqError, RejectedWarning, nearest
-from interloq.report.console import print_line, print_stderr
+from interloq.report.console import print_line, print_stderr, table_format
 from interloq.version import __version__
 
 VERBS = {
@@ -127,7 +127,8 @@ def _dispatch(arguments: list[str]) -> int:
 def _run(verb: str, arguments: Sequence[str]) -> int:
     args = verb_parser(verb).parse_args(arguments)
     check_paths(args)
-    code: int = importlib.import_module(f"interloq.cli.{verb}").run(args)
+    with table_format(getattr(args, "table_format", "text")):
+        code: int = importlib.import_module(f"interloq.cli.{verb}").run(args)
     return code
 
 

@@ -1,7 +1,8 @@
-"""Samples from notebook data: parallel columns, lists of dicts, data frames.
+"""Samples from notebook data: parallel columns, lists of dicts, data frames, Hugging Face datasets.
 
 Columns are read by position, never by label: after `df.sample(frac=1)` or a filter, the labels of a pandas Series are
-not positions. Data frames are recognised by their methods, so no data frame library is imported.
+not positions. Data frames and datasets are recognised by their methods, so no such library is imported. A split of a
+Hugging Face dataset is an iterable of dicts.
 """
 
 from __future__ import annotations
@@ -38,34 +39,52 @@ def from_columns(
     contexts: Iterable[str | Iterable[str | Turn]] | None = None,
     systems: Iterable[str] | None = None,
     ids: Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> list[Sample]:
     """Samples from columns; the i-th entry of `references` has the references for the i-th of `responses`.
 
-    If it is the only argument, the first may be a whole table: a data frame or a list of dicts.
+    The first may also be a whole table: a data frame, a list of dicts, or a split of a Hugging Face dataset. Then
+    `columns` maps fields to the table's names, `{"response": "reply"}`, and no other argument is given.
     """
     given = {"references": references, "contexts": contexts, "systems": systems, "ids": ids}
+    _check_split(responses)
     replies = _column(responses, "responses")
     if _is_frame(responses) or (replies and isinstance(replies[0], Mapping | Sample)):
         if extra := [name for name, column in given.items() if column is not None]:
             raise InputError(f"got a whole table and also {extra[0]}", hint="pass either a table or columns")
-        return list(as_samples(responses if _is_frame(responses) else replies))
-    columns = {name: _column(column, name) for name, column in given.items() if column is not None}
-    _check(columns, len(replies))
-    return [_sample(i, reply, {name: column[i] for name, column in columns.items()}) for i, reply in enumerate(replies)]
+        return list(as_samples(responses if _is_frame(responses) else replies, columns=columns))
+    if columns:
+        raise InputError("columns are given without a table", hint="pass a data frame or dicts, or omit columns")
+    given_columns = {name: _column(column, name) for name, column in given.items() if column is not None}
+    _check(given_columns, len(replies))
+    rows = ({name: column[i] for name, column in given_columns.items()} for i in range(len(replies)))
+    return [_sample(i, reply, row) for i, (reply, row) in enumerate(zip(replies, rows, strict=True))]
 
 
-def as_samples(rows: Any) -> Iterable[Sample]:
-    """Samples from samples, from dicts with the fields of a JSONL record, or from the rows of a data frame."""
+def as_samples(rows: Any, *, columns: Mapping[str, str] | None = None) -> Iterable[Sample]:
+    """Samples from samples, from dicts with the fields of a JSONL record, or from the rows of a data frame.
+
+    `columns` maps fields to their names in the dicts or the data frame.
+    """
+    _check_split(rows)
     if isinstance(rows, str | bytes | Mapping) or not (isinstance(rows, Iterable) or _is_frame(rows)):
         hint = "read a file with load(path); pass a list of samples or dicts, or a data frame"
         raise InputError(f"samples must be a list, got {type(rows).__name__} {rows!r:.60}", hint=hint)
     if _is_frame(rows):
-        return _of_frame(rows)
-    return rows if isinstance(rows, list) and all(isinstance(row, Sample) for row in rows) else _of_dicts(rows)
+        return _of_frame(rows, columns)
+    made = isinstance(rows, list) and all(isinstance(row, Sample) for row in rows)
+    return rows if made else _of_dicts(rows, columns)
 
 
-def _of_frame(frame: Any) -> Iterator[Sample]:
-    layout = Layout("samples", table=True)
+def _check_split(rows: Any) -> None:
+    """Refuse a Hugging Face dataset with several splits: mixing train and test by accident would not be noticed."""
+    if isinstance(rows, Mapping) and rows and all(hasattr(split, "column_names") for split in rows.values()):
+        names = ", ".join(map(repr, rows))
+        raise InputError(f"the dataset has several splits: {names}", hint=f"choose one: dataset[{next(iter(rows))!r}]")
+
+
+def _of_frame(frame: Any, columns: Mapping[str, str] | None) -> Iterator[Sample]:
+    layout = Layout("samples", columns, table=True)
     names = columns_of(list(frame.columns), "samples", layout.names, where="the data frame")
     rows = (zip(names, row, strict=True) for row in _frame_rows(frame))
     values = ({name: plain(cell) for name, cell in row if name} for row in rows)
@@ -74,8 +93,8 @@ def _of_frame(frame: Any) -> Iterator[Sample]:
     _warn(layout)
 
 
-def _of_dicts(rows: Iterable[Any]) -> Iterator[Sample]:
-    layout = Layout("samples")
+def _of_dicts(rows: Iterable[Any], columns: Mapping[str, str] | None) -> Iterator[Sample]:
+    layout = Layout("samples", columns)
     for number, row in enumerate(rows, start=1):
         if isinstance(row, Sample):
             yield row
@@ -86,6 +105,7 @@ def _of_dicts(rows: Iterable[Any]) -> Iterator[Sample]:
             yield layout.record(plain(row), str(number))
         except InputError as error:
             _refuse(number, b"", error)
+    layout.names.check()
     _warn(layout)
 
 

@@ -9,16 +9,20 @@ import contextlib
 import math
 import re
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any, Literal
 
 from interloq.data.jsonl import to_json
 from interloq.records import Note
 from interloq.signature import Signature
+from interloq.tabular import latex, markdown
 
+TableFormat = Literal["text", "markdown", "latex"]
 MISSING = "n/a"
 PIPED = 10_000  # width of a table that is not printed to a terminal
 SHORTEST = 16  # minimum width of a name in a narrow table
+_format: ContextVar[TableFormat] = ContextVar("_format", default="text")
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -46,8 +50,12 @@ def print_json(value: Any) -> None:
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = "") -> None:
     """Print a table; the first column is text, the others are numbers. Not truncated when piped.
 
-    If the terminal is too narrow, long names in the first column are abbreviated, numbered and listed below.
+    If the terminal is too narrow, long names in the first column are abbreviated, numbered and listed below. Within
+    `table_format`, it is a Markdown or LaTeX table instead.
     """
+    if (chosen := _format.get()) != "text":
+        _print_source(chosen, title, columns, rows, note)
+        return
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -65,6 +73,27 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     console.print(table)
     for line in [*names, *([note] if note else [])]:
         console.print(_escaped(line), soft_wrap=True)
+
+
+@contextlib.contextmanager
+def table_format(name: TableFormat) -> Iterator[None]:
+    """Print tables in this format."""
+    token = _format.set(name)
+    try:
+        yield
+    finally:
+        _format.reset(token)
+
+
+def _print_source(
+    chosen: TableFormat, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], note: str
+) -> None:
+    """Print a table as Markdown, or as LaTeX with its title and note as comments."""
+    if chosen == "markdown":
+        parts = [f"**{title}**" if title else "", markdown(columns, rows), note]
+    else:
+        parts = [f"% {title}" if title else "", latex(columns, rows), f"% {note}" if note else ""]
+    print_line("\n\n".join(part for part in parts if part) + "\n")
 
 
 def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:

@@ -188,3 +188,16 @@ def test_a_chat_export_goes_to_samples(folder: Path, capsys: Captured) -> None:
     assert main(["play", "samples", "dialogues.jsonl", "-o", "samples.jsonl"]) == 0
     (sample,) = load("samples.jsonl")
     assert (sample.response, sample.system) == ("hello", "gpt")
+
+
+def test_text_files_are_joined_line_by_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("a", "yes\nno\n"), ("b", "well\nso\n"), ("contexts", "one\ntwo\n"), ("gold", "yes\nno\n")):
+        Path(f"{name}.txt").write_text(text)
+    options = ["--contexts", "contexts.txt", "--references", "gold.txt", "-o", "samples.jsonl"]
+    assert main(["data", "lines", "a.txt", "mine=b.txt", *options]) == 0
+    assert "4 samples of 2 files" in capsys.readouterr().out
+    assert [(s.id, s.system) for s in load("samples.jsonl")] == [("1", "a"), ("2", "a"), ("1", "mine"), ("2", "mine")]
+    assert main(["data", "lines", "a.txt", "--references", "a.txt", "-o", "a.txt"]) == 2
+    Path("gold.txt").write_text("yes\n")
+    assert main(["data", "lines", "a.txt", *options]) == 2
+    assert "gold.txt has 1 line, but a.txt has more" in capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -143,3 +143,42 @@ def test_other_names_are_accepted_and_said() -> None:
 def test_what_is_wrong_is_named(given: Callable[[], Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         given()
+
+
+class Split:
+    """The interface of a split of a Hugging Face dataset that matters here."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.rows, self.column_names = rows, list(rows[0])
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def test_a_split_of_a_hugging_face_dataset() -> None:
+    split = Split([{"response": reply, "references": own, "label": 1} for reply, own in zip(REPLIES, OWN, strict=True)])
+    assert from_columns(split) == SAMPLES
+    assert evaluate("bleu", split).n == 3
+    renamed = Split([{"text": reply, "golds": own} for reply, own in zip(REPLIES, OWN, strict=True)])
+    assert from_columns(renamed, columns={"response": "text", "references": "golds"}) == SAMPLES
+    for splits in ({"train": split, "test": split}, {"test": split}):
+        with pytest.raises(InputError, match=r"has several splits: .*; choose one: dataset\['t"):
+            from_columns(splits)
+        with pytest.raises(InputError, match="has several splits"):
+            evaluate("bleu", splits)  # type: ignore[arg-type]
+
+
+def test_columns_of_a_frame_can_be_mapped() -> None:
+    frame = pd.DataFrame({"Text": REPLIES, "golds": OWN})
+    assert from_columns(frame, columns={"response": "Text", "references": "golds"}) == SAMPLES
+    assert from_columns(frame.to_dict("records"), columns={"response": "Text", "references": "golds"}) == SAMPLES
+    for table in (frame, frame.to_dict("records")):
+        with pytest.raises(InputError, match="'absent'"):
+            from_columns(table, columns={"response": "Text", "references": "absent"})
+    with pytest.raises(InputError, match="cannot map 'reply'"):
+        from_columns(frame, columns={"reply": "Text"})
+    with pytest.raises(InputError, match="without a table"):
+        from_columns(REPLIES, columns={"response": "Text"})

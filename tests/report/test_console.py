@@ -96,3 +96,29 @@ def test_signatures_are_short_on_the_screen_and_whole_in_the_file(
     assert str(whole) not in shown
     assert f"signature: {whole.short} (in full with --json)" in shown
     assert len(load("scores.jsonl", kind="scores")) == len(samples)
+
+
+def test_tables_as_markdown_and_latex(capsys: Captured) -> None:
+    with console.table_format("markdown"):
+        console.print_table("title", ["a", "b"], [["x|y", f"1{ESCAPES}"]], note="a note")
+    shown = capsys.readouterr().out
+    assert shown.startswith("**title**\n\n| a | b |\n|---|---|\n| x\\|y | 1")
+    assert shown.endswith("|\n\na note\n\n")
+    assert not HARMLESS.search(shown)
+    with console.table_format("latex"):
+        console.print_table("title", ["a", "b"], [["x", "1"]], note="a note")
+    lines = capsys.readouterr().out.splitlines()
+    assert (lines[0], lines[2], lines[-2]) == ("% title", r"\begin{tabular}{lr}", "% a note")
+    console.print_table("", ["a"], [["x"]])
+    assert "|" not in capsys.readouterr().out
+
+
+def test_every_table_of_a_verb_has_the_format(folder: Path, samples: list[Sample], capsys: Captured) -> None:
+    write("samples.jsonl", samples, kind="samples")
+    assert main(["score", "samples.jsonl", "-m", "bleu", "-o", "scores.jsonl", "--table-format", "latex"]) == 0
+    assert capsys.readouterr().out.startswith(r"\begin{tabular}{lrrrrr}")
+    command = ["meta", "scores.jsonl", "--samples", "samples.jsonl", "--bootstrap", "20", "--table-format", "markdown"]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert out.count("|---|") >= 2
+    assert "─" not in out
