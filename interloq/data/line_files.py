@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.compression import COMPRESSED
-from interloq.data.files import lines
 from interloq.data.jsonl import write
 from interloq.data.overwriting import refuse_overwriting
 from interloq.data.summary import Summary
+from interloq.data.texts import text_lines
 from interloq.errors import InputError, count
 from interloq.records import Sample
 
@@ -77,7 +77,7 @@ def _named(given: str) -> tuple[str, str]:
 def _rows(paths: Sequence[str | Path]) -> Iterator[Row]:
     """Lines that belong together; files of different lengths are refused."""
     number = 0
-    for row in zip_longest(*(_texts(path) for path in paths)):
+    for row in zip_longest(*(text_lines(path) for path in paths)):
         texts = tuple(text for text in row if text is not None)
         if len(texts) < len(row):
             shorter, longer = (paths[[text is None for text in row].index(ends)] for ends in (True, False))
@@ -87,15 +87,6 @@ def _rows(paths: Sequence[str | Path]) -> Iterator[Row]:
         number += 1
     if not number:
         raise InputError("the file is empty", hint="write one reply per line", where=str(paths[0]))
-
-
-def _texts(path: str | Path) -> Iterator[str]:
-    for number, line in lines(path):
-        try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            what = f"byte {error.start + 1} is not valid UTF-8"
-            raise InputError(what, hint="save the file as UTF-8", where=f"{path}:{number}") from error
 
 
 def _split(line: str, separator: str) -> list[str]:

@@ -34,7 +34,7 @@ def file_texts(
     """The texts of a file one by one, without empty ones; `kind` is detected unless given."""
     kind = kind or kind_of(path)
     if kind == TEXT:
-        found = _lines(path)
+        found = text_lines(path)
     else:
         records = read(path, kind=kind, strict=strict, on_reject=on_reject)
         found = (text for record in records for text in texts_of(record))
@@ -65,7 +65,8 @@ def texts_of(record: Sample | Dialogue | Pair | Post) -> Iterator[str]:
         yield record.text
 
 
-def _lines(path: str | Path) -> Iterator[str]:
+def text_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a text file in UTF-8."""
     for number, line in lines(path):
         try:
             yield line.decode("utf-8")
