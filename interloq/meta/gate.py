@@ -108,7 +108,9 @@ def gate(
         verdicts = [_by_scores(c, comparison.unit, margin, (slopes or {}).get(c.metric)) for c in comparison.overall()]
     outcomes = {verdict.outcome for verdict in verdicts}
     order: tuple[Outcome, ...] = ("regression", "undecided", "pass")
-    return Gate(next(o for o in order if o in outcomes), tuple(verdicts), comparison, tuple(noise))
+    errors = {change.metric: (change.new.n, change.error) for change in comparison.overall()}
+    shared = tuple(one.in_difference(*errors[one.metric]) for one in noise)
+    return Gate(next(o for o in order if o in outcomes), tuple(verdicts), comparison, shared)
 
 
 def _by_scores(change: Change, unit: str, margin: float, slope: Clustered | None) -> Verdict:

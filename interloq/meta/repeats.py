@@ -30,12 +30,21 @@ class Noise:
     prompts: float
     bot: float | None  # between replies to one prompt
     judge: float | None  # between scores of one reply
+    left: tuple[float, float]  # of a prompt's mean score, due to bot and judge: what averaging left
+    shares: tuple[float, float] | None = None  # of bot and judge in the squared error of the difference
 
     @property
     def advice(self) -> str:
-        """Where further effort helps most."""
-        parts = {"other prompts": self.prompts, "more replies per prompt": self.bot, "more judgments": self.judge}
-        return max(parts, key=lambda name: parts[name] or 0.0)
+        """What reduces the error of the difference most."""
+        bot, judge = self.shares or (0.0, 0.0)
+        if bot + judge < 0.5:
+            return "more prompts"
+        return "more replies per prompt" if bot >= judge else "more judgments per reply"
+
+    def in_difference(self, n: int, error: float) -> Noise:
+        """The same with shares in a difference of n prompts that has this standard error."""
+        bot, judge = (min(1.0, part / n / error**2) if error > 0 else 0.0 for part in self.left)
+        return replace(self, shares=(bot, judge))
 
 
 def noise(metric: str, prompts: Iterable[Replies]) -> Noise:
@@ -51,11 +60,12 @@ def noise(metric: str, prompts: Iterable[Replies]) -> Noise:
         between = sum(float(((m - m.mean()) ** 2).sum()) for m in means) / answered
         repeated = [1 / len(scores) for replies in groups if len(replies) > 1 for scores in replies]
         bot = max(0.0, between - share * float(np.mean(repeated)))
-    left = [
-        (bot or 0.0) / len(replies) + share * sum(1 / len(s) for s in replies) / len(replies) ** 2 for replies in groups
-    ]
+    left = (
+        float(np.mean([(bot or 0.0) / len(replies) for replies in groups])),
+        float(np.mean([share * sum(1 / len(s) for s in replies) / len(replies) ** 2 for replies in groups])),
+    )
     whole = float(np.var([m.mean() for m in means], ddof=1)) if len(means) > 1 else math.nan
-    return Noise(metric, max(0.0, whole - float(np.mean(left))), bot, judge)
+    return Noise(metric, max(0.0, whole - sum(left)), bot, judge, left)
 
 
 def repeated(

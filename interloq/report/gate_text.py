@@ -25,9 +25,12 @@ def verdict_table(gate: Gate) -> Table:
 
 def noise_table(gate: Gate) -> Table:
     """Where the variation of scores comes from, one row per metric."""
-    columns = ["variance of", "prompts", "bot", "judge", "what helps most"]
-    rows = [[n.metric, number(n.prompts, 4), number(n.bot, 4), number(n.judge, 4), n.advice] for n in gate.noise]
-    return Table("repeats", columns, rows)
+    columns = ["variance of", "prompts", "bot", "judge", "share of bot", "share of judge", "what helps most"]
+    rows = []
+    for n in gate.noise:
+        shares = [f"{share:.0%}" for share in n.shares or ()]
+        rows.append([n.metric, number(n.prompts, 4), number(n.bot, 4), number(n.judge, 4), *shares, n.advice])
+    return Table("repeats: where the variation comes from", columns, rows)
 
 
 def gate_markdown(gate: Gate) -> str:

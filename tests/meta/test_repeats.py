@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from interloq import InputError
-from interloq.meta.repeats import noise, repeated
+from interloq.meta.repeats import Noise, noise, repeated
 from interloq.meta.versions import Version
 from tests.meta.made_versions import METRIC, version
 
@@ -22,7 +22,7 @@ def test_variances_of_prompts_bot_and_judge_are_told_apart() -> None:
     assert found.prompts == pytest.approx(4, rel=0.2)
     assert found.bot == pytest.approx(1, rel=0.2)
     assert found.judge == pytest.approx(0.25, rel=0.2)
-    assert found.advice == "other prompts"
+    assert found.left == pytest.approx((1 / 3, 0.25 / 6), rel=0.2)
 
 
 def test_what_was_not_repeated_is_unknown() -> None:
@@ -30,7 +30,14 @@ def test_what_was_not_repeated_is_unknown() -> None:
     assert (alone.bot, alone.judge, alone.prompts) == (None, None, 0.5)
     judged = noise(METRIC, [[[1.0, 3.0]], [[1.0, 3.0]]])
     assert (judged.bot, judged.judge, judged.prompts) == (None, 2.0, 0.0)
-    assert judged.advice == "more judgments"
+
+
+def test_advice_depends_on_the_error_of_the_difference() -> None:
+    found = Noise(METRIC, 9.0, 1.0, 0.1, (1.0, 0.1))
+    assert found.advice == found.in_difference(100, 1.0).advice == "more prompts"
+    assert found.in_difference(100, 0.12).advice == "more replies per prompt"
+    assert replace(found, left=(0.1, 1.0)).in_difference(100, 0.12).advice == "more judgments per reply"
+    assert found.in_difference(100, 0.0).shares == (0.0, 0.0)
 
 
 def said(found: Version, text: str) -> Version:

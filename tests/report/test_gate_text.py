@@ -18,7 +18,7 @@ ALL = replace(
     FOUND,
     outcome="regression",
     verdicts=(PASSED, replace(PASSED, metric="nist", outcome="regression"), UNDECIDED),
-    noise=(Noise("chrf", 1.0, 2.0, None),),
+    noise=(Noise("chrf", 1.0, 2.0, None, (1.0, 0.0), (0.75, 0.0)),),
 )
 
 
@@ -28,15 +28,15 @@ def test_tables_have_one_row_per_metric() -> None:
     assert [row[1] for row in table.rows] == ["pass", "regression", "undecided"]
     assert [row[-1] for row in table.rows] == ["", "", "2,000"]
     assert verdict_table(replace(ALL, verdicts=(replace(UNDECIDED, needed=None),))).rows[0][-1] == "too many"
-    assert noise_table(ALL).rows == [["chrf", "1.0000", "2.0000", "n/a", "more replies per prompt"]]
+    assert noise_table(ALL).rows == [["chrf", "1.0000", "2.0000", "n/a", "75%", "0%", "more replies per prompt"]]
 
 
 def test_markdown_starts_with_the_verdict() -> None:
     text = gate_markdown(ALL)
     assert text.startswith("**gate: regression**\n\n| metric | verdict |")
-    assert "**repeats**" in text
+    assert "**repeats: where the variation comes from**" in text
     assert "**old → new**" in text
-    assert "**repeats**" not in gate_markdown(FOUND)
+    assert "**repeats" not in gate_markdown(FOUND)
 
 
 def test_xml_has_one_case_per_metric() -> None:
