@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from interloq.cli.arguments import add_common, add_list, add_map
+from interloq.cli.limits import add_limits, limited
 from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import stage_progress
@@ -19,7 +20,8 @@ EXAMPLES = """\
   interloq compare old.jsonl new.jsonl -m "relevance(model='ready')" -m length
   interloq compare old_scores.jsonl new_scores.jsonl --samples old.jsonl --samples new.jsonl
   interloq compare old_dialogues.jsonl new_dialogues.jsonl -m "relevance(model='ready')" --slice partner
-  interloq compare replies.jsonl replies.jsonl --old-system june --new-system july -m bleu --markdown summary.md"""
+  interloq compare replies.jsonl replies.jsonl --old-system june --new-system july -m bleu --markdown summary.md
+  interloq compare old.jsonl new.jsonl --judge "llm_judge(endpoint='https://host/v1',model='name')" --max-calls 500"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", type=InputPath, metavar="OLD", help=f"{kinds} of the old version")
     parser.add_argument("new", type=InputPath, metavar="NEW", help=f"{kinds} of the new version")
     add_version_options(parser)
+    parser.add_argument(
+        "--judge", default="", metavar="SPEC", help="llm_judge(…) that compares paired replies, in both orders"
+    )
+    add_limits(parser)
     add_common(parser)
 
 
@@ -76,25 +82,27 @@ def run(args: argparse.Namespace) -> int:
     from interloq.report.comparison_text import comparison_markdown
 
     bad = BadLines()
-    found = compare_file(
-        args.old,
-        args.new,
-        metrics=args.metric,
-        samples=args.samples,
-        old_system=args.old_system,
-        new_system=args.new_system,
-        aspect=args.aspect,
-        role=args.role,
-        slice_by=args.slice,
-        lower_is_better=args.lower_is_better,
-        n_permutations=args.permutations,
-        seed=args.seed,
-        worst=args.worst,
-        strict=args.strict,
-        on_reject=bad,
-        columns=args.columns,
-        progress=stage_progress(quiet=args.quiet),
-    )
+    with limited(args):
+        found = compare_file(
+            args.old,
+            args.new,
+            metrics=args.metric,
+            judge=args.judge,
+            samples=args.samples,
+            old_system=args.old_system,
+            new_system=args.new_system,
+            aspect=args.aspect,
+            role=args.role,
+            slice_by=args.slice,
+            lower_is_better=args.lower_is_better,
+            n_permutations=args.permutations,
+            seed=args.seed,
+            worst=args.worst,
+            strict=args.strict,
+            on_reject=bad,
+            columns=args.columns,
+            progress=stage_progress(quiet=args.quiet),
+        )
     bad.close()
     if args.markdown:
         write_text(args.markdown, comparison_markdown(found))

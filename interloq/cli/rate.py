@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from interloq.cli.arguments import add_common, add_map, add_output, add_samples
+from interloq.cli.limits import add_limits, limited
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.progress import stage_progress
 from interloq.errors import count
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--batch", type=int, default=BATCH, metavar="N", help=f"samples rated and stored at a time (default {BATCH})"
     )
     parser.add_argument("--force", action="store_true", help="discard an unfinished run with other settings")
+    add_limits(parser)
     add_map(parser)
     add_common(parser)
 
@@ -44,19 +46,20 @@ def run(args: argparse.Namespace) -> int:
     from interloq.pipelines.rate_file import rate_file
 
     bad = BadLines()
-    facts = rate_file(
-        args.samples,
-        args.output,
-        rater=args.rater,
-        best=args.best,
-        weigh=args.weigh,
-        batch=args.batch,
-        force=args.force,
-        strict=args.strict,
-        on_reject=bad,
-        columns=args.columns,
-        progress=stage_progress(quiet=args.quiet),
-    )
+    with limited(args):
+        facts = rate_file(
+            args.samples,
+            args.output,
+            rater=args.rater,
+            best=args.best,
+            weigh=args.weigh,
+            batch=args.batch,
+            force=args.force,
+            strict=args.strict,
+            on_reject=bad,
+            columns=args.columns,
+            progress=stage_progress(quiet=args.quiet),
+        )
     bad.close()
     mark_incomplete(facts["counts"].get("unknown_items"))
     if args.output == "-":

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from interloq.cli.arguments import add_common, add_drop_own_replies, add_map, add_trust_files, add_without_system
+from interloq.cli.limits import add_limits, announcer
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import stage_progress
@@ -77,10 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reliability", type=InputPath, metavar="FOLDER", help="the model that predicts it, trained for the metric"
     )
-    parser.add_argument("--max-calls", type=int, metavar="N", help="most requests of LLM judges to a server")
-    parser.add_argument(
-        "--max-cost", type=float, metavar="X", help="most that these requests may cost, in the currency of their price"
-    )
+    add_limits(parser)
     add_drop_own_replies(parser)
     add_without_system(parser)
     add_trust_files(parser)
@@ -113,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
         progress=stage_progress(quiet=args.quiet),
         max_calls=args.max_calls,
         max_cost=args.max_cost,
-        announce=None if args.quiet else lambda text: print_stderr(f"interloq: to be sent: {text}"),
+        announce=announcer(args),
     )
     bad.close()
     for note in scored.repeated:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from interloq.data.jsonl import Rejected
 from interloq.data.progress import Progress, silent
+from interloq.errors import InputError
 from interloq.meta.compare import WORST, compare
 from interloq.meta.comparison import Comparison
+from interloq.meta.preferences import judge_versions
 from interloq.meta.version_files import Reading, read_versions
 from interloq.meta.version_units import Ratings
+
+BESIDE = ("length",)  # compared beside a judge's preferences if no metric is named: judges favour long replies
 
 
 def compare_file(
@@ -18,6 +23,7 @@ def compare_file(
     new: str | Path,
     *,
     metrics: Sequence[str] = (),
+    judge: str = "",
     samples: Sequence[str | Path] = (),
     old_system: str = "",
     new_system: str = "",
@@ -35,12 +41,16 @@ def compare_file(
 ) -> Comparison:
     """Compare the versions of a system in two files; see `compare`.
 
-    Samples and dialogues are scored with `metrics`; of score files, `metrics` chooses some. `samples` are the scored
-    samples of score files: one file, or one per version. Ratings are of `aspect` (default: overall), by people in
-    `role`. Bad lines and `columns` are handled as in `interloq.read`.
+    Samples and dialogues are scored with `metrics`; of score files, `metrics` chooses some. `judge` is the spec of an
+    LLM judge, whose preferences between paired replies are added as a metric. `samples` are the scored samples of score
+    files: one file, or one per version. Ratings are of `aspect` (default: overall), by people in `role`. Bad lines and
+    `columns` are handled as in `interloq.read`.
     """
+    if judge and lower_is_better is not None:
+        raise InputError("a direction would also apply to the judge's preferences", hint="compare without it")
     reading = Reading(
         metrics=metrics,
+        otherwise=BESIDE if judge else (),
         samples=samples,
         systems={"old": old_system, "new": new_system},
         ratings=Ratings(aspect, role),
@@ -51,12 +61,15 @@ def compare_file(
         progress=progress,
     )
     found = read_versions({"old": old, "new": new}, reading).versions
-    return compare(
-        found["old"],
-        found["new"],
+    judged = judge_versions(found["old"], found["new"], judge)
+    comparison = compare(
+        judged.old,
+        judged.new,
         slice_by=slice_by,
         lower_is_better=lower_is_better,
         n_permutations=n_permutations,
         seed=seed,
         worst=worst,
     )
+    signature = comparison.signature.with_parts(judged.facts)
+    return replace(comparison, notes=(*comparison.notes, *judged.notes), signature=signature)

@@ -29,6 +29,7 @@ class Reading:
     """How files of versions are read and scored."""
 
     metrics: Sequence[str] = ()  # to score samples and dialogues with, or to choose from score files
+    otherwise: Sequence[str] = ()  # metrics for samples and dialogues if none are named
     samples: Sequence[str | Path] = ()  # the scored samples: one file, or one per version
     systems: Mapping[str, str] = field(default_factory=dict)  # version → system to choose from its file
     ratings: Ratings = ALL
@@ -77,7 +78,7 @@ def read_versions(files: Mapping[str, str | Path], reading: Reading) -> Versions
     origin = common_origin(headers)
     if kind == "scores":
         found, judges = _from_scores(files, reading)
-    elif not reading.metrics:
+    elif not (reading.metrics or reading.otherwise):
         raise InputError(f"no metric to compare {kind} by", hint="name one: -m 'relevance(model=\\'ready\\')'")
     else:
         found, judges = _from_records(files, kind, reading)
@@ -136,7 +137,7 @@ def _from_records(
     systems = {side: _one_system(_systems(whole[side]), side, files[side], reading) for side in files}
     records = {side: [r for r in whole[side] if systems[side] in _systems([r])] for side in files}
     judged = {side: list(_judged(records[side], systems[side])) for side in files}
-    scores, judges = score_all(judged, reading.metrics, reading.progress)
+    scores, judges = score_all(judged, reading.metrics or reading.otherwise, reading.progress)
     versions = {}
     for side, path in files.items():
         name, fields = systems[side] or Path(path).name, reading.fields(path, kind)

@@ -1,0 +1,32 @@
+"""Limits of what LLM judges send to paid servers, for several verbs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from interloq.models.spending import spending
+from interloq.report.console import print_stderr
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add --max-calls and --max-cost."""
+    parser.add_argument("--max-calls", type=int, metavar="N", help="most requests of LLM judges to a server")
+    parser.add_argument(
+        "--max-cost", type=float, metavar="X", help="most that these requests may cost, in the currency of their price"
+    )
+
+
+def announcer(args: argparse.Namespace) -> Callable[[str], None] | None:
+    """Prints estimates on standard error, unless the run is quiet."""
+    return None if args.quiet else lambda text: print_stderr(f"interloq: to be sent: {text}")
+
+
+@contextmanager
+def limited(args: argparse.Namespace) -> Iterator[None]:
+    """Apply the limits to everything inside, and print what was spent."""
+    with spending(max_calls=args.max_calls, max_cost=args.max_cost, announce=announcer(args)) as spent:
+        yield
+    if spent.summary() and not args.quiet:
+        print_stderr(f"interloq: {spent.summary()}")

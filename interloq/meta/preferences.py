@@ -1,0 +1,76 @@
+"""Preferences of an LLM judge between two versions, as scores of their units: 1 for a win, ½ for a tie, 0 for a loss.
+
+So the mean score of a version is the share of pairs it wins, ties counting half, and its difference, interval and test
+are computed like those of any metric.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from interloq.errors import InputError, SpecError
+from interloq.meta.versions import Unit, Version, matched
+from interloq.metrics.llm_judge import LlmJudge
+from interloq.pipelines.judge_pairs import judge_pairs
+from interloq.records import Sample
+from interloq.registry import create, name_of, title
+
+LABEL = "preference"
+UNPAIRED = "no reply of the other version to the same context"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Two versions with a judge's preferences as their first metric; notes on the judge and parts of the signature."""
+
+    old: Version
+    new: Version
+    notes: tuple[str, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def judge_versions(old: Version, new: Version, spec: str) -> Judged:
+    """Add the preferences of the judge that a spec describes; nothing if the spec is empty."""
+    if not spec:
+        return Judged(old, new)
+    judge = create(spec, kind="metric")
+    if not isinstance(judge, LlmJudge):
+        raise SpecError(f"{name_of(judge)} cannot compare replies; write llm_judge(…)")
+    pairs = _pairs(old, new)
+    found = judge_pairs([_sample(first) for first, _ in pairs], [_sample(second) for _, second in pairs], judge)
+    name, scores, reasons = f"{LABEL}={title(judge)}", dict[int, float](), dict[int, str]()
+    for (first, second), pair in zip(pairs, found.pairs, strict=True):
+        reasons |= {id(unit): pair.failure for unit in (first, second) if pair.failure}
+        if pair.value is not None:
+            scores |= {id(first): (1 + pair.value) / 2, id(second): (1 - pair.value) / 2}
+    old, new = (
+        replace(version, units=tuple(_judged(unit, name, scores, reasons) for unit in version.units))
+        for version in (old, new)
+    )
+    return Judged(old, new, (f"{LABEL}: {found.remark()}",), {"judge": judge.built_with()})
+
+
+def _pairs(old: Version, new: Version) -> list[tuple[Unit, Unit]]:
+    """Pairs of replies to the same context."""
+    if "dialogue" in (old.unit, new.unit):
+        raise InputError("a judge compares replies, not dialogues", hint="give two files of samples")
+    pairs = matched(old, new).pairs
+    if pairs and not any(first.text or second.text for first, second in pairs):
+        raise InputError("score files have no replies to compare", hint="give the scored samples with --samples")
+    same = [(first, second) for first, second in pairs if first.prompt == second.prompt]
+    if not same:
+        raise InputError("no two replies to the same context", hint="give replies to one test set")
+    return same
+
+
+def _judged(unit: Unit, name: str, scores: Mapping[int, float], reasons: Mapping[int, str]) -> Unit:
+    """The unit with its score, or the reason why it has none."""
+    reason = {} if id(unit) in scores else {name: reasons.get(id(unit), UNPAIRED)}
+    values = {name: scores.get(id(unit), math.nan), **unit.values}
+    return replace(unit, values=values, reasons={**unit.reasons, **reason})
+
+
+def _sample(unit: Unit) -> Sample:
+    return Sample(unit.id, unit.prompt.splitlines(), unit.text)
