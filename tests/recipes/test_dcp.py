@@ -98,6 +98,11 @@ def test_tables_of_a_log(
     assert (found["rows"]["DCP"]["threshold"], found["rows"]["DCP"]["seeds"]) == ("half", 2)
 
 
+def test_farewells(recipe: ModuleType) -> None:
+    samples = [Sample("1", ["hi"], "Goodbye!"), Sample("2", ["Gotta go"], "ok"), Sample("3", ["bye", "hi"], "yes")]
+    assert recipe.without_farewell(samples).tolist() == [0, 0, 1]
+
+
 def test_people_and_systems(
     recipe: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
