@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rated",
         type=InputPath,
         metavar="FILE",
-        help="rated samples; the margin is in their ratings, converted by the slope of ratings on scores",
+        help="rated samples; the margin is in their ratings, converted by the slope of scores on ratings",
     )
     parser.add_argument(
         "--rated-scores", type=InputPath, metavar="FILE", help="scores of the rated samples (default: scored here)"

@@ -19,14 +19,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from scipy import stats
-
 from interloq.errors import InputError, count
 from interloq.meta.comparison import Change, Comparison, HumanMean
-from interloq.meta.rating_slope import check_slope, in_ratings
 from interloq.meta.repeats import Noise
+from interloq.meta.score_slope import check_slope, in_ratings
 from interloq.metrics.metric_names import downwards
-from interloq.statistics.clustered import LEVEL, POWER, Clustered
+from interloq.statistics.clustered import Clustered
 
 Outcome = Literal["pass", "regression", "undecided"]
 Scale = Literal["score", "rating"]
@@ -95,7 +93,7 @@ def gate(
 ) -> Gate:
     """Verdict on a comparison.
 
-    The margin is in units of each metric; with `slopes` (metric → ratings per unit of score) or `by_ratings` (the mean
+    The margin is in units of each metric; with `slopes` (metric → score per unit of rating) or `by_ratings` (the mean
     human rating, estimated from the ratings of both versions and each metric's scores) it is in human ratings.
     """
     if not (math.isfinite(margin) and margin > 0):
@@ -117,17 +115,14 @@ def _by_scores(change: Change, unit: str, margin: float, slope: Clustered | None
     lower = change.direction == "lower" if change.direction != "neither" else downwards(change.metric)
     if change.ci is None:
         raise InputError(f"only {count(change.clusters, 'independent unit')}", hint="compare at least two")
-    value, error, freedom = change.difference, change.error, change.freedom
-    if slope:
-        check_slope(slope, change.metric, lower_is_better=lower)
-        value, error = in_ratings(value, error, slope)
-        freedom = min(freedom, slope.freedom)
-    elif lower:
-        value = -value
-    tail, power = (float(stats.t.ppf(q, freedom)) for q in ((1 + LEVEL) / 2, POWER))
-    ci = value - tail * error, value + tail * error
-    scale: Scale = "rating" if slope else "score"
-    return _verdict(change.metric, (value, ci, (tail + power) * error), margin, scale, (change.clusters, unit))
+    counted = change.clusters, unit
+    if slope is None:
+        gain, ci = (-change.difference, (-change.ci[1], -change.ci[0])) if lower else (change.difference, change.ci)
+        return _verdict(change.metric, (gain, ci, change.detectable), margin, "score", counted)
+    check_slope(slope, change.metric, lower_is_better=lower)
+    gain, ci, error = in_ratings(change.difference, change.error, min(change.freedom, slope.freedom), slope)
+    scale = error / change.error if change.error else 0.0
+    return _verdict(change.metric, (gain, ci, scale * change.detectable), margin, "rating", counted)
 
 
 def _by_ratings(change: Change, comparison: Comparison, margin: float) -> Verdict:

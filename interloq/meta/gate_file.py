@@ -20,8 +20,8 @@ from interloq.meta.baseline import read_baseline, write_baseline
 from interloq.meta.compare import WORST, compare
 from interloq.meta.gate import Gate, gate
 from interloq.meta.origin import common_origin
-from interloq.meta.rating_slope import rating_slope
 from interloq.meta.repeats import Noise, repeated
+from interloq.meta.score_slope import score_slope
 from interloq.meta.signatures import read_signatures
 from interloq.meta.version_files import Reading, Versions, read_versions
 from interloq.meta.version_units import Ratings, mean_ratings
@@ -233,7 +233,7 @@ def _slope(
     judges: Mapping[str, Signature],
     reading: Reading,
 ) -> Clustered:
-    """Ratings per unit of score, from rated samples scored by the same judge."""
+    """Score per unit of rating, from rated samples scored by the same judge."""
     samples: list[Sample] = reading.read(rated, "samples")
     ratings = mean_ratings(samples, reading.ratings)
     if not ratings:
@@ -249,7 +249,7 @@ def _slope(
         if s.key in ratings and not math.isnan(values.get(s.key, math.nan))
     ]
     scores, people = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-    return rating_slope(scores, people, [row[2] for row in rows])
+    return score_slope(scores, people, [row[2] for row in rows])
 
 
 def _scored(

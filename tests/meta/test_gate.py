@@ -11,7 +11,7 @@ from scipy import stats
 from interloq import InputError
 from interloq.meta.compare import compare
 from interloq.meta.gate import EXIT_CODES, Gate, gate
-from interloq.meta.rating_slope import rating_slope
+from interloq.meta.score_slope import score_slope
 from tests.meta.made_versions import METRIC, drawn, version
 
 
@@ -66,13 +66,13 @@ def test_one_regression_is_enough() -> None:
 
 def test_the_margin_in_ratings_by_a_slope() -> None:
     rng = np.random.default_rng(1)
-    scores = rng.normal(size=200)
-    slope = rating_slope(scores, 3 + 0.1 * scores + 0.01 * rng.normal(size=200), [str(i) for i in range(200)])
+    ratings = rng.normal(size=200)
+    slope = score_slope(10 * ratings + rng.normal(size=200), ratings, [str(i) for i in range(200)])
     found = judged(-2.0, 1.0).comparison
     (verdict,) = gate(found, 0.5, slopes={METRIC: slope}).verdicts
     assert (verdict.outcome, verdict.scale) == ("pass", "rating")
     assert verdict.gain == pytest.approx(-0.2, abs=0.03)
-    with pytest.raises(InputError, match="do not go with higher ratings"):
+    with pytest.raises(InputError, match="do not get better with higher ratings"):
         gate(found, 0.5, slopes={METRIC: slope.times(-1)})
 
 
