@@ -1,27 +1,22 @@
 """Requests of an LLM judge to a chat server: each is sent once, its answer checked, counted and kept on disk.
 
-Answers are cached by address and request (model, prompt and parameters) in `answers.db` of the cache folder (see
-data/cache_folder.py). An answer that cannot be used is asked for again with other seeds, a few times, and never cached.
+An answer that cannot be used is asked for again with other seeds, a few times, and never cached.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from hashlib import blake2b
 from typing import Any
 
-from interloq.data.cache_folder import cache_folder
 from interloq.errors import InputError
-from interloq.models.blob_cache import BlobCache
+from interloq.models.chat_cache import answer_key, cache_answers, cached_answers
 from interloq.models.chat_server import ChatAnswer, RequestFailed, read_answer
 from interloq.models.spending import Price, Spending, current
 from interloq.play.endpoint import Endpoint
 
 Body = dict[str, Any]
 Refusal = Callable[[ChatAnswer], str]  # why an answer cannot be used; "" if it can
-FILE = "answers.db"
 BLOCK = 16  # requests per connection between two writes to the cache
 STEP = 1_000_003  # from the seed of one attempt to that of the next
 
@@ -35,14 +30,12 @@ class JudgeServer:
         self.works = False  # whether it has answered
         self._known: dict[bytes, ChatAnswer] = {}
         self._failed: dict[bytes, str] = {}
-        folder = cache_folder()
-        self._cache = BlobCache(folder / FILE, "answer") if folder else None
 
     def answers(self, bodies: Sequence[Body], refusal: Refusal, *, attempts: int) -> list[ChatAnswer | str]:
         """Answer to each request, or the reason why there is none."""
-        spent, keys = current(), [self._key(body) for body in bodies]
+        spent, keys = current(), self._keys(bodies)
         new = {key: body for key, body in zip(keys, bodies, strict=True) if key not in self._known}
-        cached = dict(self._cached(list(new), refusal))
+        cached = {key: answer for key, answer in cached_answers(list(new)).items() if not refusal(answer)}
         self._known |= cached
         spent.cached += len(cached)
         missing = {key: body for key, body in new.items() if key not in cached}
@@ -56,8 +49,7 @@ class JudgeServer:
 
     def known(self, bodies: Sequence[Body]) -> list[ChatAnswer | str]:
         """What `answers` returned for these requests, without asking again."""
-        keys = [self._key(body) for body in bodies]
-        return [self._known[key] if key in self._known else self._failed[key] for key in keys]
+        return [self._known[key] if key in self._known else self._failed[key] for key in self._keys(bodies)]
 
     def _blocks(self, items: list[tuple[bytes, Body]]) -> Iterator[list[tuple[bytes, Body]]]:
         """Blocks of requests; the first one is sent alone, so that a server that is not set up is asked only once."""
@@ -82,8 +74,7 @@ class JudgeServer:
                     del left[key]
             self.works |= any(isinstance(answer, ChatAnswer) for answer in found)
         self._known |= good
-        if self._cache and good:
-            self._cache.put([(key, _stored(answer)) for key, answer in good.items()])
+        cache_answers(good)
 
     def _failure(self, failed: RequestFailed) -> str:
         if not self.works and not failed.works:
@@ -97,31 +88,10 @@ class JudgeServer:
         spent.add(answer.prompt_tokens, answer.completion_tokens, self.price)
         return answer
 
-    def _cached(self, keys: Sequence[bytes], refusal: Refusal) -> Iterator[tuple[bytes, ChatAnswer]]:
-        for key, row in (self._cache.get(keys) if self._cache else {}).items():
-            answer = _restored(row)
-            if answer and not refusal(answer):
-                yield key, answer
-
-    def _key(self, body: Mapping[str, Any]) -> bytes:
-        content = f"{self.bot.url}\0{json.dumps(body, sort_keys=True)}"
-        return blake2b(content.encode(), digest_size=16).digest()
+    def _keys(self, bodies: Sequence[Body]) -> list[bytes]:
+        return [answer_key(self.bot.url, body) for body in bodies]
 
 
 def _reseeded(body: Body, attempt: int) -> Body:
     """The request with another seed after the first attempt: the same one would get the same answer."""
     return {**body, "seed": (body["seed"] + attempt * STEP) % 2**31}
-
-
-def _stored(answer: ChatAnswer) -> bytes:
-    return json.dumps([answer.text, answer.candidates, answer.prompt_tokens, answer.completion_tokens]).encode()
-
-
-def _restored(row: bytes) -> ChatAnswer | None:
-    """The stored answer; None if it is damaged, so that it is asked for again."""
-    try:
-        text, candidates, *tokens = json.loads(row)
-        pairs = None if candidates is None else tuple((str(token), float(p)) for token, p in candidates)
-        return ChatAnswer(str(text), pairs, *map(int, tokens))
-    except (ValueError, TypeError):
-        return None

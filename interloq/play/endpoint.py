@@ -49,6 +49,7 @@ class Endpoint(Component):
     max_tokens: Annotated[int, "tokens per reply, at most; 0: the server's default"] = 0
     system_prompt: Annotated[str, "a system message before the dialogue"] = ""
     send_seed: Annotated[bool, "send a seed with each request; some servers refuse it"] = True
+    cache: Annotated[bool, "take answers to requests that were sent before from the cache on disk"] = False
     waits: ClassVar[bool] = True  # for the server, so that other bots can run meanwhile
 
     def __post_init__(self) -> None:
@@ -70,8 +71,25 @@ class Endpoint(Component):
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         bodies = [self._body(turns, seed) if turns else None for turns, seed in zip(dialogues, seeds, strict=True)]
-        found = iter(_run(self._connection.replies([body for body in bodies if body])))
+        found = iter(self._answers([body for body in bodies if body]))
         return [next(found) if body else Reply("", NOTHING_TO_ANSWER) for body in bodies]
+
+    def _answers(self, bodies: Sequence[dict[str, Any]]) -> list[Reply]:
+        connection = self._connection
+        if not self.cache:
+            return _run(connection.replies(bodies))
+        from interloq.models.chat_cache import answer_key, cache_answers, cached_answers
+        from interloq.models.chat_server import ChatAnswer, read_answer
+
+        keys = [answer_key(self.url, body) for body in bodies]
+        known: dict[bytes, Any] = dict(cached_answers(keys))
+        new = {key: body for key, body in zip(keys, bodies, strict=True) if key not in known}
+        asked = dict(zip(new, self.ask(list(new.values()), read_answer), strict=True))
+        cache_answers({key: answer for key, answer in asked.items() if isinstance(answer, ChatAnswer)})
+        known |= asked
+        return [
+            Reply(found.text) if isinstance(found := known[key], ChatAnswer) else Reply("", str(found)) for key in keys
+        ]
 
     def ask(
         self, bodies: Sequence[dict[str, Any]], read: Callable[[bytes], T], allowed: Callable[[], str] | None = None
@@ -116,7 +134,7 @@ class Endpoint(Component):
     def signature(self) -> Signature:
         """The server's weights are unknown; settings that do not change replies are omitted."""
         self._connection  # noqa: B018 - fails early
-        bare = replace(self, key="", concurrency=1, timeout=60.0, retries=0, rate=0.0)
+        bare = replace(self, key="", concurrency=1, timeout=60.0, retries=0, rate=0.0, cache=False)
         return signature(bare, weights="unknown")
 
     def _body(self, turns: Sequence[Turn], seed: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -161,6 +162,16 @@ def test_the_key_goes_to_the_server_and_nowhere_else(server: Server, monkeypatch
     assert found[0] == Reply("re a 0")
 
 
+def test_replies_from_the_cache(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("INTERLOQ_CACHE", str(tmp_path))
+    first = ask(endpoint(server, cache=True), "a", "500", "b")
+    assert first == [Reply("re a 0"), Reply("", "HTTP 500: <html>broken</html> (3 attempts)"), Reply("re b 2")]
+    assert ask(endpoint(server, cache=True), "a", "500", "b") == first
+    assert (server.asked["a"], server.asked["500"]) == (1, 6)  # failures are not kept
+    assert ask(endpoint(server, cache=True, temperature=0.5), "a") == [Reply("re a 0")]
+    assert server.asked["a"] == 2
+
+
 @pytest.mark.parametrize("option", ["concurrency=0", "timeout=0", "retries=-1", "rate=-1.0", "max_tokens=-1"])
 def test_numbers_that_cannot_be(option: str) -> None:
     with pytest.raises(InputError, match="must"):
@@ -168,6 +179,6 @@ def test_numbers_that_cannot_be(option: str) -> None:
 
 
 def test_the_signature_is_what_answers_not_how_it_is_asked() -> None:
-    one = Endpoint("http://localhost/v1", "m", key="A", concurrency=2, retries=1, rate=3.0, timeout=1.0)
+    one = Endpoint("http://localhost/v1", "m", key="A", concurrency=2, retries=1, rate=3.0, timeout=1.0, cache=True)
     assert one.signature() == Endpoint("http://localhost/v1", "m").signature()
     assert one.signature() != Endpoint("http://localhost/v1", "other").signature()

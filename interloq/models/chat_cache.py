@@ -1,0 +1,54 @@
+"""Answers of chat servers on disk, by address and request: model, prompt and parameters, but not the key.
+
+They are in `answers.db` in the cache folder (see data/cache_folder.py).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from interloq.data.cache_folder import cache_folder
+from interloq.models.blob_cache import BlobCache
+from interloq.models.chat_server import ChatAnswer
+
+FILE = "answers.db"
+
+
+def answer_key(url: str, body: Mapping[str, Any]) -> bytes:
+    """Identifies a request; the order of its fields does not matter."""
+    return blake2b(f"{url}\0{json.dumps(body, sort_keys=True)}".encode(), digest_size=16).digest()
+
+
+def cached_answers(keys: Sequence[bytes]) -> dict[bytes, ChatAnswer]:
+    """Answers that are in the cache, by key; damaged ones are ignored."""
+    cache = _cache()
+    found = {key: _restored(row) for key, row in cache.get(keys).items()} if cache and keys else {}
+    return {key: answer for key, answer in found.items() if answer}
+
+
+def cache_answers(answers: Mapping[bytes, ChatAnswer]) -> None:
+    """Add answers to the cache, unless it is off."""
+    cache = _cache()
+    if cache and answers:
+        cache.put([(key, _stored(answer)) for key, answer in answers.items()])
+
+
+def _cache() -> BlobCache | None:
+    folder = cache_folder()
+    return BlobCache(folder / FILE, "answer") if folder else None
+
+
+def _stored(answer: ChatAnswer) -> bytes:
+    return json.dumps([answer.text, answer.candidates, answer.prompt_tokens, answer.completion_tokens]).encode()
+
+
+def _restored(row: bytes) -> ChatAnswer | None:
+    try:
+        text, candidates, *tokens = json.loads(row)
+        pairs = None if candidates is None else tuple((str(token), float(p)) for token, p in candidates)
+        return ChatAnswer(str(text), pairs, *map(int, tokens))
+    except (ValueError, TypeError):
+        return None
