@@ -29,9 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SAMPLES",
         help="good replies to change: JSONL, CSV or TSV; - for a pipe (default: replies that come with the package)",
     )
-    parser.add_argument(
-        "--language", choices=("en", "ja", "zh"), default="en", help="language of the embedded replies (default en)"
-    )
+    parser.add_argument("--language", choices=("en", "ja", "zh"), help="language of the embedded replies (default en)")
     parser.add_argument("--system", metavar="NAME", help="use only the replies of this system in SAMPLES")
     parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"

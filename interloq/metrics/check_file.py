@@ -20,6 +20,7 @@ def check_file(
     *,
     metrics: Sequence[str] = (),
     kind: str | None = None,
+    trust_files: bool = False,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
@@ -27,9 +28,11 @@ def check_file(
 ) -> tuple[dict[str, Any], list[Note]]:
     """Kind and counts of a file's records, and notes on samples, including those that these metrics cannot score.
 
-    `kind` is found in the file unless it is given. Bad lines and `columns` are handled as in `interloq.read`.
+    `kind` is found in the file unless it is given. `trust_files` allows metrics of the form `FILE.py:NAME`, which
+    execute the file. Bad lines and `columns` are handled as in `interloq.read`.
     """
-    kind, summary, checks = kind or kind_held(path), Summary(), Checks([one.metric for one in choose(metrics)[0]])
+    chosen, _ = choose(metrics, trust=trust_files)
+    kind, summary, checks = kind or kind_held(path), Summary(), Checks([one.metric for one in chosen])
     records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
     with progress("reading", None) as step:
         for record in summary.watch(counted(records, step)):

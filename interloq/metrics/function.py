@@ -1,8 +1,9 @@
 """Metrics from Python functions, without a package: `interloq.metric(fn)`, or `-m my_metric.py:fn --trust`.
 
 The function takes a sample and returns a number, or None to leave the sample unscored; with `batch=True` it takes a
-list of samples and returns one number per sample. A fingerprint of its source, or of its file if the command line names
-one, is part of the signature. An exception leaves the sample unscored, with the error as the reason.
+list of samples and returns a list of these. A fingerprint of its source, or of its file if the command line names one,
+is part of the signature. An exception leaves the sample unscored, with the error as the reason; one for a whole batch
+stops.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from interloq.errors import InputError, short_repr
+from interloq.errors import InputError, count, short_repr
 from interloq.metrics.metric import Array, Direction, Metric, mean_value, score_rows
 from interloq.records import Sample
 from interloq.registry import Component, registered_name
@@ -61,25 +62,19 @@ class SampleFunction(FunctionMetric):
 
 @dataclass(frozen=True)
 class BatchFunction(FunctionMetric):
-    """A metric that calls a function with many samples at a time; it has to score all of them."""
+    """A metric that calls a function with many samples at a time."""
 
-    call: ClassVar[Any]  # from a list of samples to their scores
+    scored: ClassVar[Any]  # from a tuple of samples to a list of Scored
 
     def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002 - known only after the call
         return None
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        name = type(self).__name__
-        try:
-            found = list(self.call(list(samples))) if samples else []
-        except Exception as error:
-            raise InputError(f"{name} failed: {type(error).__name__}: {error}") from error
-        if len(found) != len(samples):
-            raise InputError(f"{name} gave {len(found)} scores for {len(samples)} samples", hint="return one for each")
-        scores = [_scored(value) for value in found]
-        if bad := next((why for _, why in scores if why), ""):
-            raise InputError(f"{name}: {bad}", hint="a function with batch=True has to score every sample")
-        return score_rows(np.array([score for score, _ in scores], dtype=np.float64))
+        return score_rows(np.array([score for score, _ in self.scored(tuple(samples))], dtype=np.float64))
+
+    def failures(self, samples: Sequence[Sample]) -> list[str]:
+        """Why samples are unscored; empty for the others."""
+        return [why for _, why in self.scored(tuple(samples))]
 
 
 MadeMetric = SampleFunction | BatchFunction
@@ -131,10 +126,10 @@ def _metric(function: Callable[..., Any], *, name: str, direction: Direction, ba
     if registered_name(name, kind="metric"):
         raise InputError(f"there is already a metric called {name!r}", hint="rename the function, or give a name")
     facts = {"source": source, "direction": direction, "__module__": __name__, "__doc__": inspect.getdoc(function)}
-    if batch:
-        return type(name, (BatchFunction,), {**facts, "call": staticmethod(function)})()  # type: ignore[no-any-return]
-    scored = lru_cache(REMEMBERED)(lambda sample: _called(function, sample))
-    return type(name, (SampleFunction,), {**facts, "scored": staticmethod(scored)})()  # type: ignore[no-any-return]
+    one = lru_cache(REMEMBERED)(lambda sample: _called(function, sample))
+    many = lru_cache(1)(lambda samples: _called_with(function, name, samples))
+    base, scored = (BatchFunction, many) if batch else (SampleFunction, one)
+    return type(name, (base,), {**facts, "scored": staticmethod(scored)})()  # type: ignore[no-any-return]
 
 
 def _called(function: Callable[[Sample], Any], sample: Sample) -> Scored:
@@ -142,6 +137,17 @@ def _called(function: Callable[[Sample], Any], sample: Sample) -> Scored:
         return _scored(function(sample))
     except Exception as error:
         return math.nan, f"{type(error).__name__}: {error}"
+
+
+def _called_with(function: Callable[[list[Sample]], Any], name: str, samples: tuple[Sample, ...]) -> list[Scored]:
+    try:
+        found = list(function(list(samples))) if samples else []
+    except Exception as error:
+        raise InputError(f"{name} failed: {type(error).__name__}: {error}") from error
+    if len(found) != len(samples):
+        what = f"{name} gave {count(len(found), 'score')} for {count(len(samples), 'sample')}"
+        raise InputError(what, hint="return a number or None for each")
+    return [_scored(value) for value in found]
 
 
 def _scored(value: Any) -> Scored:

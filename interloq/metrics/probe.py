@@ -11,7 +11,7 @@ the harmless change that costs most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -29,7 +29,7 @@ from interloq.metrics.chosen import choose
 from interloq.metrics.evaluate import cluster_counts, evaluate, half_counts, half_interval, percentile_interval
 from interloq.metrics.metric import Array, Direction, Metric, SetMetric
 from interloq.metrics.perturb import PERTURBATIONS, Expected, Language, Perturbation, perturbed
-from interloq.records import Note, Result, Sample
+from interloq.records import NO_SYSTEM, Note, Result, Sample
 from interloq.registry import create, title
 from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
@@ -146,7 +146,7 @@ def probe_file(
     metric: str,
     samples: str | Path | None = None,
     *,
-    language: Language = "en",
+    language: Language | None = None,
     system: str | None = None,
     n_bootstrap: int = 1000,
     seed: int = 0,
@@ -155,7 +155,7 @@ def probe_file(
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Probe:
-    """Probe a metric on the replies of a file, or of one system in it; without a file, on embedded replies.
+    """Probe a metric on the replies of a file, or of one system in it; without a file, on embedded English replies.
 
     `trust_files` allows a metric of the form `FILE.py:NAME`, which executes the file. `-` is standard input. Bad lines
     and `columns` are handled as in `interloq.read`.
@@ -163,17 +163,25 @@ def probe_file(
     chosen, _ = choose([metric], trust=trust_files)
     if len(chosen) != 1:
         raise InputError(f"{len(chosen)} metrics are given", hint="probe one at a time")
+    if samples is None and system is not None:
+        raise InputError("a system is given, but no file of samples", hint="give the file, or omit the system")
+    if samples is not None and language is not None:
+        raise InputError("a language chooses embedded replies, but a file is given", hint="omit one of them")
     found = None
     if samples is not None:
-        found = list(read(samples, strict=strict, on_reject=on_reject, columns=columns))
-        systems = sorted({sample.system for sample in found})
-        found = [sample for sample in found if system is None or sample.system == system]
-        if not found:
-            raise InputError(
-                f"no replies of {system!r}", hint=f"the systems are: {', '.join(systems)}", where=str(samples)
-            )
-    probed = probe(chosen[0].metric, found, language=language, n_bootstrap=n_bootstrap, seed=seed)
+        found = _of_system(read(samples, strict=strict, on_reject=on_reject, columns=columns), system, str(samples))
+    probed = probe(chosen[0].metric, found, language=language or "en", n_bootstrap=n_bootstrap, seed=seed)
     return replace(probed, metric=chosen[0].name)
+
+
+def _of_system(samples: Iterable[Sample], system: str | None, where: str) -> list[Sample]:
+    """The samples of a system, or all of them."""
+    given = list(samples)
+    found = [sample for sample in given if system is None or sample.system == system]
+    if not found:
+        systems = ", ".join(sorted({sample.system or NO_SYSTEM for sample in given}))
+        raise InputError(f"no replies of {system!r}", hint=f"the systems are: {systems}", where=where)
+    return found
 
 
 def embedded_replies(language: Language) -> list[Sample]:
@@ -206,13 +214,8 @@ class _Probing:
     """Scores of the replies and of their changed versions, compared perturbation by perturbation."""
 
     def __init__(self, metric: Any, base: Sequence[Sample], result: Result, n_bootstrap: int, seed: int) -> None:
-        self.metric, self.base, self.scores, self.n_bootstrap, self.seed = (
-            metric,
-            base,
-            result.by_sample,
-            n_bootstrap,
-            seed,
-        )
+        self.metric, self.base, self.scores = metric, base, result.by_sample
+        self.n_bootstrap, self.seed = n_bootstrap, seed
         self.direction: Direction = getattr(metric, "direction", "higher")
         self.sign = -1 if self.direction == "lower" else 1  # times a change: above 0 if the score got better
         contexts = {sample.context: i for i, sample in enumerate(base)}

@@ -165,6 +165,8 @@ def test_a_function_of_a_file_needs_trust(folder: Path, capsys: Captured) -> Non
     assert {score.metric for score in load("scores.jsonl", kind="scores")} == {"bleu", "W=words"}
     assert main(["probe", "mine.py:words", "--trust", "--bootstrap", "0"]) == 0
     assert main(["probe", "mine.py:words"]) == 2
+    assert main(["data", "check", "samples.jsonl", "-m", "mine.py:words", "--trust"]) == 0
+    assert main(["data", "check", "samples.jsonl", "-m", "mine.py:words"]) == 2
 
 
 def test_an_llm_judge_is_estimated_limited_and_counted(

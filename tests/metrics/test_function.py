@@ -99,11 +99,23 @@ def test_a_function_of_many_samples(samples: list[Sample]) -> None:
 
     assert scores(evaluate(letters, samples)) == [len(sample.response) for sample in samples]
     assert probe(letters).rows[3].verdict == "notices"  # padding
-    for found, why in (([1.0], "gave 1 scores for 6"), ([None] * 6, "returned None; .* has to score every sample")):
-        with pytest.raises(InputError, match=why):
-            evaluate(metric(lambda _, found=found: found, name="odd", batch=True), samples)
+    with pytest.raises(InputError, match="odd gave 1 score for 6 samples"):
+        evaluate(metric(lambda _: [1.0], name="odd", batch=True), samples)
     with pytest.raises(InputError, match="odd failed: ZeroDivisionError"):
         evaluate(metric(lambda _: 1 / 0, name="odd", batch=True), samples)
+
+
+def test_a_function_of_many_samples_may_leave_some_unscored(samples: list[Sample]) -> None:
+    calls: list[int] = []
+
+    @metric(batch=True)
+    def some(given: Sequence[Sample]) -> list[float | None]:
+        calls.append(len(given))
+        return [None if sample.id == "2" else 1.0 for sample in given]
+
+    result = evaluate(some, samples)
+    assert (result.n, result.value, by_id(result.reasons)) == (5, 1.0, {"2": "the function returned None"})
+    assert calls == [6]
 
 
 def test_names() -> None:

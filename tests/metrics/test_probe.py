@@ -123,6 +123,10 @@ def test_replies_of_a_file(folder: Path) -> None:
     ):
         with pytest.raises(InputError, match=says):
             probe_file(metric, "samples.jsonl", system=system)
+    with pytest.raises(InputError, match="a system is given, but no file"):
+        probe_file("chrf", system="attentive")
+    with pytest.raises(InputError, match="a language chooses embedded replies"):
+        probe_file("chrf", "samples.jsonl", language="ja")
     with pytest.raises(InputError, match="no replies to change"):
         probe("chrf", [])
 
