@@ -135,14 +135,14 @@ def _metric(function: Callable[..., Any], *, name: str, direction: Direction, ba
 def _called(function: Callable[[Sample], Any], sample: Sample) -> Scored:
     try:
         return _scored(function(sample))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return math.nan, f"{type(error).__name__}: {error}"
 
 
 def _called_with(function: Callable[[list[Sample]], Any], name: str, samples: tuple[Sample, ...]) -> list[Scored]:
     try:
         found = list(function(list(samples))) if samples else []
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"{name} failed: {type(error).__name__}: {error}") from error
     if len(found) != len(samples):
         what = f"{name} gave {count(len(found), 'score')} for {count(len(samples), 'sample')}"
@@ -181,7 +181,7 @@ def _attribute(path: Path, name: str) -> Any:
     silent, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # stale bytecode would be another source
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"it cannot be run: {type(error).__name__}: {error}", where=str(path)) from error
     finally:
         sys.dont_write_bytecode = silent

@@ -149,6 +149,7 @@ def test_a_file_is_executed_only_if_trusted(folder: Path, capsys: pytest.Capture
         ("mine.py:LIMIT", "is int, not a function"),
         ("mine.py:Incomplete", "cannot be made without fields"),
         ("broken.py:words", r"broken\.py: it cannot be run: SyntaxError"),
+        ("leaves.py:words", r"leaves\.py: it cannot be run: SystemExit: 0"),
         ("absent.py:words", "there is no file"),
         ("words", "does not name a function"),
     ],
@@ -156,5 +157,6 @@ def test_a_file_is_executed_only_if_trusted(folder: Path, capsys: pytest.Capture
 def test_files_that_cannot_be_used(text: str, why: str, folder: Path) -> None:
     Path("mine.py").write_text(FILE)
     Path("broken.py").write_text("def (")
+    Path("leaves.py").write_text("raise SystemExit(0)")
     with pytest.raises(InputError, match=why):
         load_metric(text, trust=True)
