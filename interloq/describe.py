@@ -108,11 +108,11 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 def _type(hint: Any, kind: str | None) -> str:
-    if kind:
-        return kind
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
-        return _type(parts[0], None)
+        return _type(parts[0], kind)
+    if kind:
+        return f"{kind}s" if origin is tuple else kind
     if origin is Literal:
         return _alternatives([_code(repr(part)) for part in parts])
     if origin in (Union, types.UnionType):

@@ -55,6 +55,9 @@ METRICS: dict[str, Needs] = {
     ),
     "bert_ruber": _scorer("bert-ruber", options=f" --encoder {SENTENCE_ENCODER}"),
     "bertscore": Needs(references=True, fields={"model": _ENCODER}, extra="encoder"),
+    "blend": Needs(
+        fields={"metrics": "metrics, such as (chrf,rouge_l); interloq choose RATED -o FILE learns their weights"}
+    ),
     "bleu": _REFERENCES,
     "bleu_star": _REFERENCES,
     "chrf": _REFERENCES,

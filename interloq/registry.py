@@ -40,6 +40,7 @@ KINDS: dict[str, dict[str, str]] = {
         "am_fm": "interloq.metrics.am_fm:AmFm",
         "bert_ruber": "interloq.metrics.bert_ruber:BertRuber",
         "bertscore": "interloq.metrics.bertscore:BertScore",
+        "blend": "interloq.metrics.blend:Blend",
         "bleu": "interloq.metrics.bleu:Bleu",
         "bleu_star": "interloq.metrics.bleu_star:BleuStar",
         "chrf": "interloq.metrics.chrf:Chrf",
@@ -112,11 +113,18 @@ class Component:
         for field, hint in _fields(type(self)):
             value = getattr(self, field.name)
             kind = field.metadata.get("kind")
-            if kind and isinstance(value, str):
-                value = create(value, kind=kind)
+            if kind:
+                value = _components(value, kind)
                 object.__setattr__(self, field.name, value)
-            if not (_is_a(value, kind) if kind else fits(value, hint)):
+            if not (_are(value, kind, hint) if kind else fits(value, hint)):
                 raise SpecError(f"{name_of(self)}: {field.name} must be {expected(hint, kind)}, got {value!r}")
+
+
+def _components(value: Any, kind: str) -> Any:
+    """A component or a tuple of components, made from specs if given as text."""
+    if isinstance(value, list | tuple):
+        return tuple(_components(part, kind) for part in value)
+    return create(value, kind=kind) if isinstance(value, str) else value
 
 
 def component(kind: str, default: str) -> Any:
@@ -180,7 +188,8 @@ def parts_of(component: Any) -> list[Any]:
     if not dataclasses.is_dataclass(component):
         return []
     values = (getattr(component, field.name) for field in dataclasses.fields(component) if field.init)
-    return [value for value in values if isinstance(value, Component)]
+    parts = (part for value in values for part in (value if isinstance(value, tuple) else (value,)))
+    return [part for part in parts if isinstance(part, Component)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,6 +211,8 @@ class _Writer:
         return f"{name}({','.join(parts)})" if parts else name
 
     def _literal(self, value: Any) -> str:
+        if isinstance(value, tuple) and any(isinstance(part, Component) for part in value):
+            return f"({','.join(map(self._literal, value))}{',' * (len(value) == 1)})"
         if not isinstance(value, Component):
             return repr(value)
         text = self.written(value)
@@ -240,13 +251,19 @@ def _create(written: ParsedSpec, kind: str | None, text: str) -> Any:
         if name := registered_name(written.name, kind=candidate):
             cls = _class(name, candidate)
             fields = {
-                field: _create(value, None, text) if isinstance(value, ParsedSpec) else value
-                for field, value in (_unnamed(written, cls) | written.fields).items()
+                field: _created(value, text) for field, value in (_unnamed(written, cls) | written.fields).items()
             }
             return _build(cls, name, fields)
     known = [n for candidate in kinds for n in _targets()[candidate]]
     where = "" if written.name == text.strip() else f" in {text!r:.80}"
     raise SpecError(f"unknown {kind or 'component'} {written.name!r}{where}{nearest(written.name, known)}")
+
+
+def _created(value: Any, text: str) -> Any:
+    """A field's value: specs become components, alone or in a tuple."""
+    if isinstance(value, tuple):
+        return tuple(_created(part, text) for part in value)
+    return _create(value, None, text) if isinstance(value, ParsedSpec) else value
 
 
 def _unnamed(written: ParsedSpec, cls: type) -> dict[str, ParsedSpec]:
@@ -318,6 +335,13 @@ def _is_a(value: Any, kind: str) -> bool:
     return dataclasses.is_dataclass(type(value)) and _find(type(value))[0] in ("", kind)
 
 
+def _are(value: Any, kind: str, hint: Any) -> bool:
+    """Whether it is a component of this kind, or for a field that takes several, a tuple of at least one."""
+    if typing.get_origin(hint) is not tuple:
+        return _is_a(value, kind)
+    return isinstance(value, tuple) and bool(value) and all(_is_a(part, kind) for part in value)
+
+
 def fits(value: Any, hint: Any) -> bool:
     """Whether a value has the annotated type."""
     origin = typing.get_origin(hint)
@@ -337,7 +361,7 @@ def fits(value: Any, hint: Any) -> bool:
 def expected(hint: Any, kind: str | None = None) -> str:
     """Description of the expected type, for messages."""
     if kind:
-        return f"a {kind}"
+        return f"a tuple of {kind}s" if typing.get_origin(hint) is tuple else f"a {kind}"
     if typing.get_origin(hint) is Literal:
         return "one of " + ", ".join(repr(choice) for choice in typing.get_args(hint))
     return getattr(hint, "__name__", str(hint))

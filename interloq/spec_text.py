@@ -113,11 +113,13 @@ def _value(node: ast.expr, whole: str) -> Any:
         return ParsedSpec(node.id, {})
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return _parsed(node.func.id, node, whole)
+    if isinstance(node, ast.Tuple | ast.List):
+        return tuple(_value(part, whole) for part in node.elts)
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError) as error:
         raise SpecError(f"{_shown(ast.unparse(node))} in {_shown(whole)} is neither a literal nor a spec") from error
-    return tuple(value) if isinstance(value, list) else value
+    return value
 
 
 def _shown(text: str) -> str:

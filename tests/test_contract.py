@@ -66,6 +66,13 @@ METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
             "bertscore(model='bert',weights='inside',part='p')",
         ],
     ),
+    "blend": (
+        (-math.inf, math.inf),
+        [
+            "blend(metrics=(bleu(order=2),rouge_l(tokenizer='char')),weights=(1.5,0.5),means=(0.1,0.2),scales=(0.2,0.9))",
+            "blend(metrics=(nist,chrf))",
+        ],
+    ),
     "bleu": (UNIT, ["bleu(order=2,level='sentence')", "bleu(smoothing='add-k',k=0.5)", "bleu(smoothing='tiny')"]),
     "bleu_star": (UNIT, ["bleu_star(order=2,smoothing='none')"]),
     "chrf": (UNIT, ["chrf(word_order=2)", "chrf(char_order=3,beta=1,lowercase=True,whitespace=True)"]),
@@ -133,6 +140,7 @@ REQUIRED = dict.fromkeys(WITH_VECTORS, "vectors='letters'") | {
     "am_fm": "am=deep_am(model='bert'),fm=deep_fm(model='lm')",
     "bert_ruber": "model='bert_scorer'",
     "bertscore": "model='bert'",
+    "blend": "metrics=(chrf,rouge_l)",
     "dcp": "model='answers'",
     "deep_am": "model='bert'",
     "deep_fm": "model='lm'",
@@ -417,6 +425,7 @@ def test_odd_samples_have_a_value_or_a_reason(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "empty", "one"),
     [
+        (DEFAULTS["blend"], 0, 1),
         ("bleu", 0, 0),
         ("bleu(effective_order=True)", 0, 1),
         ("bleu_star", 0, (1 * 0.1**3) ** (1 / 4)),
@@ -672,6 +681,6 @@ def test_what_a_metric_needs_is_what_it_asks_for(name: str) -> None:
     needs, metric = NEEDS[name], create(DEFAULTS[name])
     required = [field.name for field, _ in registry._fields(type(metric)) if registry._is_required(field)]
     assert list(needs.fields) == required
-    if not {"rater", "referenced", "am", "valid"} & set(required):
+    if not {"rater", "referenced", "am", "valid", "metrics"} & set(required):
         assert needs.references == (metric.unscorable(Sample("1", ["hello there"], "good")) == NO_REFERENCES)
         assert needs.context == (metric.unscorable(Sample("1", (), "good", ["good"])) == NO_CONTEXT)

@@ -48,6 +48,7 @@ VERBS = {
     "compare": "compare two versions of a system: is the new one better?",
     "gate": "decide whether a new version may be released: pass, regression or undecided",
     "meta": "measure how well metrics agree with people",
+    "choose": "choose the metric that agrees best with people on your rated samples",
     "report": "write one self-contained HTML report",
     "new": "write a folder with samples, commands and a metric to start from",
     "completion": "print a script that completes commands in bash, zsh or fish",

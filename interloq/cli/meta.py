@@ -45,6 +45,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_list(parser, "--aspect", metavar="NAME", help="a rated aspect, or all of them: all (default overall)")
     parser.add_argument("--role", default="", help="use only ratings by people in this role, e.g. interlocutor")
+    _add_statistics(parser)
+    add_labels(parser)
+    add_drop_own_replies(parser)
+    add_without_system(parser)
+    parser.add_argument(
+        "--list-aspects", action="store_true", help="list the rated aspects and their numbers of ratings"
+    )
+    add_map(parser)
+    add_common(parser)
+
+
+def _add_statistics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
         choices=("none", "system", "sample", "user"),
@@ -80,14 +92,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="value",
         help="with --by system: the metric's value over a system's samples, or their mean score (default value)",
     )
-    add_labels(parser)
-    add_drop_own_replies(parser)
-    add_without_system(parser)
-    parser.add_argument(
-        "--list-aspects", action="store_true", help="list the rated aspects and their numbers of ratings"
-    )
-    add_map(parser)
-    add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:

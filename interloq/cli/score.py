@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from interloq.pipelines.score_file import Scored
 
 EXAMPLES = """\
+  interloq score replies.jsonl
   interloq score samples.jsonl -m bleu -m 'delta_bleu(order=2)' -o scores.jsonl
   interloq score samples.csv.gz -m "rouge_l(tokenizer='char')" --bootstrap 0
   cat samples.jsonl | interloq score - -m distinct --json
@@ -53,7 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[LABEL=]SPEC",
-        help="a metric, optionally with a short label; repeatable, or separated by commas",
+        help="a metric, optionally with a short label; repeatable, or separated by commas; @FILE: those chosen by "
+        "interloq choose (default: all the samples allow)",
     )
     parser.add_argument(
         "-o",
@@ -91,8 +93,8 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     from interloq.pipelines.score_file import score_file
 
-    if not args.samples or not args.metric:
-        raise InputError("a file and at least one metric are needed", hint="try: interloq score samples.jsonl -m bleu")
+    if not args.samples:
+        raise InputError("no file of samples given", hint="try: interloq score samples.jsonl")
     bad = BadLines()
     scored = score_file(
         args.samples,
@@ -118,17 +120,36 @@ def run(args: argparse.Namespace) -> int:
         print_stderr(f"interloq: {note}")
     mark_incomplete(any(not by_system[""].n for by_system in scored.results))
     if args.json:
-        print_json(scored.facts())
+        print_json(scored.facts() if args.metric else {**scored.facts(), **scored.advice()})
     elif args.output != "-":
-        print_scored(scored)
+        print_scored(scored, by_system=not args.metric)
     return 0
 
 
-def print_scored(scored: Scored) -> None:
-    """Print scores with intervals, notes and signatures."""
-    _print(scored.results)
+def print_scored(scored: Scored, *, by_system: bool = False) -> None:
+    """Print scores with intervals, notes and signatures; `by_system` prints one row per system instead of per score."""
+    (_print_systems if by_system else _print)(scored.results)
     print_notes(scored.notes)
+    for why in scored.left_out:
+        print_line(f"left out: {why}")
     print_signatures(*(by_system[""].signature for by_system in scored.results))
+    for step in scored.next_steps:
+        print_line(f"next: {step}")
+
+
+def _print_systems(results: Sequence[Mapping[str, Result]]) -> None:
+    """One row per system, one column per metric."""
+    names = [by_system[""].metric for by_system in results]
+    rows = [
+        [system or "all", str(results[0][system].n + results[0][system].unscored), *_values(results, system)]
+        for system in list(results[0])[1:] or [""]
+    ]
+    print_table("", ["system", "replies", *names], rows)
+    _print_reasons(results, dict(zip(names, names, strict=True)))
+
+
+def _values(results: Sequence[Mapping[str, Result]], system: str) -> list[str]:
+    return [f"{number(by[system].value)} {interval(by[system].ci)}".strip() for by in results]
 
 
 def _print(results: Sequence[Mapping[str, Result]]) -> None:
@@ -142,6 +163,11 @@ def _print(results: Sequence[Mapping[str, Result]]) -> None:
             result = by_system[system]
             rows.append([shown[result.metric], *_row(result, system)])
     print_table("", ["metric", "system", "value", "95 % interval", "n", "unscored"], rows)
+    _print_reasons(results, shown)
+
+
+def _print_reasons(results: Sequence[Mapping[str, Result]], shown: Mapping[str, str]) -> None:
+    """Why samples are unscored, by metric."""
     reasons: dict[str, int] = {}
     for by_system in results:
         for reason in by_system[""].reasons.values():

@@ -36,11 +36,11 @@ def agreement(judgments: Judgments, level: Level, *, n_bootstrap: int, seed: int
         split_half=halves,
         alpha=interval,
         alpha_ordinal=ordinal,
-        ceiling={name: _ceiling(halves[name]) for name, one in level.coefficients.items() if one in LINEAR},
+        ceiling={name: ceiling(halves[name]) for name, one in level.coefficients.items() if one in LINEAR},
     )
 
 
-def _ceiling(halves: Estimate) -> Estimate:
+def ceiling(halves: Estimate) -> Estimate:
     """√reliability of the mean judgment: what a metric without any error of its own is expected to reach.
 
     The reliability is Spearman–Brown's, 2r / (1 + r) from the correlation r of the halves.

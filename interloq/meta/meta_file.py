@@ -57,26 +57,14 @@ def meta_file(
         rated: Iterable[Sample] = counted(read([samples] if samples else [], columns=columns), step)
         if dialogues:
             scored, rated = rated_dialogues(scored, list(counted(read(dialogues, kind="dialogues"), step)))
-        if several := len(aspects) > 1 or ALL in aspects:
+        if len(aspects) > 1 or ALL in aspects:
             scored, rated = list(scored), list(rated)
-        return {
-            aspect: meta_evaluate(
-                scored,
-                rated,
-                aspect=aspect,
-                role=role,
-                by=by,
-                coefficients=coefficients,
-                n_bootstrap=n_bootstrap,
-                seed=seed,
-                compare=compare,
-                n_permutations=n_permutations,
-                adjust=adjust,
-                selection=Selection(drop_own_replies=drop_own_replies, without=without),
-                system_score="mean" if dialogues else system_score,
-            )
-            for aspect in (_asked(aspects, rated) if several else aspects)
-        }
+            aspects = _asked(aspects, rated)
+        evaluate = partial(meta_evaluate, role=role, by=by, coefficients=coefficients, n_bootstrap=n_bootstrap)
+        evaluate = partial(evaluate, seed=seed, compare=compare, n_permutations=n_permutations, adjust=adjust)
+        evaluate = partial(evaluate, system_score="mean" if dialogues else system_score)
+        select = partial(Selection, drop_own_replies=drop_own_replies, without=without)
+        return {aspect: evaluate(scored, rated, aspect=aspect, selection=select()) for aspect in aspects}
 
 
 def _asked(aspects: Sequence[str], samples: Iterable[Sample]) -> list[str]:

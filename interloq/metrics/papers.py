@@ -15,6 +15,7 @@ PAPERS: dict[str, tuple[str, ...]] = {  # by metric; without a paper: the metric
     "am_fm": (_AM_FM,),
     "bert_ruber": ("ghazarian-etal-2019-better",),
     "bertscore": ("zhang-etal-2020-bertscore",),
+    "blend": (),
     "bleu": ("papineni-etal-2002-bleu",),
     "bleu_star": ("papineni-etal-2002-bleu", "gupta-etal-2019-investigating"),
     "chrf": ("popovic-2015-chrf",),

@@ -34,7 +34,8 @@ def traits(metric: Any) -> tuple[Traits, ...]:
 
 def parts(metric: Any) -> Iterator[Any]:
     """Parts of a combined metric; otherwise the metric itself."""
-    inner = [getattr(metric, item.name) for item in fields(metric) if item.metadata.get("kind") == "metric"]
+    values = [getattr(metric, item.name) for item in fields(metric) if item.metadata.get("kind") == "metric"]
+    inner = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
     inner += [metric.metric()] if hasattr(metric, "metric") else []
     if not inner:
         yield metric

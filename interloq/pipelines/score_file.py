@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,12 @@ from interloq.data.jsonl import Rejected, header, read, to_json, write
 from interloq.data.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
-from interloq.metrics.chosen import choose
+from interloq.metrics.chosen import Chosen, choose, spec_files
 from interloq.metrics.evaluate import evaluate_all
 from interloq.metrics.metric import Metric
 from interloq.metrics.selection import Selection
 from interloq.models.spending import spending
+from interloq.pipelines.default_metrics import default_metrics, next_steps
 from interloq.play.samples import carried
 from interloq.records import Note, Result, Sample, Score
 
@@ -27,11 +28,17 @@ class Scored:
     results: Sequence[Mapping[str, Result]]
     notes: Sequence[Note]
     repeated: Sequence[str] = ()  # notes on metrics that were given twice
+    left_out: Sequence[str] = ()  # if no metric was given: metrics that could not be used, and why
+    next_steps: Sequence[str] = ()  # if no metric was given: what can be done with the samples, and how
 
     def facts(self) -> dict[str, Any]:
         """Results without their samples, and notes, as in headers and JSON."""
         results = [_summary(system, result) for one in self.results for system, result in one.items()]
         return {"results": results, "notes": [asdict(note) for note in self.notes]}
+
+    def advice(self) -> dict[str, Any]:
+        """What was left out, and what to do next, if no metric was given."""
+        return {"left_out": list(self.left_out), "next_steps": list(self.next_steps)}
 
     def scores(self) -> Iterator[Score]:
         """Scores, metric by metric; each has its system."""
@@ -41,7 +48,7 @@ class Scored:
 
 def score_file(
     samples: str | Path,
-    metrics: Sequence[str | Metric],
+    metrics: Sequence[str | Metric] = (),
     output: str | Path | None = None,
     *,
     n_bootstrap: int = 1000,
@@ -59,7 +66,7 @@ def score_file(
     max_cost: float | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> Scored:
-    """Score the samples of a file with metrics or their specs (`LABEL=SPEC` for a label).
+    """Score the samples of a file with metrics or their specs (`LABEL=SPEC` for a label), by default all they allow.
 
     One score per sample and metric is written to `output`, if given. `without` lists systems to exclude;
     `drop_own_replies` removes the judged reply from its own references. Samples whose references have a reliability
@@ -68,33 +75,46 @@ def score_file(
     `columns` are handled as in `interloq.read`. `max_calls` and `max_cost` limit the requests of LLM judges to servers,
     and `announce` gets an estimate before they are sent.
     """
-    refuse_overwriting([output] if output else [], [samples])
-    chosen, repeated = choose(metrics, trust=trust_files)
+    refuse_overwriting([output] if output else [], [samples, *spec_files(metrics)])
     selection = Selection(drop_own_replies=drop_own_replies, without=without)
-    trust = _trust(reliability, min_reliability, [one.metric for one in chosen])
+    records: Iterable[Sample] = selection.samples(read(samples, strict=strict, on_reject=on_reject, columns=columns))
+    records, metrics, advice = (records, metrics, {}) if metrics else _by_default(records, str(samples))
+    chosen, repeated = choose(metrics, trust=trust_files)
+    built = [one.metric for one in chosen]
+    trust = _trust(reliability, min_reliability, built)
     limits = spending(max_calls=max_calls, max_cost=max_cost, announce=announce)
     with progress("scoring", None) as step, limits as spent:
         found = evaluate_all(
-            [one.metric for one in chosen],
-            selection.samples(read(samples, strict=strict, on_reject=on_reject, columns=columns)),
-            n_bootstrap=n_bootstrap,
-            seed=seed,
-            by_system=True,
-            progress=step,
-            unscorable=trust.reasons,
+            built, records, n_bootstrap=n_bootstrap, seed=seed, by_system=True, progress=step, unscorable=trust.reasons
         )
     origin = _origin(samples)
-    facts = {**selection.facts(), **trust.facts}
-    results = [
-        {system: replace(_signed(r, facts), metric=one.name) for system, r in by_system.items()}
-        for one, by_system in zip(chosen, found, strict=True)
-    ]
+    results = _named(chosen, found, {**selection.facts(), **trust.facts})
     notes = dict.fromkeys(note for by_system in results for note in by_system[""].notes)
     costs = [Note("cost", spent.summary(), 0, 0)] if spent.summary() else []
-    scored = Scored(results, [*trust.notes, *selection.notes(), *notes, *costs], repeated)
+    scored = Scored(results, [*trust.notes, *selection.notes(), *notes, *costs], repeated, **advice)
     if output:
         write(output, scored.scores(), kind="scores", **scored.facts(), **origin)
     return scored
+
+
+def _named(
+    chosen: Sequence[Chosen], found: Sequence[Mapping[str, Result]], facts: Mapping[str, str]
+) -> list[dict[str, Result]]:
+    """Results under the metrics' names, with the selection of samples in their signatures."""
+    return [
+        {system: replace(_signed(r, facts), metric=one.name) for system, r in by_system.items()}
+        for one, by_system in zip(chosen, found, strict=True)
+    ]
+
+
+def _by_default(
+    samples: Iterable[Sample], path: str
+) -> tuple[list[Sample], tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The samples, the metrics they allow, and advice for `Scored`."""
+    kept = list(samples)
+    defaults = default_metrics(kept)
+    advice = {"left_out": defaults.left_out, "next_steps": tuple(next_steps(path, kept))}
+    return kept, defaults.metrics, advice
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ def test_unscored_samples_are_counted_with_their_reason(folder: Path, capsys: py
         (["score", "samples.jsonl", "-m", "blue"], "unknown metric 'blue'; did you mean 'bleu'?"),
         (["score", "samples.jsonl", "-m", "13a"], "unknown metric '13a'"),
         (["score", "absent.jsonl", "-m", "bleu"], "cannot read absent.jsonl: No such file or directory"),
-        (["score", "samples.jsonl"], "a file and at least one metric are needed"),
+        (["score", "-m", "bleu"], "no file of samples given"),
         (["score", "samples.jsonl", "-m", "bleu", "-o", "samples.jsonl/x"], "cannot write"),
     ],
 )

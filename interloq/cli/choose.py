@@ -1,0 +1,125 @@
+"""`interloq choose`: rated samples or dialogues in, the metric that agrees best with people out."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from interloq.cli.arguments import add_common, add_drop_own_replies, add_list, add_map, add_without_system
+from interloq.cli.output import BadLines
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.progress import stage_progress
+from interloq.errors import count
+from interloq.report.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
+
+if TYPE_CHECKING:
+    from interloq.meta.choice import Candidate, Choice
+
+EXAMPLES = """\
+  interloq choose rated.jsonl
+  interloq choose rated.jsonl -m chrf -m "relevance(model='ready')" -o chosen.json
+  interloq choose rated_dialogues.jsonl --aspect satisfaction --no-blend
+  interloq score replies.jsonl -m @chosen.json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "rated", type=InputPath, metavar="RATED", help="rated samples or dialogues: JSONL, CSV or TSV; - for a pipe"
+    )
+    add_list(
+        parser, "-m", "--metric", metavar="[LABEL=]SPEC", help="a metric to choose from (default: all the data allow)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=OutputPath, metavar="FILE", help="file for the chosen metric: interloq score -m @FILE"
+    )
+    parser.add_argument("--aspect", default="overall", help="the rated aspect (default overall)")
+    parser.add_argument("--role", default="", help="use only ratings by people in this role, e.g. interlocutor")
+    parser.add_argument("--no-blend", action="store_true", help="choose from single metrics only")
+    parser.add_argument(
+        "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
+    )
+    parser.add_argument(
+        "--permutations",
+        type=int,
+        metavar="N",
+        help="permutations per test (default 1000, or 100 per pair of metrics if that is more)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of folds, resamples and permutations (default 0)")
+    add_drop_own_replies(parser)
+    add_without_system(parser)
+    add_map(parser)
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from interloq.meta.choose_file import choose_file
+
+    bad = BadLines()
+    choice = choose_file(
+        args.rated,
+        args.metric,
+        args.output,
+        aspect=args.aspect,
+        role=args.role,
+        blend=not args.no_blend,
+        n_bootstrap=args.bootstrap,
+        n_permutations=args.permutations,
+        seed=args.seed,
+        drop_own_replies=args.drop_own_replies,
+        without=args.without_system,
+        strict=args.strict,
+        on_reject=bad,
+        columns=args.columns,
+        progress=stage_progress(quiet=args.quiet),
+    )
+    bad.close()
+    if args.json:
+        from dataclasses import asdict
+
+        from interloq.meta.choice import paper
+
+        print_json({**asdict(choice), "text": paper(choice)})
+    elif args.output != "-":
+        print_choice(choice, args.output)
+    return 0
+
+
+def print_choice(choice: Choice, output: str | None) -> None:
+    """Print the candidates, what choosing is expected to give, notes and a text for a paper."""
+    from interloq.meta.choice import paper
+
+    baselines = list(choice.best.over)
+    tests = ["ρ over systems", "p", f"{choice.unit}s to tell"]
+    columns = ["candidate", "ρ", *(f"over {name}" for name in baselines), *tests]
+    rows = [_row(row, choice, baselines) for row in choice.rows]
+    title = (
+        f"{choice.aspect}: Spearman's ρ with the mean judgment of {count(choice.samples, choice.unit)} (95 % interval)"
+    )
+    print_table(title, columns, rows)
+    for line in choice.summary():
+        print_line(line)
+    for name, why in choice.excluded.items():
+        print_line(f"not compared: {name}: {why}")
+    for note in choice.notes:
+        print_line(f"note: {note}")
+    print_line(f"\nchosen: {choice.spec}")
+    print_line(f"run it: interloq score REPLIES -m @{output}" if output else "keep it: add -o chosen.json")
+    print_line(f"\nfor a paper: {paper(choice)}\n")
+    print_signatures(choice.signature)
+
+
+def _row(row: Candidate, choice: Choice, baselines: list[str]) -> list[str]:
+    from interloq.meta.choice import FAR
+
+    mark = "chosen: " if row.name == choice.chosen else "baseline: " if row.kind == "baseline" else ""
+    mark = mark or ("as good: " if row.as_good else "")
+    margins = [row.over.get(name) for name in baselines]
+    needed = f"{row.needed:,}" if row.needed else f"> {FAR * choice.samples:,}" if row.as_good and row.p else ""
+    return [
+        mark + row.name,
+        f"{number(row.agreement.value)} {interval(row.agreement.ci)}".strip(),
+        *(f"{number(m.value)} {interval(m.ci)}".strip() if m else "" for m in margins),
+        number(row.by_system.value if row.by_system else None),
+        p_value(row.p) if row.p is not None else "",
+        needed,
+    ]

@@ -1,0 +1,110 @@
+"""The metrics that samples allow, for users who name none, and what to do next.
+
+With references: BLEU-2, chrF, ROUGE-L and BERTScore. Without: relevance by the scorer that comes with this package, and
+distinct-n. Length always. Texts written without spaces are compared by characters, and networks that know only English
+are left out for other languages.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from interloq.errors import InterloqError
+from interloq.learn.ready import READY
+from interloq.metrics.checks import Checks
+from interloq.needs import SENTENCE_ENCODER
+from interloq.records import Sample
+from interloq.registry import create
+
+RELEVANCE, BERTSCORE = f"relevance(model='{READY}')", f"bertscore(model='{SENTENCE_ENCODER}')"
+READ = 1000  # samples whose language is looked at
+ENGLISH_SHARE = 0.1  # of words: they are about a fifth of those in English logs
+# frequent words that are not also words of a similar language, as German "was" and Danish "i" are
+ENGLISH = re.compile(
+    r"\b(the|you|it|and|that|what|my|have|are|not|with|but|your|they|this|how|would|know|about|there)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """Specs of metrics, and why others were left out, with what to do about it."""
+
+    metrics: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def default_metrics(samples: Sequence[Sample], *, every: bool = False) -> Defaults:
+    """Metrics for these samples; with `every`, metrics without references also if there are references."""
+    n, characters = len(samples), is_unspaced(samples)
+    english = not characters and is_english(samples[:READ])
+    metrics: list[str] = []
+    left_out: list[str] = []
+    if referenced := 2 * sum(bool(sample.references) for sample in samples) > n:
+        metrics += [_split("bleu(order=2)", characters), "chrf", _split("rouge_l", characters)]
+        _add_network(BERTSCORE, english, metrics, left_out)
+    if every or not referenced:
+        if 2 * sum(any(turn.text.strip() for turn in sample.context) for sample in samples) > n:
+            _add_network(RELEVANCE, english, metrics, left_out)
+        else:
+            left_out.append(f"{RELEVANCE}: most samples have no context")
+        metrics.append(_split("distinct", characters))
+    return Defaults((*metrics, length_metric(samples)), tuple(left_out))
+
+
+def length_metric(samples: Sequence[Sample]) -> str:
+    """The spec of `length` for the script of these samples."""
+    return _split("length", is_unspaced(samples))
+
+
+def is_unspaced(samples: Sequence[Sample]) -> bool:
+    """Whether most replies are written without spaces."""
+    checks = Checks()
+    checks.add(samples[:READ])
+    return 2 * checks.facts.unspaced.total() > len(samples[:READ])
+
+
+def is_english(samples: Sequence[Sample]) -> bool:
+    """Whether frequent English words make up as many of the words as in English chat."""
+    texts = (text for sample in samples for text in (*(turn.text for turn in sample.context), sample.response))
+    text = " ".join(texts).lower()
+    return len(ENGLISH.findall(text)) > ENGLISH_SHARE * len(re.findall(r"\b[^\W\d_]+\b", text))
+
+
+def _split(metric: str, characters: bool) -> str:
+    """The metric, with texts split into characters if they have no spaces."""
+    if not characters:
+        return metric
+    return f"{metric[:-1]},tokenizer='char')" if metric.endswith(")") else f"{metric}(tokenizer='char')"
+
+
+def _add_network(metric: str, english: bool, metrics: list[str], left_out: list[str]) -> None:
+    """Add a metric if its network knows the language and can be loaded here."""
+    if not english:
+        left_out.append(
+            f"{metric}: it knows English only; train a network on logs in your language, see docs/models.md"
+        )
+        return
+    try:
+        create(metric).built_with()
+    except InterloqError as error:
+        left_out.append(f"{metric}: {error}")
+    else:
+        metrics.append(metric)
+
+
+def next_steps(path: str, samples: Sequence[Sample]) -> Iterator[str]:
+    """Commands that these samples allow, with what each is for."""
+    path = shlex.quote(path)
+    if any(rating.value is not None for sample in samples for rating in sample.ratings):
+        yield f"which metric agrees with your raters: interloq choose {path}"
+    systems = sorted({sample.system for sample in samples} - {""})
+    if len(systems) > 1:
+        old, new = (shlex.quote(name) for name in systems[:2])
+        yield f"is one system better: interloq compare {path} {path} --old-system {old} --new-system {new} -m METRIC"
+    if samples and all(len(sample.references) < 2 for sample in samples):
+        yield f"more references from your logs: interloq extend {path} --index INDEX -o extended.jsonl"
+    if not any(sample.ratings for sample in samples):
+        yield "let people rate some replies: interloq choose RATED then says which metric to trust"

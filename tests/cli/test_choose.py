@@ -1,0 +1,63 @@
+"""`interloq choose`, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from interloq import write
+from interloq.cli.main import main
+from tests.meta.test_choose_file import rated
+
+FAST = ["--bootstrap", "50", "--permutations", "50"]
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    write("rated.jsonl", rated(), kind="samples")
+    return folder
+
+
+def test_the_table_the_spec_and_the_text(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["choose", "rated.jsonl", "-m", "chrf", "-m", "rouge_l", "-o", "chosen.json", *FAST]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    for part in (
+        "overall: Spearman's ρ with the mean judgment of 30 samples",
+        "baseline: length",
+        "expected: a metric chosen in this way",
+        "ceiling set by the raters' reliability",
+        "run it: interloq score REPLIES -m @chosen.json",
+        "for a paper: We compared 2 metrics and 2 blends of them",
+    ):
+        assert part in out
+    assert main(["score", "rated.jsonl", "-m", "@chosen.json", "--bootstrap", "0"]) == 0
+    assert "chosen" in capsys.readouterr().out
+
+
+def test_json_has_all_numbers(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["choose", "rated.jsonl", "-m", "chrf,rouge_l", "--no-blend", "--json", *FAST]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert sorted(row["name"] for row in found["rows"]) == ["chrf", "length", "rouge_l"]
+    assert found["text"].startswith("We compared 2 metrics")
+    assert found["expected"]["ci"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["rated.jsonl", "-m", "length"], "no metric to choose from: none is given"),
+        (["rated.jsonl", "-m", "@gone.json"], "gone.json"),
+        (["rated.jsonl", "-m", "blue"], "did you mean 'bleu'"),
+        (["rated.jsonl", "-m", "chrf", "--aspect", "fun"], "rated aspects: other, overall"),
+    ],
+)
+def test_mistakes_are_one_line(
+    files: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["choose", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1

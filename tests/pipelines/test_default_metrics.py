@@ -1,0 +1,104 @@
+"""Metrics for users who name none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interloq import MissingDependencyError, Rating, Sample
+from interloq.pipelines import default_metrics as module
+from interloq.pipelines.default_metrics import (
+    BERTSCORE,
+    RELEVANCE,
+    default_metrics,
+    is_english,
+    length_metric,
+    next_steps,
+)
+
+ENGLISH = ["What do you like to do in your free time?"]
+GERMAN = ["Was machst du gern, wenn du am Wochenende frei hast?"]
+JAPANESE = ["休みの日には何をするのが好きですか。"]
+
+
+class Loads:
+    """A metric whose network can be loaded."""
+
+    def built_with(self) -> str:
+        return "network"
+
+
+class Lacks:
+    """A metric whose network needs a package that is not installed."""
+
+    def built_with(self) -> str:
+        raise MissingDependencyError("metric 'relevance'", "torch", "ready")
+
+
+@pytest.fixture(autouse=True)
+def networks(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    found: dict[str, Any] = {"metric": Loads()}
+    monkeypatch.setattr(module, "create", lambda _: found["metric"])
+    return found
+
+
+def samples(context: list[str], references: list[str] = []) -> list[Sample]:  # noqa: B006
+    return [Sample(str(i), context, context[0] if context else "yes", references) for i in range(4)]
+
+
+def test_with_references_replies_are_compared_with_them() -> None:
+    found = default_metrics(samples(ENGLISH, ["I like to read."]))
+    assert found.metrics == ("bleu(order=2)", "chrf", "rouge_l", BERTSCORE, "length")
+    assert found.left_out == ()
+    every = default_metrics(samples(ENGLISH, ["I like to read."]), every=True)
+    assert every.metrics == ("bleu(order=2)", "chrf", "rouge_l", BERTSCORE, RELEVANCE, "distinct", "length")
+
+
+def test_without_references_the_context_is_read() -> None:
+    assert default_metrics(samples(ENGLISH)).metrics == (RELEVANCE, "distinct", "length")
+    alone = default_metrics(samples([]))
+    assert alone.metrics == ("distinct", "length")
+    assert alone.left_out == (f"{RELEVANCE}: most samples have no context",)
+
+
+def test_a_missing_extra_is_named_with_its_command(networks: dict[str, Any]) -> None:
+    networks["metric"] = Lacks()
+    found = default_metrics(samples(ENGLISH))
+    assert found.metrics == ("distinct", "length")
+    assert "pip install 'interloq[ready]'" in found.left_out[0]
+
+
+def test_other_languages_are_not_read_by_english_networks() -> None:
+    german = default_metrics(samples(GERMAN, GERMAN))
+    assert german.metrics == ("bleu(order=2)", "chrf", "rouge_l", "length")
+    assert "it knows English only" in german.left_out[0]
+    japanese = default_metrics(samples(JAPANESE, JAPANESE))
+    char = "tokenizer='char'"
+    assert japanese.metrics == (f"bleu(order=2,{char})", "chrf", f"rouge_l({char})", f"length({char})")
+    assert length_metric(samples(JAPANESE)) == f"length({char})"
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        (ENGLISH[0], True),
+        (GERMAN[0], False),
+        ("Wat doe je graag in het weekend, als je vrij bent?", False),
+        ("¿Qué te gusta hacer en tu tiempo libre?", False),
+        ("Qu'est-ce que tu aimes faire pendant ton temps libre ?", False),
+        ("", False),
+    ],
+)
+def test_english_is_told_from_its_neighbours(text: str, english: bool) -> None:
+    assert is_english([Sample("1", (), text)]) is english
+
+
+def test_next_steps_are_those_the_samples_allow() -> None:
+    plain = list(next_steps("my file.jsonl", samples(ENGLISH)))
+    assert ["interloq extend" in plain[0], "interloq choose RATED" in plain[1], len(plain)] == [True, True, 2]
+    assert "'my file.jsonl'" in plain[0]
+    rated = [Sample(name, "c", "r", ["a", "b"], name, [Rating(1.0)]) for name in ("one bot", "two")]
+    choose, compare = next_steps("f.jsonl", rated)
+    assert choose.endswith("interloq choose f.jsonl")
+    assert "--old-system 'one bot' --new-system two" in compare
