@@ -201,9 +201,9 @@ def _with_repeats(
     for version in (new, *repeats):
         for metric in metrics:
             _refuse_unscored(version, metric, NEW)
-    texts = any(unit.text for unit in new.units)
-    # without texts, two score files judge the same replies if they have the same fingerprint of samples
-    replies = [] if texts else [read_signatures(str(p))[metrics[0]].parts.get("samples", "") for p in paths]
+    replies = []
+    if kind_held(paths[0]) == "scores":  # they judge the same replies if they have the same fingerprint of samples
+        replies = [read_signatures(str(path))[metrics[0]].parts.get("samples", "") for path in paths]
     return repeated(new, repeats, metrics, replies=replies)
 
 

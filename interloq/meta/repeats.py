@@ -3,23 +3,24 @@
 Repeated runs give several replies to a prompt, and several scores of one reply. Score = prompt + reply + judgment, a
 nested random-effects model, with variances estimated by moments:
 
-    judge    mean square of scores within a reply
-    bot      variance of mean scores of the replies to a prompt, less the judge's share
+    judge    mean square of the scores of one reply
+    bot      variance between runs of the bot on one prompt, less the judge's share; equal replies count as such
     prompts  variance of the prompts' means, less the shares of both
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interloq.errors import InputError
 from interloq.meta.versions import Unit, Version, matched
-
-Replies = Sequence[Sequence[float]]  # replies to one prompt, and the scores of each
+from interloq.statistics.clustered import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +48,38 @@ class Noise:
         return replace(self, shares=(bot, judge))
 
 
-def noise(metric: str, prompts: Iterable[Replies]) -> Noise:
-    """Variances from the scores of replies to each prompt."""
-    groups = [[np.array(scores) for scores in replies] for replies in prompts]
-    means = [np.array([scores.mean() for scores in replies]) for replies in groups]
-    judged = sum(len(scores) - 1 for replies in groups for scores in replies)
-    answered = sum(len(replies) - 1 for replies in groups)
-    judge = sum(float(((s - s.mean()) ** 2).sum()) for r in groups for s in r) / judged if judged else None
-    share = judge or 0.0
-    bot = None
-    if answered:
-        between = sum(float(((m - m.mean()) ** 2).sum()) for m in means) / answered
-        repeated = [1 / len(scores) for replies in groups if len(replies) > 1 for scores in replies]
-        bot = max(0.0, between - share * float(np.mean(repeated)))
-    left = (
-        float(np.mean([(bot or 0.0) / len(replies) for replies in groups])),
-        float(np.mean([share * sum(1 / len(s) for s in replies) / len(replies) ** 2 for replies in groups])),
-    )
-    whole = float(np.var([m.mean() for m in means], ddof=1)) if len(means) > 1 else math.nan
+def noise(metric: str, scores: Array, replies: Sequence[Sequence[str]]) -> Noise:
+    """Variances from scores, one row per prompt and one column per run; `replies` are what was said, in the same shape.
+
+    Runs with the same replies to all prompts are one run of the bot, judged repeatedly.
+    """
+    texts = np.array(replies, dtype=object).reshape(scores.shape)
+    runs = _numbers(["\0".join(column) for column in texts.T])
+    sizes = np.bincount(runs)
+    means = np.stack([scores[:, runs == i].mean(axis=1) for i in range(len(sizes))], axis=1)
+    judge = _judge(scores, texts)
+    share, bot = judge or 0.0, None
+    if len(sizes) > 1:
+        bot = max(0.0, float(means.var(axis=1, ddof=1).mean()) - share * float((1 / sizes).mean()))
+    left = (bot or 0.0) / len(sizes), share * float((1 / sizes).sum()) / len(sizes) ** 2
+    whole = float(means.mean(axis=1).var(ddof=1)) if len(means) > 1 else math.nan
     return Noise(metric, max(0.0, whole - sum(left)), bot, judge, left)
+
+
+def _judge(scores: Array, texts: NDArray[Any]) -> float | None:
+    """Mean square of the scores of one reply; None if no reply was judged twice."""
+    squares, freedom = 0.0, 0
+    for row, said in zip(scores, texts, strict=True):
+        for text in set(said):
+            same = row[said == text]
+            squares += float(((same - same.mean()) ** 2).sum())
+            freedom += len(same) - 1
+    return squares / freedom if freedom else None
+
+
+def _numbers(names: Sequence[str]) -> NDArray[np.intp]:
+    place = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    return np.array([place[name] for name in names], dtype=np.intp)
 
 
 def repeated(
@@ -73,37 +87,29 @@ def repeated(
 ) -> tuple[Version, list[Noise]]:
     """A version with scores averaged over its repeats, and the variances of each metric's scores.
 
-    Units of a repeat with the same text are the same reply, judged again; others are further replies. If texts are
-    unknown, `replies` says which runs have the same replies: one name per run, that of the version first.
+    Units with the same text are the same reply. If texts are unknown, `replies` says which runs have the same replies:
+    one name per run, that of the version first.
     """
-    names = replies or [""] * (1 + len(repeats))
-    runs: dict[str, list[tuple[str, Unit]]] = {unit.id: [(names[0], unit)] for unit in version.units}
-    for name, repeat in zip(names[1:], repeats, strict=True):
+    runs: dict[str, list[Unit]] = {unit.id: [unit] for unit in version.units}
+    for repeat in repeats:
         units = matched(version, repeat)
         if not units.pairs or any(units.alone):
             what = f"{repeat.name} is not a repeat of {version.name}: they do not have the same prompts"
             raise InputError(what, hint="let the same version answer the same prompts again")
         for own, other in units.pairs:
-            runs[own.id].append((name, other))
-    grouped = {id: _by_reply(units) for id, units in runs.items()}
-    found = [
-        noise(metric, [[[u.values[metric] for u in same] for same in replies] for replies in grouped.values()])
-        for metric in metrics
-    ]
-    averaged = tuple(replace(unit, values=_averaged(grouped[unit.id], metrics)) for unit in version.units)
-    return replace(version, units=averaged), found
+            runs[own.id].append(other)
+    said = [list(replies) or [unit.text for unit in units] for units in runs.values()]
+    scores = {m: np.array([[unit.values[m] for unit in units] for units in runs.values()]) for m in metrics}
+    weights = _weights(said)
+    averaged = tuple(
+        replace(unit, values={m: float(scores[m][i] @ weights) for m in metrics})
+        for i, unit in enumerate(version.units)
+    )
+    return replace(version, units=averaged), [noise(m, scores[m], said) for m in metrics]
 
 
-def _by_reply(units: Sequence[tuple[str, Unit]]) -> list[list[Unit]]:
-    """Units that judge the same reply together."""
-    found: dict[tuple[str, str], list[Unit]] = {}
-    for name, unit in units:
-        found.setdefault((name, unit.text), []).append(unit)
-    return list(found.values())
-
-
-def _averaged(replies: Sequence[Sequence[Unit]], metrics: Sequence[str]) -> dict[str, float]:
-    return {
-        metric: float(np.mean([np.mean([unit.values[metric] for unit in same]) for same in replies]))
-        for metric in metrics
-    }
+def _weights(said: Sequence[Sequence[str]]) -> Array:
+    """Weight of each run in the mean: equal for all runs of the bot, however often each was judged."""
+    runs = _numbers(["\0".join(column) for column in zip(*said, strict=True)])
+    sizes = np.bincount(runs)
+    return np.asarray(1 / sizes[runs] / len(sizes))

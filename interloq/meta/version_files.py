@@ -91,7 +91,7 @@ def read_versions(files: Mapping[str, str | Path], reading: Reading) -> Versions
 def _from_scores(files: Mapping[str, str | Path], reading: Reading) -> tuple[dict[str, Version], dict[str, Signature]]:
     if len(reading.samples) > len(files):
         raise InputError(f"{len(reading.samples)} files of samples", hint="give one, or one per version")
-    versions, judges = {}, dict[str, Signature]()
+    versions = {}
     for i, (side, path) in enumerate(files.items()):
         scores = _wanted(reading.read(path, "scores"), reading.metrics)
         system = _one_system({score.system for score in scores}, side, path, reading)
@@ -105,9 +105,13 @@ def _from_scores(files: Mapping[str, str | Path], reading: Reading) -> tuple[dic
         played = any("occasion" in unit.keys for unit in units)
         noun: UnitKind = "dialogue" if played else "sample"
         versions[side] = Version(system or Path(path).name, noun, tuple(units), _other_aspects(records, reading))
-        if "signature" in header(path) or "results" in header(path):
-            judges = {**read_signatures(str(path)), **judges}
-    return versions, judges
+    return versions, _common_judges(files.values())
+
+
+def _common_judges(paths: Iterable[str | Path]) -> dict[str, Signature]:
+    """Signatures of the metrics that have one in all files; that they agree is checked with the origin."""
+    found = [read_signatures(str(path)) if {"signature", "results"} & header(path).keys() else {} for path in paths]
+    return {metric: judge for metric, judge in found[0].items() if all(metric in other for other in found)}
 
 
 def _wanted(scores: Sequence[Score], metrics: Sequence[str]) -> Sequence[Score]:

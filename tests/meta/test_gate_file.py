@@ -90,6 +90,9 @@ def test_repeats_are_averaged_and_noise_told_apart(files: Path) -> None:
     )
     assert scored.noise[0].judge == 0.0
     assert scored.noise[0].bot
+    options = {"samples": ["old.jsonl", "same.jsonl"], "repeat": ["again_scores.jsonl"]}
+    read = gate_file("same_scores.jsonl", old="old_scores.jsonl", margin=0.5, **options)  # type: ignore[arg-type]
+    assert (read.noise[0].judge, read.noise[0].bot) == (None, pytest.approx(noise.bot))
 
 
 def test_dialogues_of_different_partner_sets_are_refused(folder: Path) -> None:
@@ -119,6 +122,7 @@ def test_what_is_doubtful_is_refused(files: Path) -> None:
     write("bare.jsonl", bare, kind="samples")
     write("short.jsonl", replies(0.9)[:20], kind="samples")
     write("unsigned.jsonl", [Score(str(i), METRIC, 1.0) for i in range(30)], kind="scores")
+    score_file("old.jsonl", [METRIC], "old_scores.jsonl", n_bootstrap=0)
     (files / "broken.jsonl").write_bytes((files / "same.jsonl").read_bytes() + b'{"broken\n')
     for new, old, metrics, message in (
         (
@@ -132,6 +136,7 @@ def test_what_is_doubtful_is_refused(files: Path) -> None:
         ("same.jsonl", "old.jsonl", ["length"], "neither a high nor a low score is better"),
         ("same.jsonl", "old.jsonl", ["distinct"], "scores sets of replies"),
         ("unsigned.jsonl", "unsigned.jsonl", [], "the scores of chrf have no signature"),
+        ("unsigned.jsonl", "old_scores.jsonl", [], "the scores of chrf have no signature"),
         ("same.jsonl", None, [METRIC], "either an old version or a baseline"),
     ):
         with pytest.raises(InputError, match=message):

@@ -16,19 +16,23 @@ RNG = np.random.default_rng(0)
 
 
 def test_variances_of_prompts_bot_and_judge_are_told_apart() -> None:
-    prompts, bot, judge = RNG.normal(0, 2, 400), RNG.normal(0, 1, (400, 3)), RNG.normal(0, 0.5, (400, 3, 2))
-    scores = prompts[:, None, None] + bot[:, :, None] + judge
-    found = noise(METRIC, scores.tolist())
-    assert found.prompts == pytest.approx(4, rel=0.2)
-    assert found.bot == pytest.approx(1, rel=0.2)
+    """Three runs of the bot, each judged twice; in half of the cases all runs give the same reply."""
+    prompts, judge = RNG.normal(0, 2, (600, 1)), RNG.normal(0, 0.5, (600, 6))
+    bot = RNG.normal(0, 1, (600, 3))
+    same = RNG.random(600) < 0.5
+    bot[same] = bot[same, :1]
+    scores = prompts + np.repeat(bot, 2, axis=1) + judge
+    found = noise(METRIC, scores, [[f"{x:.9f}" for x in row] for row in np.repeat(bot, 2, axis=1)])
+    assert found.prompts == pytest.approx(4.6, rel=0.2)  # a reply that never changes belongs to its prompt
+    assert found.bot == pytest.approx(0.5, rel=0.2)
     assert found.judge == pytest.approx(0.25, rel=0.2)
-    assert found.left == pytest.approx((1 / 3, 0.25 / 6), rel=0.2)
+    assert found.left == pytest.approx((0.5 / 3, 0.25 / 6), rel=0.2)
 
 
 def test_what_was_not_repeated_is_unknown() -> None:
-    alone = noise(METRIC, [[[1.0]], [[2.0]]])
+    alone = noise(METRIC, np.array([[1.0], [2.0]]), [["a"], ["b"]])
     assert (alone.bot, alone.judge, alone.prompts) == (None, None, 0.5)
-    judged = noise(METRIC, [[[1.0, 3.0]], [[1.0, 3.0]]])
+    judged = noise(METRIC, np.array([[1.0, 3.0], [1.0, 3.0]]), [["a", "a"], ["b", "b"]])
     assert (judged.bot, judged.judge, judged.prompts) == (None, 2.0, 0.0)
 
 
@@ -48,7 +52,7 @@ def test_scores_are_averaged_over_replies_of_repeats() -> None:
     first, again, other = (said(version("new", v), t) for v, t in (([0, 4], "a"), ([2, 4], "a"), ([4, 1], "b")))
     averaged, (found,) = repeated(first, [again, other], [METRIC])
     assert [unit.values[METRIC] for unit in averaged.units] == [2.5, 2.5]
-    assert found.judge == 1.0
+    assert found.judge == 1.0  # of replies judged twice: 0 and 2, and 4 and 4
     assert found.bot
     blank = [said(v, "") for v in (first, again, other)]
     _, (named,) = repeated(blank[0], blank[1:], [METRIC], replies=["x", "x", "y"])
