@@ -53,11 +53,10 @@ def noise(metric: str, scores: Array, replies: Sequence[Sequence[str]]) -> Noise
 
     Runs with the same replies to all prompts are one run of the bot, judged repeatedly.
     """
-    texts = np.array(replies, dtype=object).reshape(scores.shape)
-    runs = _numbers(["\0".join(column) for column in texts.T])
+    runs = _bot_runs(replies)
     sizes = np.bincount(runs)
     means = np.stack([scores[:, runs == i].mean(axis=1) for i in range(len(sizes))], axis=1)
-    judge = _judge(scores, texts)
+    judge = _judge(scores, np.array(replies, dtype=object))
     share, bot = judge or 0.0, None
     if len(sizes) > 1:
         bot = max(0.0, float(means.var(axis=1, ddof=1).mean()) - share * float((1 / sizes).mean()))
@@ -77,9 +76,11 @@ def _judge(scores: Array, texts: NDArray[Any]) -> float | None:
     return squares / freedom if freedom else None
 
 
-def _numbers(names: Sequence[str]) -> NDArray[np.intp]:
-    place = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    return np.array([place[name] for name in names], dtype=np.intp)
+def _bot_runs(replies: Sequence[Sequence[str]]) -> NDArray[np.intp]:
+    """Number of the bot's run that each column judges."""
+    columns = list(zip(*replies, strict=True))
+    place = {column: i for i, column in enumerate(dict.fromkeys(columns))}
+    return np.array([place[column] for column in columns], dtype=np.intp)
 
 
 def repeated(
@@ -100,16 +101,10 @@ def repeated(
             runs[own.id].append(other)
     said = [list(replies) or [unit.text for unit in units] for units in runs.values()]
     scores = {m: np.array([[unit.values[m] for unit in units] for units in runs.values()]) for m in metrics}
-    weights = _weights(said)
+    bot_runs = _bot_runs(said)
+    sizes = np.bincount(bot_runs)
+    means = {m: scores[m] @ (1 / sizes[bot_runs] / len(sizes)) for m in metrics}  # equal weights for the bot's runs
     averaged = tuple(
-        replace(unit, values={m: float(scores[m][i] @ weights) for m in metrics})
-        for i, unit in enumerate(version.units)
+        replace(unit, values={m: float(means[m][i]) for m in metrics}) for i, unit in enumerate(version.units)
     )
     return replace(version, units=averaged), [noise(m, scores[m], said) for m in metrics]
-
-
-def _weights(said: Sequence[Sequence[str]]) -> Array:
-    """Weight of each run in the mean: equal for all runs of the bot, however often each was judged."""
-    runs = _numbers(["\0".join(column) for column in zip(*said, strict=True)])
-    sizes = np.bincount(runs)
-    return np.asarray(1 / sizes[runs] / len(sizes))
