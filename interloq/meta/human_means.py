@@ -8,46 +8,46 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from interloq.meta.comparison import HumanMean, Which
-from interloq.meta.few_labels import prediction_powered
+from interloq.meta.few_labels import Powered, prediction_powered
 from interloq.meta.versions import Matched, Version
-from interloq.statistics.clustered import Clustered, difference
+from interloq.statistics.clustered import difference
+
+SIDES: tuple[Which, Which] = ("old", "new")
 
 
 def human_means(old: Version, new: Version, units: Matched, metrics: Sequence[str]) -> Iterator[HumanMean]:
     """Mean human rating of each version and the difference: from labels alone, then with each metric's scores."""
-    if not any(not math.isnan(unit.rating) for version in (old, new) for unit in version.units):
-        return
     sides = ((old, units.old_clusters), (new, units.new_clusters))
-    for metric in metrics:
-        powered = [
-            prediction_powered(
-                np.array([unit.rating for unit in version.units]),
-                np.array([unit.values.get(metric, math.nan) for unit in version.units]),
-                clusters,
-            )
-            for version, clusters in sides
-        ]
+    found = {metric: [_powered(version, metric, clusters) for version, clusters in sides] for metric in metrics}
+    yield from _labels_alone(found[metrics[0]])
+    for metric, both in found.items():
         scored = [sum(not math.isnan(unit.values.get(metric, math.nan)) for unit in v.units) for v, _ in sides]
-        if metric == metrics[0]:
-            alone = powered[0].labels_alone, powered[1].labels_alone
-            yield from _human(alone, "", (alone[0].n, alone[1].n), (0, 0), (None, None))
-        if powered[0].powered and powered[1].powered:
-            labels = powered[0].labels_alone.n, powered[1].labels_alone.n
-            both = powered[0].powered, powered[1].powered
-            yield from _human(both, metric, labels, (scored[0], scored[1]), (powered[0].weight, powered[1].weight))
+        yield from _with_scores(metric, both, scored)
 
 
-def _human(
-    means: tuple[Clustered, Clustered],
-    metric: str,
-    labels: tuple[int, int],
-    scored: tuple[int, int],
-    weights: tuple[float | None, float | None],
-) -> Iterator[HumanMean]:
-    names: tuple[Which, Which] = "old", "new"
-    for which, mean, n, known, weight in zip(names, means, labels, scored, weights, strict=True):
-        if n:
-            yield HumanMean(which, metric, mean.value, mean.ci, n, known, weight)
-    if all(labels):
+def _powered(version: Version, metric: str, clusters: Sequence[str]) -> Powered:
+    ratings = np.array([unit.rating for unit in version.units])
+    scores = np.array([unit.values.get(metric, math.nan) for unit in version.units])
+    return prediction_powered(ratings, scores, clusters)
+
+
+def _labels_alone(both: Sequence[Powered]) -> Iterator[HumanMean]:
+    means = [one.labels_alone for one in both]
+    for which, mean in zip(SIDES, means, strict=True):
+        if mean.n:
+            yield HumanMean(which, "", mean.value, mean.ci, mean.n, 0)
+    if all(mean.n for mean in means):
+        gap = difference(means[1], means[0])
+        yield HumanMean("difference", "", gap.value, gap.ci, gap.n, 0, detectable=gap.detectable)
+
+
+def _with_scores(metric: str, both: Sequence[Powered], scored: Sequence[int]) -> Iterator[HumanMean]:
+    """Estimates that use scores; in the difference, a version of which all units are rated counts by its labels."""
+    labels = [one.labels_alone.n for one in both]
+    for which, one, rated, n in zip(SIDES, both, labels, scored, strict=True):
+        if one.powered:
+            yield HumanMean(which, metric, one.powered.value, one.powered.ci, rated, n, one.weight)
+    if all(labels) and any(one.powered for one in both):
+        means = [one.powered or one.labels_alone for one in both]
         gap = difference(means[1], means[0])
         yield HumanMean("difference", metric, gap.value, gap.ci, sum(labels), sum(scored), detectable=gap.detectable)

@@ -30,4 +30,7 @@ def test_labels_alone_and_with_scores() -> None:
 def test_ratings_of_one_version_or_of_none() -> None:
     old, new = version("old", drawn(), ratings=[1, 2, 3]), version("new", drawn())
     assert [h.which for h in human_means(old, new, matched(old, new), [METRIC])] == ["old"]
+    few, whole = version("old", drawn(), ratings=drawn()[:9]), version("new", drawn(), ratings=drawn())
+    found = [(h.which, h.metric) for h in human_means(few, whole, matched(few, whole), [METRIC])]
+    assert found[3:] == [("old", METRIC), ("difference", METRIC)]  # all units of the new version are rated
     assert list(human_means(new, new, matched(new, new), [METRIC])) == []
