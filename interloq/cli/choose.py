@@ -6,7 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from interloq.cli.arguments import add_common, add_drop_own_replies, add_list, add_map, add_without_system
-from interloq.cli.output import BadLines
+from interloq.cli.limits import add_limits, limited
+from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import count
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of folds, resamples and permutations (default 0)")
     add_drop_own_replies(parser)
     add_without_system(parser)
+    add_limits(parser)
     add_map(parser)
     add_common(parser)
 
@@ -55,24 +57,26 @@ def run(args: argparse.Namespace) -> int:
     from interloq.meta.choose_file import choose_file
 
     bad = BadLines()
-    choice = choose_file(
-        args.rated,
-        args.metric,
-        args.output,
-        aspect=args.aspect,
-        role=args.role,
-        blend=not args.no_blend,
-        n_bootstrap=args.bootstrap,
-        n_permutations=args.permutations,
-        seed=args.seed,
-        drop_own_replies=args.drop_own_replies,
-        without=args.without_system,
-        strict=args.strict,
-        on_reject=bad,
-        columns=args.columns,
-        progress=stage_progress(quiet=args.quiet),
-    )
+    with limited(args):
+        choice = choose_file(
+            args.rated,
+            args.metric,
+            args.output,
+            aspect=args.aspect,
+            role=args.role,
+            blend=not args.no_blend,
+            n_bootstrap=args.bootstrap,
+            n_permutations=args.permutations,
+            seed=args.seed,
+            drop_own_replies=args.drop_own_replies,
+            without=args.without_system,
+            strict=args.strict,
+            on_reject=bad,
+            columns=args.columns,
+            progress=stage_progress(quiet=args.quiet),
+        )
     bad.close()
+    mark_incomplete(choice.excluded)
     if args.json:
         from dataclasses import asdict
 

@@ -78,7 +78,7 @@ class Choice(Tabular):
         """What can be expected of the chosen metric, in sentences."""
         low = self.expected.ci[0] if self.expected.ci else math.nan
         lines = [
-            f"expected: a metric chosen in this way has ρ {_figure(self.expected)} on contexts it was not chosen on "
+            f"expected: a metric chosen in this way has ρ = {_figure(self.expected)} on contexts it was not chosen on "
             "(nested cross-validation); the figure of the chosen one itself may be optimistic"
         ]
         if low <= 0:
@@ -86,7 +86,9 @@ class Choice(Tabular):
         for name, margin in self.best.over.items():
             if margin.ci and margin.ci[0] <= 0:
                 lines.append(f"warning: the chosen metric is not shown to agree better than {name} alone")
-        limit = "unknown: no sample was judged twice" if self.ceiling is None else f"{self.ceiling.value:.3f}"
+        limit = "unknown: no sample was judged twice"
+        if self.ceiling:
+            limit = f"unknown: {self.ceiling.note}" if self.ceiling.note else f"{self.ceiling.value:.3f}"
         return [*lines, f"ceiling set by the raters' reliability (√reliability): {limit}"]
 
     def _title(self) -> str:
@@ -121,27 +123,25 @@ def paper(choice: Choice) -> str:
     parts = [
         f"We compared {compared} with human judgments ({choice.aspect}) of "
         f"{count(choice.samples, choice.unit)} in {count(choice.contexts, 'context')}. "
-        f"We chose {best.name} (Spearman's ρ {_figure(best.agreement)}; blends are tested on contexts that they "
-        "were not learned from)."
+        f"We chose {best.name} (Spearman's ρ = {_figure(best.agreement)})."
     ]
+    parts += ["Blends are tested on contexts that they were not learned from."] if blends else []
     if group:
         verb = "is" if len(group) == 1 else "are"
         parts.append(f"{', '.join(group)} {verb} not distinguishable from it (permutation tests, Holm, α = {ALPHA:g}).")
     parts += [
-        f"It is {margin.value:+.2f} [{_bounds(margin)}] above {baseline}." for baseline, margin in best.over.items()
+        f"Its margin over {name} is {_figure(margin, '+')}." for name, margin in best.over.items()
     ]
-    parts.append(
-        f"Because the best of several is chosen on the same {choice.unit}s, its own figure may be optimistic: choosing "
-        f"in the same way on other contexts (nested cross-validation) gives ρ {_figure(choice.expected)}."
-    )
+    if len(others) > 1:
+        parts.append(
+            f"Because the best of several is chosen on the same {choice.unit}s, its own figure may be optimistic: "
+            f"choosing in this way on other contexts (nested cross-validation) gives ρ = {_figure(choice.expected)}."
+        )
     if choice.ceiling and not math.isnan(choice.ceiling.value):
         parts.append(f"The raters' reliability limits any metric to about {choice.ceiling.value:.2f}.")
     return " ".join(parts)
 
 
-def _figure(found: Estimate) -> str:
-    return f"= {found.value:.2f}" + (f", 95 % interval [{_bounds(found)}]" if found.ci else "")
-
-
-def _bounds(found: Estimate) -> str:
-    return ", ".join(f"{bound:.2f}" for bound in found.ci or ())
+def _figure(found: Estimate, sign: str = "") -> str:
+    bounds = ", ".join(f"{bound:.2f}" for bound in found.ci or ())
+    return f"{found.value:{sign}.2f}" + (f", 95 % interval [{bounds}]" if bounds else "")

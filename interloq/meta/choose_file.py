@@ -109,7 +109,7 @@ def _scored(
         results = evaluate_all(list(single.values()), samples, n_bootstrap=0, progress=step)
     scores = [score for name, found in zip(single, results, strict=True) for score in found[""].scores(name)]
     scores, items = rated_dialogues(scores, dialogues) if dialogues else (scores, samples)
-    excluded = {one.name: ABOUT_SETS for one in chosen if one.name not in single}
+    excluded = {one.name: ABOUT_SETS for one in chosen if metrics and one.name not in single}
     notes = dict.fromkeys(note.text for found in results for note in found[""].notes)
     return _Scored(items, scores, single, excluded, [*notes, *(f"left out: {why}" for why in defaults.left_out)])
 

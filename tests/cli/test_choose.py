@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,24 @@ def test_json_has_all_numbers(files: Path, capsys: pytest.CaptureFixture[str]) -
     assert sorted(row["name"] for row in found["rows"]) == ["chrf", "length", "rouge_l"]
     assert found["text"].startswith("We compared 2 metrics")
     assert found["expected"]["ci"]
+
+
+def test_a_metric_that_cannot_be_compared_is_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["choose", "rated.jsonl", "-m", "chrf", "-m", "distinct", *FAST]) == 1
+    assert "not compared: distinct: it scores sets of replies" in capsys.readouterr().out
+
+
+def test_the_page_in_docs_runs(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "samples.jsonl").write_bytes((files / "rated.jsonl").read_bytes())
+    page = (Path(__file__).parents[2] / "docs" / "choose.md").read_text()
+    commands = "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL)).splitlines()
+    assert len(commands) == 2
+    for command in commands:
+        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
+    capsys.readouterr()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "choose.md", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out.split()[0] in ("chrf", "rouge_l", "blend")
 
 
 @pytest.mark.parametrize(

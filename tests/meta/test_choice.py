@@ -39,6 +39,8 @@ def test_warnings_if_agreement_or_a_margin_is_not_shown(choice: Choice) -> None:
 
 def test_the_ceiling_is_named_or_unknown(choice: Choice) -> None:
     assert choice.summary()[-1].endswith("unknown: no sample was judged twice")
+    noise = replace(choice, ceiling=Estimate(float("nan"), 40, note="the halves of the judgments do not agree"))
+    assert noise.summary()[-1].endswith("unknown: the halves of the judgments do not agree")
     known = replace(choice, ceiling=Estimate(0.9, 40))
     assert known.summary()[-1].endswith("0.900")
     assert "to about 0.90" in paper(known)
@@ -49,6 +51,15 @@ def test_the_text_names_the_group_and_counts(choice: Choice) -> None:
     assert "We compared 3 metrics with human judgments (overall) of 40 samples in 20 contexts." in text
     assert "rouge_l is not distinguishable from it" in text
     assert "bleu " not in text
+
+
+def test_the_text_of_one_metric_without_intervals(choice: Choice) -> None:
+    plain = Estimate(0.5, 40)
+    alone = replace(choice, rows=(replace(ROWS[0], agreement=plain, over={"length": replace(plain, value=-0.1)}),))
+    assert paper(alone) == (
+        "We compared 1 metric with human judgments (overall) of 40 samples in 20 contexts. We chose chrf (Spearman's "
+        "ρ = 0.50). Its margin over length is -0.10."
+    )
 
 
 def test_it_is_shown_as_a_table(choice: Choice) -> None:
