@@ -129,9 +129,7 @@ def paper(choice: Choice) -> str:
     if group:
         verb = "is" if len(group) == 1 else "are"
         parts.append(f"{', '.join(group)} {verb} not distinguishable from it (permutation tests, Holm, α = {ALPHA:g}).")
-    parts += [
-        f"Its margin over {name} is {_figure(margin, '+')}." for name, margin in best.over.items()
-    ]
+    parts += [f"Its margin over {name} is {_figure(margin, '+')}." for name, margin in best.over.items()]
     if len(others) > 1:
         parts.append(
             f"Because the best of several is chosen on the same {choice.unit}s, its own figure may be optimistic: "
