@@ -3,11 +3,13 @@
 expected   score = Σ s · p(s | prompt) / Σ p(s | prompt),  s the possible scores, p of the answer's first token
 sampled    score = mean over n answers; each is a JSON object with one whole number per dimension
 
-The model is a local language model, which is never asked to write: only the probabilities of the possible scores are
-read. Or it is the model of a server with OpenAI's `/chat/completions`. A server that does not return log-probabilities
-is refused in mode 'expected'; the mode never changes by itself. Seed, temperature and the prompt are the same in every
-run, and answers of a server are cached. An answer outside the schema is asked for again with another seed, three times
-in all; then the sample is unscored, with the reason. An empty reply has the lowest score and is not sent.
+The expectation over score tokens is that of G-Eval (Liu et al., 2023); the prompts are our own, without its generated
+evaluation steps. A local language model is never asked to write: only the probabilities of the possible scores are
+read. Otherwise the model is behind a server with OpenAI's `/chat/completions`. A server that does not return
+log-probabilities is refused in mode 'expected'; the mode never changes by itself. Seed, temperature and the prompt are
+the same in every run, and answers of a server are cached. An answer outside the schema is asked for again with another
+seed, three times in all; then the sample is unscored, with the reason. An empty reply has the lowest score and is not
+sent.
 """
 
 from __future__ import annotations

