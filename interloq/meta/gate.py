@@ -153,7 +153,7 @@ def _verdict(
 
 
 def _needed(n: int, detectable: float, distance: float) -> int | None:
-    """How many units would decide; None if far too many."""
-    if abs(distance) * math.sqrt(MOST) <= detectable:
+    """How many units would decide; None if far too many, or if their variation is unknown."""
+    if not abs(distance) * math.sqrt(MOST) > detectable:
         return None
     return max(n + 1, math.ceil(n * (detectable / distance) ** 2))

@@ -43,8 +43,11 @@ class Clustered:
 
     @property
     def detectable(self) -> float:
-        """Smallest true value that differs significantly from 0 with a probability of 80 % (two-sided, 5 %)."""
-        return (self.quantile((1 + LEVEL) / 2) + self.quantile(POWER)) * self.error
+        """Smallest true value that differs significantly from 0 with a probability of 80 % (two-sided, 5 %).
+
+        NaN if all values are equal: they do not show how much values vary.
+        """
+        return (self.quantile((1 + LEVEL) / 2) + self.quantile(POWER)) * (self.error or math.nan)
 
     def quantile(self, probability: float) -> float:
         """Quantile of Student's t; NaN if the error is unknown."""

@@ -59,7 +59,8 @@ def test_too_few_clusters_have_no_interval() -> None:
         assert total(found, cluster_mean(FIRST, names(12, "x"))).ci is None
 
 
-def test_constant_values_have_an_interval_of_width_0() -> None:
+def test_constant_values_have_an_interval_of_width_0_and_no_detectable_difference() -> None:
     same = cluster_mean(np.ones(3), names(3))
     assert same.ci == (1.0, 1.0)
+    assert math.isnan(same.detectable)
     assert difference(same, cluster_mean(np.ones(3), names(3, "x"))).ci == (0.0, 0.0)
