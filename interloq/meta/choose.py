@@ -34,12 +34,13 @@ from interloq.meta.table import Estimate
 from interloq.metrics.blend import Blend
 from interloq.metrics.evaluate import percentile_interval
 from interloq.metrics.metric import Array, Metric
+from interloq.pipelines.default_metrics import FEWEST_RATED
 from interloq.registry import spec
 from interloq.signature import Signature
 from interloq.statistics.correlation import constant
 
 SPEARMAN = {"spearman": "spearman"}
-FEWEST, FEWEST_CONTEXTS, FEWEST_SYSTEMS = 20, 5, 3
+FEWEST_CONTEXTS, FEWEST_SYSTEMS = 5, 3
 UNSCORED = 0.2  # share of rated samples that a candidate may leave unscored
 POWER = 0.84  # normal quantile of 80 %
 
@@ -120,10 +121,10 @@ def _check(rated: Rated, metrics: Mapping[str, Column], excluded: Mapping[str, s
         why = "; ".join(f"{name}: {reason}" for name, reason in excluded.items()) or "none is given"
         raise InputError(f"no metric to choose from: {why}", hint="name others with -m")
     n, contexts = len(rated.people), len(np.unique(rated.contexts))
-    if n < FEWEST or contexts < FEWEST_CONTEXTS:
+    if n < FEWEST_RATED or contexts < FEWEST_CONTEXTS:
         raise InputError(
             f"{count(n, 'rated item')} in {count(contexts, 'context')} scored by all metrics are too few to choose by",
-            hint=f"rate at least {FEWEST}, in at least {FEWEST_CONTEXTS} contexts",
+            hint=f"rate at least {FEWEST_RATED}, in at least {FEWEST_CONTEXTS} contexts",
         )
     if constant(rated.people):
         raise InputError("all mean judgments are equal", hint="rate samples of different quality")

@@ -1,8 +1,8 @@
 """The metrics that samples allow, for users who name none, and what to do next.
 
-With references: BLEU-2, chrF, ROUGE-L and BERTScore. Without: relevance by the scorer that comes with this package, and
-distinct-n. Length always. Texts written without spaces are compared by characters, and networks that know only English
-are left out for other languages.
+With references: BLEU-2, chrF, ROUGE-L and BERTScore, and ΔBLEU if references have weights. Without: relevance by the
+scorer that comes with this package, and distinct-n. Length always. Texts written without spaces are compared by
+characters, and networks that know only English are left out for other languages.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from interloq.records import Sample
 from interloq.registry import create
 
 RELEVANCE, BERTSCORE = f"relevance(model='{READY}')", f"bertscore(model='{SENTENCE_ENCODER}')"
+FEWEST_RATED = 20  # samples to choose a metric by
 READ = 1000  # samples whose language is looked at
 ENGLISH_SHARE = 0.1  # of words: they are about a fifth of those in English logs
 # frequent words that are not also words of a similar language, as German "was" and Danish "i" are
@@ -42,6 +43,8 @@ def default_metrics(samples: Sequence[Sample], *, every: bool = False) -> Defaul
     english = not characters and is_english(samples[:READ])
     metrics: list[str] = []
     left_out: list[str] = []
+    if any(reference.weight != 1 for sample in samples for reference in sample.references):
+        metrics.append(_split("delta_bleu(order=2)", characters))
     if referenced := 2 * sum(bool(sample.references) for sample in samples) > n:
         metrics += [_split("bleu(order=2)", characters), "chrf", _split("rouge_l", characters)]
         _add_network(BERTSCORE, english, metrics, left_out)
@@ -83,9 +86,7 @@ def _split(metric: str, characters: bool) -> str:
 def _add_network(metric: str, english: bool, metrics: list[str], left_out: list[str]) -> None:
     """Add a metric if its network knows the language and can be loaded here."""
     if not english:
-        left_out.append(
-            f"{metric}: it knows English only; train a network on logs in your language, see docs/models.md"
-        )
+        left_out.append(f"{metric}: it knows English only; use a network for your language, see docs/models.md")
         return
     try:
         create(metric).built_with()
@@ -95,16 +96,22 @@ def _add_network(metric: str, english: bool, metrics: list[str], left_out: list[
         metrics.append(metric)
 
 
-def next_steps(path: str, samples: Sequence[Sample]) -> Iterator[str]:
-    """Commands that these samples allow, with what each is for."""
-    path = shlex.quote(path)
-    if any(rating.value is not None for sample in samples for rating in sample.ratings):
+def next_steps(path: str, samples: Sequence[Sample], metric: str) -> Iterator[str]:
+    """Commands that these samples allow, with what each is for; `metric` is one that scores them."""
+    path, metric = shlex.quote(path), shlex.quote(metric)
+    rated = sum(any(rating.value is not None for rating in sample.ratings) for sample in samples)
+    if rated >= FEWEST_RATED:
         yield f"which metric agrees with your raters: interloq choose {path}"
+    elif rated:
+        scores = f"interloq score {path} -m {metric} -o scores.jsonl"
+        yield f"does it agree with your raters: {scores} && interloq meta scores.jsonl --samples {path}"
+    else:
+        yield "which metric to trust: let people rate some of these replies, then: interloq choose RATED"
     systems = sorted({sample.system for sample in samples} - {""})
     if len(systems) > 1:
-        old, new = (shlex.quote(name) for name in systems[:2])
-        yield f"is one system better: interloq compare {path} {path} --old-system {old} --new-system {new} -m METRIC"
-    if samples and all(len(sample.references) < 2 for sample in samples):
+        pair = " ".join(
+            f"--{side}-system {shlex.quote(name)}" for side, name in zip(("old", "new"), systems, strict=False)
+        )
+        yield f"is one system better: interloq compare {path} {path} {pair} -m {metric}"
+    if all(len(sample.references) < 2 for sample in samples):
         yield f"more references from your logs: interloq extend {path} --index INDEX -o extended.jsonl"
-    if not any(sample.ratings for sample in samples):
-        yield "let people rate some replies: interloq choose RATED then says which metric to trust"

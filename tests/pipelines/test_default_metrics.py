@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interloq import MissingDependencyError, Rating, Sample
+from interloq import MissingDependencyError, Rating, Reference, Sample
 from interloq.pipelines import default_metrics as module
 from interloq.pipelines.default_metrics import (
     BERTSCORE,
@@ -94,11 +94,17 @@ def test_english_is_told_from_its_neighbours(text: str, english: bool) -> None:
     assert is_english([Sample("1", (), text)]) is english
 
 
+def test_references_with_weights_are_weighed() -> None:
+    weighed = [Sample("1", ENGLISH, "yes", [Reference("no", -1.0), Reference("yes")])]
+    assert default_metrics(weighed).metrics[:2] == ("delta_bleu(order=2)", "bleu(order=2)")
+
+
 def test_next_steps_are_those_the_samples_allow() -> None:
-    plain = list(next_steps("my file.jsonl", samples(ENGLISH)))
-    assert ["interloq extend" in plain[0], "interloq choose RATED" in plain[1], len(plain)] == [True, True, 2]
-    assert "'my file.jsonl'" in plain[0]
-    rated = [Sample(name, "c", "r", ["a", "b"], name, [Rating(1.0)]) for name in ("one bot", "two")]
-    choose, compare = next_steps("f.jsonl", rated)
+    trust, extend = next_steps("my file.jsonl", samples(ENGLISH), "chrf")
+    assert trust.endswith("interloq choose RATED")
+    assert "interloq extend 'my file.jsonl'" in extend
+    rated = [Sample(f"{i}", "c", "r", ["a", "b"], ("one bot", "two")[i % 2], [Rating(1.0)]) for i in range(20)]
+    choose, compare = next_steps("f.jsonl", rated, "bleu(order=2)")
     assert choose.endswith("interloq choose f.jsonl")
-    assert "--old-system 'one bot' --new-system two" in compare
+    assert compare.endswith("f.jsonl f.jsonl --old-system 'one bot' --new-system two -m 'bleu(order=2)'")
+    assert "interloq meta scores.jsonl --samples f.jsonl" in next(next_steps("f.jsonl", rated[:3], "chrf"))
