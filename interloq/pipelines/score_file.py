@@ -14,6 +14,7 @@ from interloq.errors import InputError
 from interloq.metrics.chosen import Chosen, choose, spec_files
 from interloq.metrics.evaluate import evaluate_all
 from interloq.metrics.metric import Metric
+from interloq.metrics.metric_names import about_sets
 from interloq.metrics.selection import Selection
 from interloq.models.spending import spending
 from interloq.pipelines.default_metrics import default_metrics, next_steps
@@ -113,7 +114,8 @@ def _by_default(
     """The samples, the metrics they allow, and advice for `Scored`."""
     kept = list(samples)
     defaults = default_metrics(kept)
-    advice = {"left_out": defaults.left_out, "next_steps": tuple(next_steps(path, kept, defaults.metrics[0]))}
+    single = next(metric for metric in defaults.metrics if not about_sets(metric))
+    advice = {"left_out": defaults.left_out, "next_steps": tuple(next_steps(path, kept, single))}
     return kept, defaults.metrics, advice
 
 

@@ -214,3 +214,11 @@ def test_without_a_metric_all_that_the_samples_allow_are_scored(
     found = json.loads(capsys.readouterr().out)
     assert len(found["next_steps"]) == 3
     assert {result["metric"] for result in found["results"]} == {"bleu(order=2)", "chrf", "rouge_l", "length"}
+
+
+def test_next_steps_name_a_metric_of_single_replies(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write("samples.jsonl", [Sample("1", (), "a b c", system=system) for system in ("a", "b")], kind="samples")
+    assert main(["score", "samples.jsonl", "--bootstrap", "0"]) == 0
+    out = capsys.readouterr().out
+    assert "left out: relevance(model='ready'): most samples have no context" in out
+    assert "--old-system a --new-system b -m length" in out
