@@ -27,6 +27,7 @@ from interloq.meta.agree import ceiling, split_half
 from interloq.meta.choice import ALPHA, FAR, Candidate, Choice, Kind
 from interloq.meta.correlate import complete
 from interloq.meta.cross_validation import BLENDS, Learner, Rated, best, candidates, chooser, held_out
+from interloq.meta.evaluate import check_counts
 from interloq.meta.judgments import Judgments
 from interloq.meta.levels import Samples, level
 from interloq.meta.score_columns import columns_fingerprint
@@ -66,6 +67,7 @@ def choose(
     unit: str = "sample",
 ) -> Choice:
     """Sort metrics and blends of them by agreement with people, and choose the best."""
+    check_counts(n_bootstrap, n_permutations)
     people = judgments.mean()
     used, excluded = _usable(columns, people)
     rows = complete(people, *(column.scores for column in used.values()))
@@ -78,7 +80,8 @@ def choose(
     expected = compared.estimate(held_out(chooser(learners, seed), rated, seed))
     found = [_candidate(name, chosen, compared, judgments) for name in compared.scores]
     facts = {"aspect": judgments.aspect, "judgments": judgments.fingerprint, "resamples": n_bootstrap, "seed": seed}
-    facts |= {"scores": columns_fingerprint({name: column.scores for name, column in columns.items()})}
+    facts |= {"scores": columns_fingerprint({name: column.scores for name, column in columns.items()}), "blend": blend}
+    facts |= {"permutations": n_permutations or ""}
     return Choice(
         aspect=judgments.aspect,
         rows=tuple(sorted(found, key=lambda row: -np.nan_to_num(row.agreement.value, nan=-2.0))),

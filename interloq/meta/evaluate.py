@@ -145,10 +145,15 @@ def _mean_notes(means: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _check(n_bootstrap: int, n_permutations: int | None, adjust: str) -> None:
+def check_counts(n_bootstrap: int, n_permutations: int | None) -> None:
+    """Refuse negative numbers of resamples and permutations."""
     for name, value in (("n_bootstrap", n_bootstrap), ("n_permutations", n_permutations or 0)):
         if value < 0:
             raise InputError(f"{name} must not be negative, got {value}")
+
+
+def _check(n_bootstrap: int, n_permutations: int | None, adjust: str) -> None:
+    check_counts(n_bootstrap, n_permutations)
     if adjust not in ("holm", "bh"):
         raise InputError(f"cannot adjust p-values by {adjust!r}", hint="adjust is holm or bh")
 

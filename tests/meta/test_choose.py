@@ -131,6 +131,11 @@ def test_too_little_to_choose_by_is_refused() -> None:
         choose({"chrf": Column(np.arange(10.0), create("chrf"))}, ten)
 
 
+def test_negative_numbers_of_resamples_are_refused() -> None:
+    with pytest.raises(InputError, match="n_bootstrap must not be negative, got -1"):
+        choose(columns(), judgments(), n_bootstrap=-1)
+
+
 def test_it_is_the_same_in_any_order_of_columns(choice: Choice) -> None:
     turned = dict(reversed(columns().items()))
     again = choose(turned, judgments(), n_bootstrap=0, n_permutations=20)
