@@ -1,17 +1,15 @@
-"""The commands of the README run as they stand there, and its tree is the tree."""
+"""The commands of the README run as they are printed there, and its tree is the tree."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from interloq.cli.main import main
-from interloq.data.embedded import embedded_log_path, embedded_path
-from interloq.data.jsonl import read, write
+from interloq.demo.new_project import new_project
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -23,22 +21,30 @@ def blocks(language: str) -> list[str]:
 
 def commands() -> list[str]:
     text = "\n".join(blocks("sh")).replace("\\\n", " ")
-    return [line for line in text.splitlines() if line.startswith("interloq ")]
+    return [line for line in text.splitlines() if line.startswith(("interloq ", "cd "))]
 
 
 def test_commands_run_in_order(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "samples.jsonl").write_bytes(embedded_path("en").read_bytes())
-    write("pairs.jsonl", islice(read(embedded_log_path("en"), kind="pairs"), 150), kind="pairs")
     monkeypatch.setenv("INTERLOQ_CACHE", "off")
     assert len(commands()) >= 3
     for command in commands():
-        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
+        verb, *words = shlex.split(command)
+        if verb == "cd":
+            monkeypatch.chdir(*words)
+        else:
+            assert main(words) == 0, f"{command}: {capsys.readouterr().err}"
+    (shown,) = blocks("console")
+    printed = {line.rstrip() for line in capsys.readouterr().out.splitlines()}
+    assert set(shown.splitlines()) <= printed
 
 
-def test_python_runs_and_says_what_it_says(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "samples.jsonl").write_bytes(embedded_path("en").read_bytes())
+def test_python_prints_what_the_readme_says(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_project("trial")
+    monkeypatch.chdir("trial")
     code = "\n".join(blocks("python"))
     exec(compile(code, "README.md", "exec"), {})  # noqa: S102
     printed = capsys.readouterr().out.splitlines()

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from interloq.data.durable import atomic_folder
-from interloq.data.embedded import embedded_path
-from interloq.data.jsonl import load, write
+from interloq.data.embedded import embedded_log_path, embedded_path
+from interloq.data.jsonl import load, read, write
 from interloq.errors import InputError
 from interloq.metrics.perturb import Language
 from interloq.records import Sample
@@ -20,11 +20,11 @@ FILES = {  # file → template; under their own names some would be checked as c
     ".gitignore": "gitignore.txt",
 }
 TOKENIZERS: dict[Language, str] = {"en": "", "ja": "tokenizer='char'", "zh": "tokenizer='zh'"}
-SAMPLES = "samples.jsonl"
+SAMPLES, PAIRS = "samples.jsonl", "pairs.jsonl"
 
 
 def new_project(folder: str | Path, *, language: Language = "en") -> list[str]:
-    """Write a folder with samples, commands and a metric of one's own; returns the names of its files."""
+    """Write a folder with samples, a log, commands and a metric of one's own; returns the names of its files."""
     path = Path(folder)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InputError(f"{path} already exists and is not an empty folder", hint="choose another name")
@@ -34,7 +34,9 @@ def new_project(folder: str | Path, *, language: Language = "en") -> list[str]:
         for name, template in FILES.items():
             (part / name).write_text(_filled((TEMPLATES / template).read_text("utf-8"), values), "utf-8")
         write(part / SAMPLES, samples, kind="samples", source="example of `interloq new`; no person gave the ratings")
-    return [*FILES, SAMPLES]
+        log = read(embedded_log_path(language), kind="pairs")
+        write(part / PAIRS, log, kind="pairs", source="example of `interloq new`; no real conversations")
+    return [*FILES, SAMPLES, PAIRS]
 
 
 def _trusted(sample: Sample) -> Sample:
