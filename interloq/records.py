@@ -17,6 +17,7 @@ from interloq.tabular import Row, Tabular, bounds
 
 Key = tuple[str, str]  # what identifies a sample: its id and its system
 INTERLOCUTOR, OUTSIDER = "interlocutor", "outsider"  # roles of raters: in the dialogue, or reading it
+ILLUSTRATIVE = "illustrative"  # the role of ratings made up for illustration
 NO_SYSTEM = "(none)"  # shown for samples without a system if other samples have one
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from interloq.errors import count
+from interloq.meta.judgments import illustrative_note
 from interloq.meta.versions import Matched, Version, unscored
 from interloq.metrics.metric_names import about_sets
 from interloq.registry import named_class
@@ -34,6 +35,7 @@ def notes(old: Version, new: Version, units: Matched, metrics: Sequence[str]) ->
             yield f"not compared: {metric}, which scored only one version"
     for metric in metrics:
         yield from _metric_notes(metric, old, new)
+    yield from illustrative_note(old.roles | new.roles)
     aspects = sorted({*old.other_aspects, *new.other_aspects})
     if aspects and all(math.isnan(unit.rating) for version in (old, new) for unit in version.units):
         yield f"no ratings of the aspect overall; to use others, choose one with --aspect: {', '.join(aspects)}"

@@ -19,7 +19,7 @@ from interloq.errors import InputError, count
 from interloq.interlocutor.samples import rated_by
 from interloq.meta.table import Counted
 from interloq.metrics.metric import Array
-from interloq.records import Dialogue, Key, Rating, Sample, format_key
+from interloq.records import ILLUSTRATIVE, Dialogue, Key, Rating, Sample, format_key
 from interloq.signature import fingerprint
 
 Index = NDArray[np.int64]
@@ -85,7 +85,7 @@ def collect(samples: Iterable[Sample], *, aspect: str = "overall", role: str = "
         rows.append(_row(sample, fitting))
     rows.sort(key=lambda row: row.key)
     _check(rows, aspect, role, seen)
-    return _judgments(rows, aspect, _role_note(roles))
+    return _judgments(rows, aspect, _role_notes(roles))
 
 
 def aspects(samples: Iterable[Sample | Dialogue]) -> dict[str, tuple[int, int, int]]:
@@ -208,6 +208,12 @@ def _notes(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str]
     return notes
 
 
-def _role_note(roles: set[str]) -> list[str]:
+def illustrative_note(roles: Iterable[str]) -> list[str]:
+    """A note if ratings were made up for illustration."""
+    return ["ratings are illustrative: no person gave them"] if ILLUSTRATIVE in roles else []
+
+
+def _role_notes(roles: set[str]) -> list[str]:
     named = sorted(role or "(none)" for role in roles)
-    return [f"judgments by people in several roles are pooled: {', '.join(named)}"] if len(named) > 1 else []
+    pooled = [f"judgments by people in several roles are pooled: {', '.join(named)}"] if len(named) > 1 else []
+    return [*illustrative_note(roles), *pooled]

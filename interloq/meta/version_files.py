@@ -104,7 +104,9 @@ def _from_scores(files: Mapping[str, str | Path], reading: Reading) -> tuple[dic
         )
         played = any("occasion" in unit.keys for unit in units)
         noun: UnitKind = "dialogue" if played else "sample"
-        versions[side] = Version(system or Path(path).name, noun, tuple(units), _other_aspects(records, reading))
+        versions[side] = Version(
+            system or Path(path).name, noun, tuple(units), _other_aspects(records, reading), _roles(records)
+        )
     return versions, _common_judges(files.values())
 
 
@@ -151,7 +153,9 @@ def _from_records(
             units = sample_units(scores[side], judged[side], fields=fields, ratings=reading.ratings)
         played = kind == "dialogues" or any("occasion" in unit.keys for unit in units)
         noun: UnitKind = "dialogue" if played else "sample"
-        versions[side] = Version(name, noun, tuple(units), _other_aspects(records[side], reading))
+        versions[side] = Version(
+            name, noun, tuple(units), _other_aspects(records[side], reading), _roles(records[side])
+        )
     return versions, judges
 
 
@@ -175,6 +179,10 @@ def _other_aspects(records: Iterable[Sample | Dialogue], reading: Reading) -> tu
     """Rated aspects other than the one used."""
     found = {rating.aspect for record in records for rating in record.ratings}
     return tuple(sorted(found - {reading.ratings.aspect or "overall"}))
+
+
+def _roles(records: Iterable[Sample | Dialogue]) -> frozenset[str]:
+    return frozenset(rating.role for record in records for rating in record.ratings)
 
 
 def _systems(records: Iterable[Sample | Dialogue]) -> set[str]:

@@ -43,6 +43,7 @@ class Version:
     unit: UnitKind
     units: tuple[Unit, ...]
     other_aspects: tuple[str, ...] = ()  # aspects with ratings that are not used
+    roles: frozenset[str] = frozenset()  # of the raters
 
     @property
     def metrics(self) -> list[str]:

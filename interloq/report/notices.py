@@ -9,13 +9,12 @@ from interloq.errors import count
 from interloq.meta.table import UserSplit
 from interloq.meta.users import split_note
 from interloq.metrics.checks import Checks
-from interloq.records import NO_SYSTEM, Key, Note, Sample, Score
+from interloq.records import ILLUSTRATIVE, NO_SYSTEM, Key, Note, Sample, Score
 from interloq.reliability.summary import Predictions
 from interloq.report.elements import Name
 from interloq.report.page import Notice
 from interloq.report.scores import SystemScore
 
-ILLUSTRATIVE = "illustrative"  # the role of ratings made up for illustration
 FEW = 30  # here a correlation of 0 has an interval of about ±0.36, more than most differences between metrics
 
 

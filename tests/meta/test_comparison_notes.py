@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from interloq.meta.comparison_notes import notes
 from interloq.meta.versions import Version, matched
+from interloq.records import ILLUSTRATIVE
 from tests.meta.made_versions import METRIC, drawn, version
 
 
@@ -38,6 +39,12 @@ def test_ratings_of_other_aspects_are_named() -> None:
     assert told(old, new, METRIC)[-1].endswith("to use others, choose one with --aspect: tone, wit")
     rated = replace(old, units=version("old", drawn(), ratings=[1.0]).units)
     assert not [note for note in told(rated, new, METRIC) if "--aspect" in note]
+
+
+def test_ratings_that_nobody_gave_are_noted() -> None:
+    old, new = version("old", drawn()), replace(version("new", drawn()), roles=frozenset({ILLUSTRATIVE}))
+    assert "ratings are illustrative: no person gave them" in told(old, new, METRIC)
+    assert "ratings are illustrative: no person gave them" not in told(old, old, METRIC)
 
 
 def test_labels_that_are_not_a_random_sample_are_noticed() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from interloq import InputError, Rating, Sample
 from interloq.meta.judgments import NOBODY, aspects, collect
+from interloq.records import ILLUSTRATIVE
 
 
 def rated(id: str, *ratings: Rating, context: str = "hello ?", system: str = "") -> Sample:
@@ -131,3 +132,8 @@ def test_aspects_are_counted() -> None:
     samples = [rated("1", Rating(1.0, "a"), Rating(None, "b"), Rating(2.0, "a", "humour")), rated("2", Rating(3.0))]
     assert aspects(samples) == {"humour": (1, 1, 0), "overall": (2, 2, 1)}
     assert math.isnan(collect(samples, aspect="humour").mean()[1])
+
+
+def test_ratings_that_nobody_gave_are_noted() -> None:
+    samples = [rated(id, Rating(value, "ann", role=ILLUSTRATIVE)) for id, value in (("a", 1.0), ("b", 2.0))]
+    assert collect(samples).notes == ("ratings are illustrative: no person gave them",)
