@@ -12,8 +12,9 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/pyt
 
 # Processes with one thread each: the networks in tests are so small that more threads cost time. Three of them keep
 # two cores busy while some tests wait for servers, other processes and the disk. Each needs up to 2 GB of memory.
+# Numba's threads sleep while they wait for each other: on busy cores, most of their time would go into waiting.
 JOBS ?= 3
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 # Every process would compile the package again if its bytecode were not kept.
 unexport PYTHONDONTWRITEBYTECODE

@@ -12,6 +12,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Iterator
+from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -35,6 +36,7 @@ from interloq.learn.settings import Training
 from interloq.metrics import evaluate as evaluating
 from interloq.metrics.context_reply import NO_CONTEXT
 from interloq.metrics.metric import NO_REFERENCES, FittedMetric, SetMetric, best_reference, is_mean
+from interloq.models import loaded
 from interloq.models.mlm import BOUNDS
 from interloq.needs import METRICS as NEEDS
 from interloq.records import Pair
@@ -244,6 +246,12 @@ def plain_samples(n: int = 40) -> list[Sample]:
     ]
 
 
+@cache
+def plain_result(text: str) -> Result:
+    """Result of the plain samples, computed once for all tests that compare something with it."""
+    return evaluate(text, plain_samples())
+
+
 def facts(result: Result) -> tuple[Any, ...]:
     """Everything in a result, as something that compares equal also where a value is NaN."""
     values = {id: None if math.isnan(value) else value for id, value in result.by_sample.items()}
@@ -301,6 +309,7 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     matrix = np.random.default_rng(0).random((len(known), 30), dtype=np.float32)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("vectors"))
+        patch.setattr(loaded, "_cached", lru_cache(maxsize=40)(loaded._cached.__wrapped__))  # all of them at once
         WordVectors.of(known, matrix, tokenizer="char").save("letters")
         random_scorer(Path("scorer"))
         tiny_bert(Path("bert"))
@@ -405,7 +414,7 @@ def test_neither_batches_nor_order_matter(text: str, monkeypatch: pytest.MonkeyP
 def test_the_order_of_references_does_not_matter(text: str) -> None:
     samples = plain_samples()
     turned = [dataclasses.replace(sample, references=sample.references[::-1]) for sample in samples]
-    first, second = evaluate(text, samples), evaluate(text, turned)
+    first, second = plain_result(text), evaluate(text, turned, n_bootstrap=0)
     tolerance = 1e-5 if any(model in text for model in NETWORKS) else 1e-12
     assert list(second.by_sample.values()) == pytest.approx(list(first.by_sample.values()), abs=tolerance)
     assert second.value == pytest.approx(first.value, abs=tolerance)
@@ -479,9 +488,9 @@ def test_a_sample_without_a_score_changes_no_value(text: str) -> None:
     if isinstance(metric, FittedMetric):  # what is fitted on references may well change with them
         unscored = [sample for sample in unscored if not sample.references]
     samples = plain_samples()
-    with_them = evaluate(metric, [*samples, *unscored])
+    with_them = evaluate(metric, [*samples, *unscored], n_bootstrap=0)
     assert with_them.unscored == len(unscored)
-    assert with_them.value == evaluate(metric, samples).value
+    assert with_them.value == evaluate(metric, samples, n_bootstrap=0).value
 
 
 @pytest.mark.parametrize("text", SPECS)
@@ -497,7 +506,7 @@ def test_rows_add_up_to_the_value(text: str) -> None:
     samples = plain_samples()
     if isinstance(metric, FittedMetric):
         metric = metric.fit(samples)
-    rows, result = metric.stats(samples), evaluate(metric, samples)
+    rows, result = metric.stats(samples), evaluate(metric, samples, n_bootstrap=0)
     assert metric.stats([]).shape == (0, rows.shape[1])
     values = by_id(result.by_sample)
     assert metric.value(rows) == pytest.approx([values[sample.id] for sample in samples], abs=1e-12)
@@ -508,8 +517,8 @@ def test_rows_add_up_to_the_value(text: str) -> None:
 
 @pytest.mark.parametrize("text", SPECS)
 def test_details_are_numbers_that_do_not_depend_on_the_order_of_samples(text: str) -> None:
-    metric, samples = create(text), plain_samples()
-    first, second = (evaluate(metric, some, n_bootstrap=0).details for some in (samples, samples[::-1]))
+    metric = create(text)
+    first, second = plain_result(text).details, evaluate(metric, plain_samples()[::-1], n_bootstrap=0).details
     assert all(isinstance(name, str) and isinstance(value, float) for name, value in first.items())
     assert second == pytest.approx(dict(first), abs=1e-5)
     assert bool(first) == hasattr(metric, "details")
@@ -518,10 +527,9 @@ def test_details_are_numbers_that_do_not_depend_on_the_order_of_samples(text: st
 
 @pytest.mark.parametrize("text", SPECS)
 def test_a_metric_says_whether_its_value_of_a_set_is_a_mean(text: str) -> None:
-    metric = create(text)
-    result = evaluate(metric, plain_samples())
+    result = plain_result(text)
     mean = np.nanmean(list(result.by_sample.values()))
-    assert is_mean(metric) == (result.value == pytest.approx(mean, abs=1e-9))
+    assert is_mean(create(text)) == (result.value == pytest.approx(mean, abs=1e-9))
 
 
 @pytest.mark.parametrize("text", REFERENCED)
@@ -559,7 +567,7 @@ def test_every_script_is_scored(text: str, name: str) -> None:
 
 @pytest.mark.parametrize("text", SPECS)
 def test_the_interval_holds_the_value(text: str) -> None:
-    result = evaluate(text, plain_samples(), n_bootstrap=300, seed=1)
+    result = plain_result(text)
     assert result.ci is not None
     low, high = result.ci
     assert low <= result.value <= high
