@@ -23,6 +23,7 @@ from interloq.report.dialogues import dialogue_readings, rank_table
 from interloq.report.elements import Mark, Name
 from interloq.report.heat_map import heat_map
 from interloq.report.notices import judges, notices, orders_users, weak_references
+from interloq.report.overview import overview
 from interloq.report.page import TITLE, Fact, Page, Reading, Scatter, Source
 from interloq.report.reading import reading
 from interloq.report.reference_curves import reference_curve
@@ -53,6 +54,7 @@ class Evidence:
     curves: Sequence[Curve] = ()  # of metrics, as references are added
     predictions: Predictions = field(default_factory=Predictions)  # of how reliable references are
     continuity: Sequence[ContinuityTable] = ()  # how well replies are predicted
+    lower_is_better: bool | None = None  # None: as each metric defines it
 
 
 def build(
@@ -82,6 +84,7 @@ def build(
             *weak_references(evidence.predictions, samples),
             *(orders_users(evidence.table.users) if evidence.table else ()),
         ),
+        overview=overview(results, evidence.judgments, evidence.table, names, marks, who, evidence.lower_is_better),
         marks=tuple(marks[s] for s in sorted({s.system for s in samples})),
         scores=score_tables(results, names, marks),
         agreement=agreement(evidence.table, names, who) if evidence.table and evidence.judgments else None,

@@ -66,6 +66,7 @@ def read_evidence(
         curves=[curve for path in inputs.curves for curve in read_curves(path)],
         predictions=predictions,
         continuity=[read_continuity(path) for path in inputs.continuity],
+        lower_is_better=options.lower_is_better,
     )
 
 

@@ -36,6 +36,36 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class OverviewCell:
+    """A system's score or mean judgment in the overview."""
+
+    value: str
+    interval: str
+    sort: str
+    is_best: bool = False  # and distinguishable from every other system
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewRow:
+    """One system in the overview."""
+
+    system: str
+    mark: Mark | None
+    cells: tuple[OverviewCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Systems by metrics, and what led."""
+
+    metrics: tuple[Name, ...]
+    has_people: bool  # if so, the first cell of each row is the mean judgment
+    rows: tuple[OverviewRow, ...]
+    note: str  # below the table
+    findings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Coefficient:
     """One cell of the agreement table."""
 
@@ -236,6 +266,7 @@ class Page:
     judges: str  # "people", or another word if no person gave the ratings
     facts: tuple[Fact, ...]
     notices: tuple[Notice, ...]
+    overview: Overview
     marks: tuple[Mark, ...]
     scores: tuple[MetricScores, ...]
     agreement: Agreement | None

@@ -66,18 +66,19 @@ def test_nothing_could_be_scored(folder: Path, samples: list[Sample]) -> None:
 def test_without_ratings_the_report_says_how_to_add_them(folder: Path, samples: list[Sample]) -> None:
     bare = [Sample(s.id, s.context, s.response, s.references, s.system) for s in samples]
     page = parse(report(folder, bare))
-    section = page.one(id="agreement")
+    section = page.one(id="overview")
     assert "No ratings of the aspect “overall”." in section.text
     assert '"ratings": [4, 5, 3]' in section.text
-    assert not section.all("table")
     assert not page.all("svg", cls="scatter")
     assert [cell.text for cell in page.one("table", cls="heat").one("thead").all("th")] == ["1", "2"]
-    assert "there are no ratings" in page.one(id="reading").text
+    targets = [link.attributes["href"] for link in page.one("nav").all("a")]
+    assert targets == ["#overview", "#scores", "#matrix", "#source"]
+    assert [section.attributes["id"] for section in page.all("section")] == ["overview", "scores", "matrix"]
 
 
 def test_another_aspect_is_offered(folder: Path, samples: list[Sample]) -> None:
     page = parse(report(folder, samples, "--aspect", "engaging"))
-    assert "The samples have ratings of: overall. Choose one with --aspect" in page.one(id="agreement").text
+    assert "The samples have ratings of: overall. Choose one with --aspect" in page.one(id="overview").text
 
 
 @pytest.mark.parametrize("system", ["only", ""])
