@@ -48,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
     folder, language, absent = Path(args.output), args.language, steps.missing()
     files.prepare(folder, language)
+    _run([steps.comparing(folder, language)], quiet=args.quiet)
     if absent:
         print_line(f"υBLEU is skipped: not installed: {', '.join(absent)}; run: pip install 'interloq[rater,retrieve]'")
         _run([steps.scoring(folder, language)], quiet=args.quiet)
@@ -71,11 +72,12 @@ def _run(steps: Iterable[Step], *, quiet: bool) -> None:
 
 def _show(step: Step, result: Any) -> None:
     """Print what the step's command prints."""
-    from interloq.cli import explain, extend, index, meta, rate, reliability_curve, report, score, train_job
+    from interloq.cli import compare, explain, extend, index, meta, rate, reliability_curve, report, score, train_job
     from interloq.demo.steps import K
     from interloq.rate.settings import TRAINABLE
 
     printers = {
+        "compare": lambda: compare.print_comparison(result),
         "index": lambda: index.print_added(*result),
         "train": lambda: train_job.print_trained(step.output, result, TRAINABLE),
         "extend": lambda: extend.print_extended(step.output, result, K),

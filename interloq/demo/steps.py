@@ -1,4 +1,4 @@
-"""The steps of the demo: from a log to rated references, to scores, to their agreement with ratings.
+"""The steps of the demo: a comparison; then from a log to rated references, to scores, to agreement with ratings.
 
 Each step is a function of the package with the command that does the same. υBLEU, from a log to rated references,
 needs the extras `rater` and `retrieve`; without them it is skipped.
@@ -15,6 +15,7 @@ from typing import Any
 
 from interloq.data.progress import Progress, silent
 from interloq.demo.learning import options, train_rater
+from interloq.meta.compare_file import compare_file
 from interloq.meta.meta_file import meta_file
 from interloq.metrics.explain_file import explain_file
 from interloq.pipelines.curve_file import curve_file
@@ -32,6 +33,7 @@ K = 5  # replies to retrieve: about as many as the log has per utterance
 EXPLAINED = {"en": "en/03/attentive", "ja": "ja/04/attentive", "zh": "zh/05/attentive"}
 NEEDED = ("faiss", "numba", "safetensors", "sentencepiece", "torch")  # modules that the extras install
 TITLE = "Interloq demo"
+VERSIONS = "generic", "attentive"  # systems that are compared as the old and the new version of one
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,18 @@ class Step:
     def run(self, progress: Progress = silent) -> Any:
         """Run the step as its command would."""
         return self.call(progress)
+
+
+def comparing(folder: Path, language: str) -> Step:
+    """Decide between two versions of a system."""
+    samples, (old, new), metric = str(folder / "samples.jsonl"), VERSIONS, _metrics(TOKENIZERS[language])[-1]
+    return Step(
+        f"Is {new} better than {old}? Compare their replies to the same utterances.",
+        ["compare", samples, samples, "--old-system", old, "--new-system", new, "-m", metric],
+        lambda progress: compare_file(
+            samples, samples, metrics=[metric], old_system=old, new_system=new, progress=progress
+        ),
+    )
 
 
 def missing() -> list[str]:

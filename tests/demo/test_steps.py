@@ -21,7 +21,7 @@ from tests.conftest import missing
 
 Captured = pytest.CaptureFixture[str]
 REST = ["reliability", "reliability", "meta", "explain", "report"]
-VERBS = ["index", "train", "extend", "rate", "score", "score", *REST]
+VERBS = ["compare", "index", "train", "extend", "rate", "score", "score", *REST]
 ODD = 'it\'s "a" demo'  # a folder whose name the shell and specs must quote
 HIDDEN = f"""
 import sys
@@ -157,7 +157,7 @@ def test_again_into_the_same_folder_in_another_language(monkeypatch: pytest.Monk
         out = capsys.readouterr().out
         assert "32 of 32 replies with the same score" in out
         assert [command[1] for command in commands(out)] == VERBS
-        assert f"gru(model={json.dumps(f'{ODD}/rater')})" in commands(out)[3]
+        assert f"gru(model={json.dumps(f'{ODD}/rater')})" in commands(out)[VERBS.index("rate")]
         assert {sample.id[:2] for sample in load(Path(ODD, "rated.jsonl"))} == {language}
 
 
@@ -167,7 +167,7 @@ def test_without_the_extras_the_rest_runs(folder: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     said = "υBLEU is skipped: not installed: faiss, numba, safetensors, sentencepiece, torch; "
     assert said + "run: pip install 'interloq[rater,retrieve]'\n" in shown.stdout
-    assert [command[1] for command in commands(shown.stdout)] == ["score", *REST]
+    assert [command[1] for command in commands(shown.stdout)] == ["compare", "score", *REST]
     assert "vbleu" not in shown.stdout
     assert (folder / ODD / "report.html").exists()
     assert not (folder / ODD / "index").exists()
