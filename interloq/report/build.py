@@ -27,7 +27,7 @@ from interloq.report.overview import overview
 from interloq.report.page import TITLE, Fact, Page, Reading, Scatter, Source
 from interloq.report.reading import reading
 from interloq.report.reference_curves import reference_curve
-from interloq.report.scatter import Drawn, drawn, scatter
+from interloq.report.scatter import Drawn, drawn, points_per_plot, scatter
 from interloq.report.scores import SystemScore, complete, score_tables
 from interloq.version import __version__
 
@@ -166,15 +166,15 @@ def _scatters(
     evidence: Evidence, samples: Sequence[Sample], names: Mapping[str, Name], marks: Mapping[str, Mark]
 ) -> tuple[tuple[tuple[str, str, str, str], ...], tuple[Scatter, ...]]:
     """The plots, and the texts of all samples drawn in them."""
-    judged = [Drawn(s.key, s.response, evidence.judgments[s.key]) for s in samples if s.key in evidence.judgments]
+    judged = [Drawn(s.key, evidence.judgments[s.key]) for s in samples if s.key in evidence.judgments]
     if not judged:
         return (), ()
-    scored = columns(evidence.scores)
-    used = {d.key for column in scored.values() for d in drawn(judged, column)}
+    scored, most = columns(evidence.scores), points_per_plot(len(names))
+    used = {point.key for column in scored.values() for point in drawn(judged, column, most)}
     shown = [s for s in samples if s.key in used]
     index = {s.key: i for i, s in enumerate(shown)}
     rows = {row.metric: row for row in evidence.table.rows} if evidence.table else {}
-    plots = (scatter(n, rows.get(m), judged, scored.get(m, {}), marks, index) for m, n in names.items())
+    plots = (scatter(n, rows.get(m), judged, scored.get(m, {}), marks, index, most) for m, n in names.items())
     return tuple(_texts(s) for s in shown), tuple(plots)
 
 

@@ -15,7 +15,9 @@ from interloq.report.page import Point, PointGroup, Scatter
 from interloq.report.scale import Scale, scale
 from interloq.signature import fingerprint
 
-MOST = 2000  # points drawn: more would make the file large and the picture black
+MOST = 2000  # points in a plot: more would make the picture black
+TOTAL = 4000  # points in all plots: more would make the file large and the page slow
+FEWEST = 200  # points in a plot, however many plots there are
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 588.0, 14.0, 340.0  # the plot's area in a picture of 600 × 400
 CELL = 5.0  # points closer than this hide each other
 CROWDED = 0.1  # share of hidden points above which all points are jittered
@@ -27,14 +29,18 @@ class Drawn:
     """What is drawn of a sample for every metric."""
 
     key: Key
-    response: str
     judgment: float
 
 
-def drawn(samples: Sequence[Drawn], score_of: Mapping[Key, float]) -> list[Drawn]:
-    """The scored samples, at most MOST, chosen by a hash of their ids and so independent of their order."""
+def points_per_plot(plots: int) -> int:
+    """How many points a plot may have."""
+    return max(FEWEST, min(MOST, TOTAL // max(1, plots)))
+
+
+def drawn(samples: Sequence[Drawn], score_of: Mapping[Key, float], most: int) -> list[Drawn]:
+    """The scored samples, at most `most`, chosen by a hash of their ids and so independent of their order."""
     scored = [sample for sample in samples if sample.key in score_of]
-    chosen = sorted(scored, key=lambda s: _hash(s.key))[:MOST] if len(scored) > MOST else scored
+    chosen = sorted(scored, key=lambda s: _hash(s.key))[:most] if len(scored) > most else scored
     return sorted(chosen, key=lambda s: s.key)
 
 
@@ -45,9 +51,10 @@ def scatter(
     score_of: Mapping[Key, float],
     marks: Mapping[str, Mark],
     index: Mapping[Key, int],
+    most: int,
 ) -> Scatter:
-    """The plot of one metric; `index` maps samples to the page's texts."""
-    points, scored = drawn(samples, score_of), sum(sample.key in score_of for sample in samples)
+    """The plot of one metric with at most `most` points; `index` maps samples to the page's texts."""
+    points, scored = drawn(samples, score_of, most), sum(sample.key in score_of for sample in samples)
     x = scale((s.judgment for s in points), about=6)
     y = scale((score_of[s.key] for s in points), about=5)
     nudge = _nudge(points, score_of, x, y)
@@ -72,7 +79,7 @@ def _point(
         index=index[sample.key],
         x=x.at(sample.judgment + nudge * _direction(sample.key), LEFT, RIGHT),
         y=y.at(score, BOTTOM, TOP),
-        title=f"{sample.key[0]} · {sample.key[1] or NO_SYSTEM}\n{values}\n{text.cut(sample.response, 60)}",
+        title=f"{sample.key[0]} · {sample.key[1] or NO_SYSTEM}\n{values}",
     )
 
 

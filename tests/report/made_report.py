@@ -8,7 +8,10 @@ import orjson
 
 from interloq import Sample
 from interloq.records import Score
+from interloq.report.build import Evidence
 from tests.report.parsed_html import Element
+
+WORDS = "the food was quite good but i did not like music at all tell me more about your trip"
 
 
 def values_of(scores: list[Score], metric: str) -> dict[str, float]:
@@ -31,3 +34,24 @@ def replace_id(sample: Sample, id: str) -> Sample:
 
 def notices_of(page: Element) -> list[str]:
     return [notice.text for notice in page.all("div", cls="notice")]
+
+
+def many_samples(n: int, metrics: int) -> Evidence:
+    """Rated and scored samples of five systems, with texts of the usual length."""
+    words = WORDS.split()
+    samples = [
+        Sample(
+            f"dialogue-{i:05}#3",
+            [" ".join(words[(i + k) % 18] for k in range(18))],
+            " ".join(words[(i * k) % 18] for k in range(1, 16)) + f" {i}",
+            system=f"system-{i % 5}",
+            ratings=[1 + i % 5, 1 + i * 7 % 5],
+        )
+        for i in range(n)
+    ]
+    scores = [
+        Score(s.id, f"bleu(order={k})", (i * 37 + k * 11) % 101 / 100, system=s.system)
+        for k in range(1, metrics + 1)
+        for i, s in enumerate(samples)
+    ]
+    return Evidence(samples, scores, judgments={s.key: mean_rating(s) for s in samples})

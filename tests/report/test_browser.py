@@ -13,7 +13,10 @@ import pytest
 
 from interloq import Rating, Reference, Sample
 from interloq.learn.calibrate import calibration
+from interloq.report.build import build
+from interloq.report.render import render
 from tests.conftest import rated_samples
+from tests.report.made_report import many_samples
 from tests.report.parsed_html import parse, report
 
 if TYPE_CHECKING:
@@ -229,6 +232,19 @@ def test_a_signature_can_be_copied(opened: Opened) -> None:
     assert page.evaluate("getSelection().toString()") == signature.locator("code").inner_text()
     if signature.get_by_role("button").inner_text() == "Copied":
         assert page.evaluate("navigator.clipboard.readText()") == signature.locator("code").inner_text()
+
+
+def test_ten_thousand_samples_fit_in_a_page(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(render(build(many_samples(10_000, 8))), encoding="utf-8")
+    assert path.stat().st_size < 2_000_000
+    opened = _open(browser, path)
+    page = opened.page
+    page.get_by_label("Metric shown").select_option("bleu(order=8)")
+    assert page.locator("#plot8 .points use").count() == 500
+    assert "500 of 10,000 samples are drawn" in page.locator("#plot8 figcaption").inner_text()
+    assert opened.complaints == []
+    page.context.close()
 
 
 def test_everything_reads_without_script(browser: Browser, html: Path) -> None:

@@ -9,21 +9,25 @@ from pathlib import Path
 from scipy.stats import spearmanr
 
 from interloq import Sample
-from interloq.report.scatter import MOST, Drawn, drawn
+from interloq.report.scatter import MOST, TOTAL, Drawn, drawn, points_per_plot
 from interloq.report.text import number
 from tests.report.made_report import mean_rating, read_scores, replace_id, values_of
 from tests.report.parsed_html import parse, report
 
 
 def test_thinning_keeps_the_same_samples_in_any_order() -> None:
-    samples = [Drawn((str(i), ""), "", 0.0) for i in range(MOST + 500)]
+    samples = [Drawn((str(i), ""), 0.0) for i in range(MOST + 500)]
     scores = {sample.key: 0.0 for sample in samples}
-    kept = drawn(samples, scores)
+    kept = drawn(samples, scores, MOST)
     assert len(kept) == MOST
-    assert drawn(samples[::-1], scores) == kept
+    assert drawn(samples[::-1], scores, MOST) == kept
     # a hash takes from everywhere, not from one end
     late = sum(int(sample.key[0]) >= len(samples) // 2 for sample in kept)
     assert 0.4 * MOST < late < 0.6 * MOST
+
+
+def test_many_plots_share_the_points() -> None:
+    assert [points_per_plot(plots) for plots in (0, 1, 2, 8, 1000)] == [MOST, MOST, TOTAL // 2, TOTAL // 8, 200]
 
 
 def test_scatter_points_stand_where_their_values_are(folder: Path, samples: list[Sample]) -> None:

@@ -85,7 +85,7 @@
     const marks = all(".points use", plot);
     for (const mark of marks) { // the browser's own tooltip would stand on top of ours
       const title = mark.querySelector("title");
-      mark.dataset.values = title.textContent.split("\n").at(-2); // ids may have lines of their own
+      mark.dataset.values = title.textContent.split("\n").at(-1); // ids may have lines of their own
       title.remove();
     }
     marks.sort((a, b) => a.x.baseVal.value - b.x.baseVal.value || b.y.baseVal.value - a.y.baseVal.value);
