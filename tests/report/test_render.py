@@ -50,7 +50,7 @@ def test_what_users_wrote_is_never_markup(folder: Path, samples: list[Sample]) -
 def test_an_aspect_is_text_too(folder: Path, samples: list[Sample]) -> None:
     page = parse(report(folder, samples, "--aspect", EVIL))
     assert len(page.all("script")) == 2
-    assert EVIL in page.one(id="agreement").text
+    assert EVIL in page.one(id="overview").text
 
 
 def test_the_policy_allows_exactly_our_style_and_script(folder: Path, samples: list[Sample]) -> None:
