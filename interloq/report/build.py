@@ -24,9 +24,10 @@ from interloq.report.elements import Mark, Name
 from interloq.report.heat_map import heat_map
 from interloq.report.notices import judges, notices, orders_users, weak_references
 from interloq.report.overview import overview
-from interloq.report.page import TITLE, Fact, Page, Reading, Scatter, Source
+from interloq.report.page import TITLE, Fact, Page, Reading, SampleRow, Scatter, Source
 from interloq.report.reading import reading
 from interloq.report.reference_curves import reference_curve
+from interloq.report.sample_rows import WHOLE, listed, sample_note, sample_row
 from interloq.report.scatter import Drawn, drawn, points_per_plot, scatter
 from interloq.report.scores import SystemScore, complete, score_tables
 from interloq.version import __version__
@@ -73,7 +74,7 @@ def build(
     marks = _marks({s.system for s in samples} | {r.system for r in evidence.results} | ranked)
     results = complete(evidence.results, evidence.scores)
     who = judges(samples, aspect)
-    texts, scatters = _scatters(evidence, samples, names, marks)
+    rows, scatters = _samples(evidence, samples, names, marks)
     return Page(
         title=title,
         aspect=aspect,
@@ -91,7 +92,8 @@ def build(
         scatters=scatters,
         heat_map=heat_map(evidence.matrix, names) if evidence.matrix else None,
         readings=_readings(evidence, samples, names, marks, aspect),
-        texts=texts,
+        samples=rows,
+        sample_note=sample_note(len(rows), len(samples)),
         version=__version__,
         command=command,
         sources=tuple(sources),
@@ -162,25 +164,20 @@ def _facts(
     return (*facts, Fact("0", f"judgments, aspect {aspect}"))
 
 
-def _scatters(
+def _samples(
     evidence: Evidence, samples: Sequence[Sample], names: Mapping[str, Name], marks: Mapping[str, Mark]
-) -> tuple[tuple[tuple[str, str, str, str], ...], tuple[Scatter, ...]]:
-    """The plots, and the texts of all samples drawn in them."""
-    judged = [Drawn(s.key, evidence.judgments[s.key]) for s in samples if s.key in evidence.judgments]
-    if not judged:
-        return (), ()
-    scored, most = columns(evidence.scores), points_per_plot(len(names))
+) -> tuple[tuple[SampleRow, ...], tuple[Scatter, ...]]:
+    """The rows of the sample table, and the plots, whose points refer to them."""
+    people, scored, most = evidence.judgments, columns(evidence.scores), points_per_plot(len(names))
+    judged = [Drawn(s.key, people[s.key]) for s in samples if s.key in people]
     used = {point.key for column in scored.values() for point in drawn(judged, column, most)}
-    shown = [s for s in samples if s.key in used]
+    shown = listed(samples, used)
     index = {s.key: i for i, s in enumerate(shown)}
-    rows = {row.metric: row for row in evidence.table.rows} if evidence.table else {}
-    plots = (scatter(n, rows.get(m), judged, scored.get(m, {}), marks, index, most) for m, n in names.items())
-    return tuple(_texts(s) for s in shown), tuple(plots)
-
-
-def _texts(sample: Sample) -> tuple[str, str, str, str]:
-    last = sample.context[-1].text if sample.context else ""
-    return sample.id, sample.system, text.cut(last, 160), text.cut(sample.response, 240)
+    found = [scored.get(metric, {}) for metric in names]
+    rows = (sample_row(s, people.get(s.key), found, is_whole=len(shown) <= WHOLE or s.key in used) for s in shown)
+    tested = {row.metric: row for row in evidence.table.rows} if evidence.table else {}
+    plots = (scatter(n, tested.get(m), judged, scored.get(m, {}), marks, index, most) for m, n in names.items())
+    return tuple(rows), tuple(plots) if judged else ()
 
 
 def _readings(

@@ -16,6 +16,7 @@ from interloq.report.reference_curves import ReferenceCurve
 from interloq.report.scores import MetricScores
 
 TITLE = "Interloq report"
+SampleRow = tuple[str | float | None, ...]  # id, system, last turn, reply, mean judgment, one score per metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ class Agreement:
 class Point:
     """One sample in a scatter plot."""
 
-    index: int  # index in the page's texts
+    index: int  # index in the page's samples
     x: str
     y: str
     title: str
@@ -273,7 +274,8 @@ class Page:
     scatters: tuple[Scatter, ...]
     heat_map: HeatMap | None
     readings: tuple[Reading, ...]
-    texts: tuple[tuple[str, str, str, str], ...]  # id, system, last turn, response of each drawn sample
+    samples: tuple[SampleRow, ...]
+    sample_note: str  # what these rows omit
     version: str
     command: str
     sources: tuple[Source, ...]

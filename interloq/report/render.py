@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from interloq.report.page import Page
+from interloq.report.page import Page, SampleRow
 from interloq.report.text import visible
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def render(page: Page) -> str:
         page=page,
         style=_trusted(style),
         script=_trusted(script),
-        texts=_trusted(_json(page.texts)),
+        samples=_trusted(_json(page.samples)),
         policy=_policy(style, script),
     )
 
@@ -53,11 +54,13 @@ def _trusted(text: str) -> object:
     return Markup(text)  # noqa: S704 - never contains user input, except JSON with every < escaped
 
 
-def _json(texts: tuple[tuple[str, ...], ...]) -> str:
+def _json(rows: Sequence[SampleRow]) -> str:
     """JSON that is safe inside <script>: nothing in it can end the element."""
     import orjson
 
-    data = orjson.dumps([[visible(text) for text in entry] for entry in texts]).decode()
+    data = orjson.dumps(
+        [[visible(value) if isinstance(value, str) else value for value in row] for row in rows]
+    ).decode()
     for sign in "<>&\u2028\u2029":
         data = data.replace(sign, f"\\u{ord(sign):04x}")
     return data

@@ -16,7 +16,7 @@ from interloq.report.scale import Scale, scale
 from interloq.signature import fingerprint
 
 MOST = 2000  # points in a plot: more would make the picture black
-TOTAL = 4000  # points in all plots: more would make the file large and the page slow
+TOTAL = 3000  # points in all plots: more would make the file large and the page slow
 FEWEST = 200  # points in a plot, however many plots there are
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 588.0, 14.0, 340.0  # the plot's area in a picture of 600 × 400
 CELL = 5.0  # points closer than this hide each other
@@ -53,7 +53,7 @@ def scatter(
     index: Mapping[Key, int],
     most: int,
 ) -> Scatter:
-    """The plot of one metric with at most `most` points; `index` maps samples to the page's texts."""
+    """The plot of one metric with at most `most` points; `index` maps samples to the page's rows."""
     points, scored = drawn(samples, score_of, most), sum(sample.key in score_of for sample in samples)
     x = scale((s.judgment for s in points), about=6)
     y = scale((score_of[s.key] for s in points), about=5)

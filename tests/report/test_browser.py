@@ -217,7 +217,12 @@ def test_points_tell_their_sample_by_mouse_and_by_key(opened: Opened) -> None:
     first = tip.locator("div").first.inner_text()
     assert first.startswith("5 · bad")  # judged lowest
     page.keyboard.press("ArrowRight")
-    assert tip.locator("div").first.inner_text() != first
+    second = tip.locator("div").first.inner_text()
+    assert second != first
+    page.keyboard.press("Enter")  # finds it in the table
+    assert page.locator("#sample-table tbody td:nth-child(-n + 2)").all_inner_texts() == second.split(" · ")
+    plot.focus()
+    page.keyboard.press("ArrowRight")
     page.keyboard.press("Escape")
     assert tip.is_hidden()
 
@@ -240,9 +245,24 @@ def test_ten_thousand_samples_fit_in_a_page(browser: Browser, tmp_path: Path) ->
     assert path.stat().st_size < 2_000_000
     opened = _open(browser, path)
     page = opened.page
+    assert page.locator("#found").inner_text() == "10,000 found, 25 shown"
+    page.get_by_label("Text", exact=True).fill("DIALOGUE-0012")
+    assert page.locator("#found").inner_text() == "10 found, 10 shown"
+    page.get_by_label("System", exact=True).select_option("system-3")
+    assert page.locator("#sample-table tbody td:first-child").all_inner_texts() == [
+        "dialogue-00123#3",
+        "dialogue-00128#3",
+    ]
+    page.get_by_label("Text", exact=True).fill("")
+    page.locator("#sample-table thead button", has_text="order=8").click()
+    highest = page.locator("#sample-table tbody tr:first-child td:last-child")
+    assert highest.inner_text() == "1"
+    page.get_by_role("button", name="Show more").click()
+    assert page.locator("#found").inner_text() == "2,000 found, 50 shown"
+    assert page.locator("#sample-table tbody tr").count() == 50
     page.get_by_label("Metric shown").select_option("bleu(order=8)")
-    assert page.locator("#plot8 .points use").count() == 500
-    assert "500 of 10,000 samples are drawn" in page.locator("#plot8 figcaption").inner_text()
+    assert page.locator("#plot8 .points use").count() == 375
+    assert "375 of 10,000 samples are drawn" in page.locator("#plot8 figcaption").inner_text()
     assert opened.complaints == []
     page.context.close()
 

@@ -47,7 +47,7 @@ def test_unscored_samples_are_counted_with_their_reasons(folder: Path, samples: 
     assert "1 score missing; no value was substituted. bleu(order=2): 1 sample, no references" in notices_of(page)
     rows = page.one("table", cls="scores").all("tbody", cls="rows")[0].all("tr")
     assert [row.all("td")[-1].text for row in rows] == ["1", "0"]
-    texts = json.loads(page.one(id="texts").raw)
+    texts = json.loads(page.one(id="rows").raw)
     drawn = [texts[int(mark.attributes["data-text"])][0] for mark in page.one(id="plot1").one("svg").all("use")]
     assert "7" not in drawn
     assert len(drawn) == 6
@@ -72,8 +72,8 @@ def test_without_ratings_the_report_says_how_to_add_them(folder: Path, samples: 
     assert not page.all("svg", cls="scatter")
     assert [cell.text for cell in page.one("table", cls="heat").one("thead").all("th")] == ["1", "2"]
     targets = [link.attributes["href"] for link in page.one("nav").all("a")]
-    assert targets == ["#overview", "#scores", "#matrix", "#source"]
-    assert [section.attributes["id"] for section in page.all("section")] == ["overview", "scores", "matrix"]
+    assert targets == ["#overview", "#scores", "#matrix", "#samples", "#source"]
+    assert [section.attributes["id"] for section in page.all("section")] == ["overview", "scores", "matrix", "samples"]
 
 
 def test_another_aspect_is_offered(folder: Path, samples: list[Sample]) -> None:

@@ -20,7 +20,8 @@ def test_all_sections_are_there_and_linked(folder: Path, samples: list[Sample]) 
     page = parse(report(folder, samples, "--title", "June release"))
     assert page.one("head").one("title").text == page.one("h1").text == "June release"
     targets = [link.attributes["href"] for link in page.one("nav").all("a")]
-    assert targets == ["#overview", "#scores", "#agreement", "#scatter", "#matrix", "#reading", "#source"]
+    names = ["overview", "scores", "agreement", "scatter", "matrix", "reading", "samples", "source"]
+    assert targets == [f"#{name}" for name in names]
     assert all(page.one(id=target[1:]).all("h2") for target in targets)
     facts = {fact.one("dt").text: fact.one("dd").text for fact in page.one("dl", cls="facts").all("div")}
     assert facts == {"samples": "6", "systems": "2", "metrics": "2", "judgments by people, aspect overall": "18"}

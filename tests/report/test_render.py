@@ -44,7 +44,7 @@ def test_what_users_wrote_is_never_markup(folder: Path, samples: list[Sample]) -
     assert all(e.attributes.get("class", "") in allowed | {""} for e in page.all("b"))
     assert EVIL in [e.raw for e in page.all("span", cls="speaker")]
     assert any(e.attributes.get("aria-label", "").startswith(f"length{EVIL} against") for e in page.all("svg"))
-    assert {entry[0] for entry in json.loads(page.one(id="texts").raw)} == {s.id + EVIL for s in samples}
+    assert {entry[0] for entry in json.loads(page.one(id="rows").raw)} == {s.id + EVIL for s in samples}
 
 
 def test_an_aspect_is_text_too(folder: Path, samples: list[Sample]) -> None:

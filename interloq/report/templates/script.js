@@ -36,15 +36,78 @@
       body.append(...rows.map((row) => row[1]));
     }
   };
+  const onHead = (head, act) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", act);
+  };
   for (const table of all("table.sortable")) {
     all("thead th", table).forEach((head, column) => {
-      if ("unsorted" in head.dataset) return;
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...head.childNodes);
-      head.append(button);
-      button.addEventListener("click", () => sort(table, head, column));
+      if (!("unsorted" in head.dataset)) onHead(head, () => sort(table, head, column));
     });
+  }
+
+  // samples: all are data, and only those shown are elements, so that thousands stay fast
+  const samples = JSON.parse(document.getElementById("rows").textContent);
+  const table = document.getElementById("sample-table");
+  let findSample = () => {};
+  if (table) {
+    const [find, system, found, more] = ["find", "system", "found", "more"].map((id) => document.getElementById(id));
+    const searched = samples.map(([id, , last, reply]) => `${id}\n${last}\n${reply}`.toLowerCase());
+    const heads = all("thead th", table);
+    let matching = [], shown = 0, by = null, sign = 1;
+    const element = (index) => {
+      const row = document.createElement("tr");
+      for (const head of heads) {
+        const cell = row.insertCell();
+        const value = samples[index][head.dataset.field];
+        cell.className = head.className;
+        cell.dir = "auto";
+        cell.textContent = value === null ? "n/a" : value;
+      }
+      return row;
+    };
+    const grow = () => {
+      const next = matching.slice(shown, shown + 25);
+      table.tBodies[0].append(...next.map(element));
+      shown += next.length;
+      more.hidden = shown === matching.length;
+      found.textContent = `${matching.length.toLocaleString("en")} found, ${shown.toLocaleString("en")} shown`;
+    };
+    const order = (a, b) => {
+      const [x, y] = [samples[a][by], samples[b][by]];
+      return (x === null) - (y === null) || (x === null ? 0 : compare(x, y) * sign) || a - b;
+    };
+    const filter = () => {
+      const words = find.value.toLowerCase().split(/\s+/);
+      const fits = (row, i) => (!system.value || row[1] === system.value) && words.every((word) => searched[i].includes(word));
+      matching = [...samples.keys()].filter((i) => fits(samples[i], i));
+      if (by !== null) matching.sort(order);
+      table.tBodies[0].replaceChildren();
+      shown = 0;
+      grow();
+    };
+    for (const head of heads) {
+      onHead(head, () => {
+        const down = head.getAttribute("aria-sort") ? head.getAttribute("aria-sort") === "ascending" : head.classList.contains("num");
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        [by, sign] = [Number(head.dataset.field), down ? -1 : 1];
+        filter();
+      });
+    }
+    find.addEventListener("input", filter);
+    system.addEventListener("change", filter);
+    more.addEventListener("click", grow);
+    filter();
+    findSample = (index) => {
+      [find.value, system.value] = [samples[index][0], samples[index][1]];
+      filter();
+      find.scrollIntoView({ block: "center" });
+      find.focus();
+    };
   }
 
   // scatter plots: one at a time, and what a point says
@@ -52,7 +115,6 @@
   const show = () => all(".plot").forEach((plot) => plot.classList.toggle("chosen", plot.id === choose.value));
   if (choose) { choose.addEventListener("change", show); show(); }
 
-  const texts = JSON.parse(document.getElementById("texts").textContent);
   const tip = document.getElementById("tip");
   const line = (text, kind) => {
     const div = document.createElement("div");
@@ -74,8 +136,8 @@
     leave();
     here = mark;
     mark.classList.add("here");
-    const [id, system, last, response] = texts[Number(mark.dataset.text)];
-    tip.replaceChildren(line(system ? `${id} · ${system}` : id, "id"), line(mark.dataset.values, "values"));
+    const [id, system, last, response] = samples[Number(mark.dataset.text)];
+    tip.replaceChildren(line(`${id} · ${system}`, "id"), line(mark.dataset.values, "values"));
     if (last) tip.append(line(last, "texts"));
     tip.append(line(`→ ${response}`, "reply"));
     tip.hidden = false;
@@ -91,10 +153,12 @@
     marks.sort((a, b) => a.x.baseVal.value - b.x.baseVal.value || b.y.baseVal.value - a.y.baseVal.value);
     plot.addEventListener("pointerover", (event) => { if (event.target.dataset.text) point(event.target); });
     plot.addEventListener("pointerout", leave);
+    plot.addEventListener("click", (event) => { if (event.target.dataset.text) findSample(Number(event.target.dataset.text)); });
     plot.addEventListener("blur", leave);
     plot.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
       if (event.key === "Escape") leave();
+      if (event.key === "Enter" && here) findSample(Number(here.dataset.text));
       if (!step || !marks.length) return;
       event.preventDefault();
       const at = marks.indexOf(here);
