@@ -67,7 +67,7 @@ def _note(systems: int, marked: bool) -> str:
     missing = "no mark" if marked else "no mark in any column"
     return (
         "95 % intervals. ★ marks the best system of a column if its interval overlaps with no other and every system "
-        f"has at least {FEW} samples; {missing} means that none is clearly the best. "
+        f"has at least {FEW} samples and an interval of some width; {missing} means that none is clearly the best. "
         "Metrics for which neither high nor low is better are never marked."
     )
 

@@ -49,6 +49,14 @@
     });
   }
 
+  const line = (text, kind) => {
+    const div = document.createElement("div");
+    div.className = kind;
+    div.dir = "auto";
+    div.textContent = text;
+    return div;
+  };
+
   // samples: all are data, and only those shown are elements, so that thousands stay fast
   const samples = JSON.parse(document.getElementById("rows").textContent);
   const table = document.getElementById("sample-table");
@@ -64,8 +72,8 @@
         const cell = row.insertCell();
         const value = samples[index][head.dataset.field];
         cell.className = head.className;
-        cell.dir = "auto";
-        cell.textContent = value === null ? "n/a" : value;
+        if (head.dataset.field === "3" && samples[index][2]) cell.append(line(samples[index][2], "quiet"));
+        cell.append(line(value === null ? "n/a" : value, ""));
       }
       return row;
     };
@@ -116,13 +124,6 @@
   if (choose) { choose.addEventListener("change", show); show(); }
 
   const tip = document.getElementById("tip");
-  const line = (text, kind) => {
-    const div = document.createElement("div");
-    div.className = kind;
-    div.dir = "auto";
-    div.textContent = text;
-    return div;
-  };
   let here = null;
   const place = () => {
     const at = here.getBoundingClientRect();
