@@ -127,7 +127,7 @@ def test_it_opens_without_network_and_without_complaint(opened: Opened) -> None:
     opened.page.wait_for_load_state("networkidle")
     assert opened.page.title() == "In the <browser>"
     assert opened.page.locator("h1").inner_text() == "In the <browser>"
-    for name in ("scores", "agreement", "scatter", "matrix", "reading", "models", "source"):
+    for name in ("overview", "scores", "agreement", "scatter", "matrix", "reading", "samples", "models", "source"):
         assert opened.page.locator(f"#{name}").is_visible()
 
 
