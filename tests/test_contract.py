@@ -592,10 +592,10 @@ def test_the_signature_holds_what_stands_behind_the_number(text: str) -> None:
 @pytest.mark.parametrize("text", [text for text in SPECS if not text.startswith("meteor(")])  # they align alike
 def test_a_reply_of_two_thousand_tokens(text: str) -> None:
     rng = np.random.default_rng(0)
-    reply, first, second = (" ".join(f"w{k}" for k in rng.zipf(1.4, 2000) % 5000) for _ in range(3))
+    reply, long, short = (" ".join(f"w{k}" for k in rng.zipf(1.4, n) % 5000) for n in (2000, 2000, 200))
     start = time.perf_counter()
-    result = evaluate(text, [Sample("long", ["how was it ?"], reply, [first, second]), *plain_samples(3)])
-    assert time.perf_counter() - start < 60  # measured: meteor 5 s, the others below 1 s
+    result = evaluate(text, [Sample("long", ["how was it ?"], reply, [long, short]), *plain_samples(3)])
+    assert time.perf_counter() - start < 60  # measured: meteor 3 s, the others below 1 s
     sound(text, result)
     assert result.unscored == 0
 
@@ -671,7 +671,8 @@ def test_the_commands_of_a_card_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for language, name in (("en", "samples"), ("ja", "samples-ja")):
-        (folder / f"{name}.jsonl").write_bytes(embedded_path(language).read_bytes())
+        few = islice(read(embedded_path(language), kind="samples"), 48)  # exit codes are all that is checked
+        write(folder / f"{name}.jsonl", few, kind="samples")
     write(folder / "pairs.jsonl", some_pairs, kind="pairs", source="the first pairs of interloq/embedded/log_en")
     write(folder / "dialogues.jsonl", log(60), kind="dialogues")
     rated = [dataclasses.replace(sample, id=f"d{i % 5}#{i}") for i, sample in enumerate(judged(60, aspect="overall"))]

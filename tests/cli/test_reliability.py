@@ -124,7 +124,7 @@ def test_the_commands_and_the_code_of_the_page_run(
     page = PAGE.read_text("utf-8")
     monkeypatch.setenv("INTERLOQ_CACHE", str(folder / "cache"))
     given: list[Sample] = load(embedded_path("en"))
-    write("rated.jsonl", [sample for sample in given if sample.id < "en/21"], kind="samples")
+    write("rated.jsonl", [sample for sample in given if sample.id < "en/13"], kind="samples")
     write("samples.jsonl", [sample for sample in given if sample.id > "en/21"], kind="samples")
     write("pairs.jsonl", islice(read(embedded_log_path("en"), kind="pairs"), 40), kind="pairs")
     commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]

@@ -25,7 +25,7 @@ from tests.published_layouts import GUPTA, write_gupta
 from tests.recipes.test_reference_pool import RECIPES
 
 SYSTEMS = ("human", "hredf", "CVAEf", "seq2seqf", "dualencoder_train")
-CONTEXTS = 12
+CONTEXTS = 8
 SMALL = ReliabilitySettings(hidden=8, ensemble=2, foreign=3, sizes="1,2,3", per_size=5, context=24, reply=12)
 
 
@@ -101,6 +101,7 @@ def recipe(recipes: Any, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     found: ModuleType = recipes("ream")
     monkeypatch.setattr(found, "SETTINGS", {found.GUPTA: SMALL, found.PLUSPLUS: SMALL})
     monkeypatch.setattr(found, "SIZES", {found.GUPTA: (3, 5), found.PLUSPLUS: (1, 2, 3)})
+    monkeypatch.setattr(importlib.import_module("ream_augment"), "DRAWS", 2)
     monkeypatch.setattr(found, "FOLDS", {found.GUPTA: 2, found.PLUSPLUS: 2})
     monkeypatch.setattr(found, "SWEEP", {"negatives": (0,), "weight_decay": (0.0,)})
     monkeypatch.setenv("INTERLOQ_VECTOR_CACHE", "")
