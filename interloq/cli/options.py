@@ -7,6 +7,7 @@ import types
 import typing
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, Literal
 
 from interloq.cli.paths import InputPath
@@ -26,12 +27,19 @@ def add_options(parser: argparse.ArgumentParser, job: Trainable) -> None:
 def add_option(parser: argparse.ArgumentParser, part: Any, name: str, default: str | None = None) -> None:
     """Add the option for one field of some settings; `default` is the default the help shows (default: its value)."""
     details = next(field.metadata for field in fields(part) if field.name == name)
-    kind = typing.get_type_hints(type(part))[name]
+    settings: Any = type(part)
+    kind = _hints(settings)[name]
     default = f": {details['shown']}" if "shown" in details else default or _shown(getattr(part, name))
     text = f"{details['help']} (default{default})" if default else details["help"]
     parser.add_argument(
         f"--{name.replace('_', '-')}", help=text.replace("%", "%%"), **_argparse_keywords(kind, details)
     )
+
+
+@cache
+def _hints(settings: Any) -> dict[str, Any]:
+    """Types of the fields; cached because annotations are slow to evaluate."""
+    return typing.get_type_hints(settings)
 
 
 def option_names(part: Any) -> list[str]:
