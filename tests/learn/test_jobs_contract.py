@@ -17,6 +17,7 @@ from interloq.interlocutor.samples import CONTINUED
 from interloq.learn.fit import _Fit
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.trainable import job_names
+from interloq.scorers.judge import ridge
 from tests.interlocutor.made_models import judged, small_model
 from tests.made_bert import tiny_bert
 from tests.made_judge import rated
@@ -59,6 +60,8 @@ REFUSED = {
 JOBS = [(name, tuple(options)) for name, ways in TINY.items() for options in ways]
 COMMON = ["--epochs", "2", "--learning-rate", ".003", "--batch", "32", "--checkpoint-minutes", "0", "--device", "cpu"]
 
+FEW = 50  # resamples of a judge's agreement, which is not compared here
+
 
 def command(job: Way, folder: str, *changes: str, files: str = "a b") -> list[str]:
     name, options = job
@@ -78,6 +81,7 @@ def place(way: Way, tmp_path_factory: pytest.TempPathFactory) -> Path:
     WRITERS.get(way[0], write_logs)(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        patch.setattr(ridge, "RESAMPLES", FEW)
         assert main(command(way, "whole")) == 0
     return folder
 
@@ -119,6 +123,7 @@ WRITERS: dict[str, Callable[[Path], None]] = {
 @pytest.fixture
 def job(way: Way, place: Path, monkeypatch: pytest.MonkeyPatch) -> Way:
     monkeypatch.chdir(place)
+    monkeypatch.setattr(ridge, "RESAMPLES", FEW)
     return way
 
 
