@@ -16,11 +16,11 @@ from interloq.records import Sample
 
 MADE = (".interloq-demo", "index", "rater")  # the first marks the others as made by the demo
 
-SETS = {"strong": ("gold", "human"), "weak": ("retrieved:", "parrot")}  # sources of their references
+SETS = {"samples": ("gold",), "strong": ("gold", "human"), "weak": ("retrieved:", "parrot")}  # sources of references
 
 
 def prepare(folder: Path, language: str) -> None:
-    """Write the embedded log and samples, these also with only their good or bad references.
+    """Write the embedded log, and the samples with one gold reference, with good references, and with bad ones.
 
     The index and rater of an earlier demo are removed.
     """
@@ -35,7 +35,6 @@ def prepare(folder: Path, language: str) -> None:
         file.write(b"`interloq demo` removes the folders index and rater beside this file when it runs again.\n")
     source = f"interloq/embedded/{language}"
     samples: list[Sample] = load(embedded_path(language))
-    write(folder / "samples.jsonl", samples, kind="samples", source=source)
     for name, sources in SETS.items():
         write(folder / f"{name}.jsonl", [_only(sample, sources) for sample in samples], kind="samples", source=source)
     pairs = load(embedded_log_path(language), kind="pairs")
@@ -49,7 +48,7 @@ def _only(sample: Sample, sources: tuple[str, ...]) -> Sample:
 def agreement(folder: Path) -> str:
     """How many replies get the same score from υBLEU in one call and step by step."""
     steps = {score.key: score.value for score in load(folder / "steps.jsonl", kind="scores")}
-    whole = [score for score in load(folder / "scores.jsonl", kind="scores") if score.metric.startswith("vbleu")]
+    whole = [score for score in load(folder / "scores.jsonl", kind="scores") if "parrot=False" in score.metric]
     same = sum(steps[score.key] == score.value for score in whole)
     return f"υBLEU in one call and step by step: {same} of {count(len(whole), 'reply', 'replies')} with the same score"
 
@@ -60,6 +59,7 @@ def learned(folder: Path) -> str:
     best = min(epoch["dev_loss"] for epoch in read_curve(folder / "rater"))
     return (
         f"The rater's best dev loss is {best:.3f} on {pairs:,} pairs (guessing: {log(2):.3f}). It learned\n"
-        "the topics of this log, not what makes a reply good: it accepts the utterance itself as a reply, so the\n"
-        "system that repeats it scores high. Comparing metrics with ratings reveals such problems."
+        "the topics of this log, not what makes a reply good: it accepts the utterance itself as a reply. If the\n"
+        "utterance is among the references, as in the paper, the system that repeats it gets the highest υBLEU; with\n"
+        "parrot=False it does not. Comparing metrics with ratings reveals such problems."
     )

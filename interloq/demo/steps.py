@@ -26,11 +26,11 @@ from interloq.registry import create, spec
 from interloq.report.report_file import report_file
 from interloq.retrieve.index_files import index_files
 
-METRICS = ("bleu(order=2,level='sentence')", "delta_bleu(order=2)", "chrf")
+METRICS = ("bleu(order=2,level='sentence')", "chrf")
 TOKENIZERS = {"en": "13a", "ja": "char", "zh": "zh"}
 RETRIEVERS = {"en": "bm25", "ja": 'bm25(tokenizer="char")', "zh": 'bm25(tokenizer="zh")'}
 K = 5  # replies to retrieve: about as many as the log has per utterance
-EXPLAINED = {"en": "en/03/attentive", "ja": "ja/04/attentive", "zh": "zh/05/attentive"}
+EXPLAINED = {"en": "en/01/attentive", "ja": "ja/04/attentive", "zh": "zh/05/attentive"}
 NEEDED = ("faiss", "numba", "safetensors", "sentencepiece", "torch")  # modules that the extras install
 TITLE = "Interloq demo"
 VERSIONS = "generic", "attentive"  # systems that are compared as the old and the new version of one
@@ -92,9 +92,9 @@ def rating(folder: Path, language: str) -> list[Step]:
             rater,
         ),
         Step(
-            "Add replies from the log to the references.",
-            ["extend", samples, "--index", index, "-k", str(K), "-o", extended],
-            lambda progress: extend_file(samples, extended, index=index, k=K, progress=progress),
+            "Each sample has one reference. Add replies from the log, but not the utterance itself (the parrot).",
+            ["extend", samples, "--index", index, "-k", str(K), "--no-parrot", "-o", extended],
+            lambda progress: extend_file(samples, extended, index=index, k=K, parrot=False, progress=progress),
             extended,
         ),
         Step(
@@ -112,11 +112,14 @@ def rating(folder: Path, language: str) -> list[Step]:
 
 
 def scoring(folder: Path, language: str, *, vbleu: bool = False) -> Step:
-    """Score the original samples with all metrics."""
+    """Score the samples with all metrics."""
     samples, scores = str(folder / "samples.jsonl"), str(folder / "scores.jsonl")
-    specs = _metrics(TOKENIZERS[language]) + ([_vbleu(folder, language)] if vbleu else [])
+    specs = _metrics(TOKENIZERS[language])
+    if vbleu:
+        specs += [_vbleu(folder, language, parrot=parrot) for parrot in (False, True)]
+    both = "Score with other metrics, and with υBLEU in one call: without the parrot and, as in the paper, with it."
     return Step(
-        "Score with other metrics, and with υBLEU in one call." if vbleu else "Score the replies of four systems.",
+        both if vbleu else "Score the replies of four systems.",
         ["score", samples, *(word for text in specs for word in ("-m", text)), "-o", scores],
         lambda progress: score_file(samples, specs, scores, progress=progress),
     )
@@ -183,9 +186,9 @@ def _delta_bleu(language: str) -> str:
     return f"delta_bleu(order=2,tokenizer={_quoted(TOKENIZERS[language])})"
 
 
-def _vbleu(folder: Path, language: str) -> str:
-    index, rater = _quoted(str(folder / "index")), _quoted(str(folder / "rater"))
-    return f"vbleu(index={index},rater=gru(model={rater}),k={K},tokenizer={_quoted(TOKENIZERS[language])})"
+def _vbleu(folder: Path, language: str, *, parrot: bool) -> str:
+    index, rater, tokenizer = map(_quoted, (str(folder / "index"), str(folder / "rater"), TOKENIZERS[language]))
+    return f"vbleu(index={index},rater=gru(model={rater}),k={K},parrot={parrot},tokenizer={tokenizer})"
 
 
 def _quoted(text: str) -> str:

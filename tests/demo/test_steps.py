@@ -8,6 +8,7 @@ import json
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 from interloq import Sample, load
 from interloq.cli.main import main
 from interloq.demo import learning, steps
+from interloq.pipelines.rate_file import rate_file
 from interloq.rate.settings import Shape
 from tests.conftest import missing
 
@@ -77,7 +79,7 @@ def test_every_step_is_a_command_that_can_be_pasted(english: Shown, capsys: Capt
 def test_in_one_call_vbleu_gives_what_its_steps_gave(english: Shown) -> None:
     made = {score.id: score.value for score in load(english.folder / "steps.jsonl", kind="scores")}
     scores = load(english.folder / "scores.jsonl", kind="scores")
-    whole = {score.id: score.value for score in scores if score.metric.startswith("vbleu(")}
+    whole = {score.id: score.value for score in scores if "parrot=False" in score.metric}
     assert len(whole) == 120
     assert whole == made
     assert "120 of 120 replies with the same score" in english.out
@@ -92,14 +94,24 @@ def test_the_rater_learned_and_it_says_how_much(english: Shown) -> None:
 
 
 def test_off_topic_references_weigh_less_than_retrieved_ones(english: Shown) -> None:
-    """The samples carry references of other samples, `retrieved:en/…`; those of the log are `retrieved:en-…`."""
-    contexts = {sample.id.rpartition("/")[0]: sample for sample in load(english.folder / "rated.jsonl")}
-    lower = [
-        max(weights(sample, "retrieved:en/")) < sum(weights(sample, "retrieved:en-")) / steps.K
-        for sample in contexts.values()
-    ]
-    assert len(lower) == 30
-    assert sum(lower) > 20
+    """`weak.jsonl` has references of other samples, `retrieved:en/…`; those of the log are `retrieved:en-…`."""
+    weak = english.folder / "weak_rated.jsonl"
+    rate_file(english.folder / "weak.jsonl", weak, rater=f"gru(model={json.dumps(str(english.folder / 'rater'))})")
+    off_topic, found = (
+        {sample.id.rpartition("/")[0]: weights(sample, source) for sample in load(path)}
+        for path, source in ((weak, "retrieved:en/"), (english.folder / "rated.jsonl", "retrieved:en-"))
+    )
+    assert len(off_topic) == 30
+    assert sum(max(off_topic[id]) < sum(found[id]) / steps.K for id in found) > 20
+
+
+def test_only_with_the_utterance_among_the_references_does_vbleu_prefer_the_parrot(english: Shown) -> None:
+    totals: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    for score in load(english.folder / "scores.jsonl", kind="scores"):
+        if score.metric.startswith("vbleu("):
+            totals["parrot=False" not in score.metric][score.system] += score.value
+    best = {parrot: total.most_common(1)[0][0] for parrot, total in totals.items()}
+    assert best == {True: "parrot", False: "attentive"}
 
 
 def test_the_explained_reply_has_trusted_and_distrusted_references(english: Shown) -> None:
