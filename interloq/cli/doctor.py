@@ -46,7 +46,7 @@ def print_installation(found: Installation) -> None:
     print_line("\nfolders:")
     for folder in found.folders:
         print_line(f"  {folder.purpose}: {folder.path}{'' if folder.is_usable else '  CANNOT BE USED'}")
-    print_line("\nEverything works." if found.is_sound else "\nSomething does not work, see above.")
+    print_line("\nEverything that is installed works." if found.is_sound else "\nSomething does not work, see above.")
 
 
 def _print_metrics(found: Installation) -> None:

@@ -20,7 +20,7 @@ def test_everything_works(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
     assert "ja  pip install 'interloq[ja]'  (absent missing)" in out
-    assert out.endswith("Everything works.\n")
+    assert out.endswith("Everything that is installed works.\n")
 
 
 def test_something_does_not(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
