@@ -45,7 +45,7 @@ VERBS = {
     "cite": "print BibTeX of every metric in score files",
     "play": "let systems talk to each other or to a fixed set of partners",
     "rank": "rank systems from the scores of their dialogues",
-    "compare": "compare two versions of a system: is the new one better?",
+    "compare": "compare two versions of a system: which is better, and by how much",
     "gate": "decide whether a new version may be released: pass, regression or undecided",
     "meta": "measure how well metrics agree with people",
     "choose": "choose the metric that agrees best with people on your rated samples",

@@ -60,8 +60,8 @@ def compare_file(
         columns=columns,
         progress=progress,
     )
-    found = read_versions({"old": old, "new": new}, reading).versions
-    judged = judge_versions(found["old"], found["new"], judge)
+    found = read_versions({"old": old, "new": new}, reading)
+    judged = judge_versions(found.versions["old"], found.versions["new"], judge)
     comparison = compare(
         judged.old,
         judged.new,
@@ -72,4 +72,4 @@ def compare_file(
         worst=worst,
     )
     signature = comparison.signature.with_parts(judged.facts)
-    return replace(comparison, notes=(*comparison.notes, *judged.notes), signature=signature)
+    return replace(comparison, notes=(*comparison.notes, *found.notes, *judged.notes), signature=signature)

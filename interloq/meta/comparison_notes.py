@@ -62,6 +62,10 @@ def _metric_notes(metric: str, old: Version, new: Version) -> Iterator[str]:
             yield f"{metric}: {n} of {count(len(version.units), version.unit)} of the {side} version unscored"
         if text := _not_random(metric, version):
             yield f"{metric}, {side} version: {text}"
+    values = {unit.values[metric] for version in (old, new) for unit in version.units if metric in unit.values}
+    if len(values) == 1:
+        same = f"every {new.unit} of both versions has the score {values.pop():g}"
+        yield f"{metric}: {same}, so it cannot tell them apart"
     if getattr(named_class(metric, kind="metric"), "is_mean", True) is not True:  # may depend on its fields
         yield f"{metric}: means of sample scores, which may differ from the value of the whole set that `score` prints"
 

@@ -94,6 +94,7 @@ def gate_file(
         seed=seed,
         worst=worst,
     )
+    comparison = replace(comparison, notes=(*comparison.notes, *found.notes))
     slopes = {m: _slope(m, rated, rated_scores, found.judges, reading) for m in gated} if rated else None
     return gate(comparison, margin, slopes=slopes, by_ratings=by_ratings, noise=noise)
 
@@ -163,7 +164,7 @@ def _read(files: Mapping[str, str | Path], baseline: str | Path | None, reading:
     origin = common_origin({str(baseline): _as_header(known), str(files[NEW]): _as_header(found)})
     if reading.metrics:
         old = replace(old, units=tuple(replace(u, values=_only(u.values, new.metrics)) for u in old.units))
-    return Versions({OLD: old, **found.versions}, found.judges, origin)
+    return Versions({OLD: old, **found.versions}, found.judges, origin, found.notes)
 
 
 def _only(values: Mapping[str, float], metrics: Sequence[str]) -> dict[str, float]:

@@ -55,11 +55,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Versions by name (`old`, `new`), the signature of each metric, and the origin of the dialogues."""
+    """Versions by name (`old`, `new`), the signature of each metric, the origin of the dialogues, and notes."""
 
     versions: Mapping[str, Version]
     judges: Mapping[str, Signature]
     origin: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
 
 def read_versions(files: Mapping[str, str | Path], reading: Reading) -> Versions:
@@ -77,12 +78,11 @@ def read_versions(files: Mapping[str, str | Path], reading: Reading) -> Versions
     headers = {str(path): {k: v for k, v in header(path).items() if k != "bots"} for path in files.values()}
     origin = common_origin(headers)
     if kind == "scores":
-        found, judges = _from_scores(files, reading)
-    elif not (reading.metrics or reading.otherwise):
+        return Versions(*_from_scores(files, reading), origin)
+    if not (reading.metrics or reading.otherwise):
         raise InputError(f"no metric to compare {kind} by", hint="name one: -m 'relevance(model=\\'ready\\')'")
-    else:
-        found, judges = _from_records(files, kind, reading)
-    return Versions(found, judges, origin)
+    versions, judges, notes = _from_records(files, kind, reading)
+    return Versions(versions, judges, origin, notes)
 
 
 # ---- score files -----------------------------------------------------------------------------------------------------
@@ -138,12 +138,12 @@ def _records(reading: Reading, i: int) -> tuple[list[Sample], Fields]:
 
 def _from_records(
     files: Mapping[str, str | Path], kind: str, reading: Reading
-) -> tuple[dict[str, Version], dict[str, Signature]]:
+) -> tuple[dict[str, Version], dict[str, Signature], tuple[str, ...]]:
     whole = {side: reading.read(path, kind) for side, path in files.items()}
     systems = {side: _one_system(_systems(whole[side]), side, files[side], reading) for side in files}
     records = {side: [r for r in whole[side] if systems[side] in _systems([r])] for side in files}
     judged = {side: list(_judged(records[side], systems[side])) for side in files}
-    scores, judges = score_all(judged, reading.metrics or reading.otherwise, reading.progress)
+    scores, judges, notes = score_all(judged, reading.metrics or reading.otherwise, reading.progress)
     versions = {}
     for side, path in files.items():
         name, fields = systems[side] or Path(path).name, reading.fields(path, kind)
@@ -156,13 +156,13 @@ def _from_records(
         versions[side] = Version(
             name, noun, tuple(units), _other_aspects(records[side], reading), _roles(records[side])
         )
-    return versions, judges
+    return versions, judges, notes
 
 
 def score_all(
     judged: Mapping[str, Sequence[Sample]], metrics: Sequence[str], progress: Progress = silent
-) -> tuple[dict[str, list[Score]], dict[str, Signature]]:
-    """Score several sets of samples in one pass, so that constants of metrics are fitted to all of them together."""
+) -> tuple[dict[str, list[Score]], dict[str, Signature], tuple[str, ...]]:
+    """Scores, signatures and notes of several sets; constants of metrics are fitted to all sets together."""
     chosen, _ = choose(metrics)
     renamed = [replace(sample, system=side) for side, own in judged.items() for sample in own]
     with progress("scoring", None) as step:
@@ -172,7 +172,8 @@ def score_all(
     for one, by_system in zip(chosen, results, strict=True):
         for score in by_system[""].scores(one.name):
             found[score.system].append(replace(score, system=systems[score.system, score.id]))
-    return found, {one.name: r[""].signature for one, r in zip(chosen, results, strict=True)}
+    judges = {one.name: r[""].signature for one, r in zip(chosen, results, strict=True)}
+    return found, judges, tuple(dict.fromkeys(note.text for r in results for note in r[""].notes))
 
 
 def _other_aspects(records: Iterable[Sample | Dialogue], reading: Reading) -> tuple[str, ...]:

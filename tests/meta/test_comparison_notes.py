@@ -41,6 +41,14 @@ def test_ratings_of_other_aspects_are_named() -> None:
     assert not [note for note in told(rated, new, METRIC) if "--aspect" in note]
 
 
+def test_a_metric_that_gives_all_the_same_score_is_noted() -> None:
+    old, new = version("old", [0.0] * 20), version("new", [0.0] * 20)
+    assert f"{METRIC}: every sample of both versions has the score 0, so it cannot tell them apart" in told(
+        old, new, METRIC
+    )
+    assert not [note for note in told(old, version("new", drawn()), METRIC) if "tell them apart" in note]
+
+
 def test_ratings_that_nobody_gave_are_noted() -> None:
     old, new = version("old", drawn()), replace(version("new", drawn()), roles=frozenset({ILLUSTRATIVE}))
     assert "ratings are illustrative: no person gave them" in told(old, new, METRIC)

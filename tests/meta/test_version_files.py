@@ -96,7 +96,15 @@ def test_fields_to_slice_by_are_read(folder: Path) -> None:
 
 def test_metrics_are_fitted_to_both_versions() -> None:
     samples = {"old": replies("a", "x"), "new": replies("a", "x")}
-    scores, judges = score_all(samples, ["nist"])
+    scores, judges, _ = score_all(samples, ["nist"])
     assert [s.value for s in scores["old"]] == [s.value for s in scores["new"]]
     assert {s.system for s in scores["old"]} == {"x"}
     assert "fitted" in judges["nist"].parts
+
+
+def test_a_metric_that_cannot_read_the_replies_is_noted(folder: Path) -> None:
+    for side in ("old", "new"):
+        samples = [Sample(str(i), [f"質問{i}"], f"はい、元気です{i}", ["元気です"]) for i in range(3)]
+        write(folder / f"{side}.jsonl", samples, kind="samples")
+    found = read_versions({side: folder / f"{side}.jsonl" for side in ("old", "new")}, Reading(metrics=["bleu"]))
+    assert [note for note in found.notes if "written without spaces" in note]
