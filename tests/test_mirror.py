@@ -27,6 +27,7 @@ SUITES = {  # tests of several modules at once
     "cli/test_train_valid.py": "train valid, as a user runs it",
     "data/corpus/test_build_real.py": "real logs",
     "data/sets/test_loaders_real.py": "real data sets",
+    "data/test_datasets.py": "real datasets of Hugging Face",
     "data/test_hostile_files.py": "malformed input in every reader of logs",
     "fuzz/test_fuzz.py": "random input for every reader",
     "interlocutor/test_samples_real.py": "real dialogues and ratings",

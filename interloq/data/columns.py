@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from interloq.data.layouts import Layout
 from interloq.data.tables import columns_of
-from interloq.errors import InputError, ReadWarning
+from interloq.errors import InputError, ReadWarning, short_repr
 from interloq.records import Reference, Sample, Turn
 
 _MISSING_TYPES = ("NAType", "NaTType")  # types of pandas' missing values
@@ -69,7 +69,7 @@ def as_samples(rows: Any, *, columns: Mapping[str, str] | None = None) -> Iterab
     _check_split(rows)
     if isinstance(rows, str | bytes | Mapping) or not (isinstance(rows, Iterable) or _is_frame(rows)):
         hint = "read a file with load(path); pass a list of samples or dicts, or a data frame"
-        raise InputError(f"samples must be a list, got {type(rows).__name__} {rows!r:.60}", hint=hint)
+        raise InputError(f"samples must be a list, got {_shown(rows)}", hint=_lazy(rows) or hint)
     if _is_frame(rows):
         return _of_frame(rows, columns)
     made = isinstance(rows, list) and all(isinstance(row, Sample) for row in rows)
@@ -77,10 +77,10 @@ def as_samples(rows: Any, *, columns: Mapping[str, str] | None = None) -> Iterab
 
 
 def _check_split(rows: Any) -> None:
-    """Refuse a Hugging Face dataset with several splits: mixing train and test by accident would not be noticed."""
+    """Refuse a whole Hugging Face dataset: mixing train and test by accident would not be noticed."""
     if isinstance(rows, Mapping) and rows and all(hasattr(split, "column_names") for split in rows.values()):
         names = ", ".join(map(repr, rows))
-        raise InputError(f"the dataset has several splits: {names}", hint=f"choose one: dataset[{next(iter(rows))!r}]")
+        raise InputError(f"the dataset has splits: {names}", hint=f"choose one: dataset[{next(iter(rows))!r}]")
 
 
 def _of_frame(frame: Any, columns: Mapping[str, str] | None) -> Iterator[Sample]:
@@ -100,7 +100,7 @@ def _of_dicts(rows: Iterable[Any], columns: Mapping[str, str] | None) -> Iterato
             yield row
             continue
         if not isinstance(row, Mapping):
-            raise InputError(f"row {number} must be a sample or a dict, got {type(row).__name__} {row!r:.60}")
+            raise InputError(f"row {number} must be a sample or a dict, got {_shown(row)}")
         try:
             yield layout.record(plain(row), str(number))
         except InputError as error:
@@ -139,13 +139,22 @@ def _column(values: Any, name: str) -> list[Any]:
     if _is_frame(values):
         return [tuple(row) for row in _frame_rows(values)]
     if isinstance(values, str | bytes | Mapping | AbstractSet) or not isinstance(values, Iterable):
-        what = f"{name} must be a list with one entry per response, got {type(values).__name__} {values!r:.60}"
-        raise InputError(what, hint=f"pass a list, an array or a Series of {name}")
+        what = f"{name} must be a list with one entry per response, got {_shown(values)}"
+        raise InputError(what, hint=_lazy(values) or f"pass a list, an array or a Series of {name}")
     return list(values)
 
 
 def _is_frame(values: Any) -> bool:
-    return hasattr(values, "columns") and (hasattr(values, "itertuples") or hasattr(values, "iter_rows"))
+    """Whether this is a data frame with rows. A lazy frame has none, and warns if it is asked for its columns."""
+    return (hasattr(values, "itertuples") or hasattr(values, "iter_rows")) and hasattr(values, "columns")
+
+
+def _lazy(values: Any) -> str:
+    return "call collect() to get the rows of a lazy frame" if hasattr(values, "collect") else ""
+
+
+def _shown(value: Any) -> str:
+    return f"{type(value).__name__} {short_repr(value)}"
 
 
 def _frame_rows(frame: Any) -> Iterator[Sequence[Any]]:

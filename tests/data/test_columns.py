@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from interloq import InputError, Rating, Reference, Sample, Turn, evaluate, evaluate_all, from_columns
@@ -83,14 +85,33 @@ def test_a_frame_with_one_row_per_rater() -> None:
     assert from_columns(frame) == [Sample("1", (), "a", (), "", [Rating(4.0, "ann"), Rating(2.0, "bob")])]
 
 
-def test_polars_frames_by_their_shape() -> None:
-    class Frame:
-        columns = ("response", "reference")
+def test_polars_frames() -> None:
+    frame = pl.DataFrame(
+        {
+            "id": [7, 8],
+            "context": ["hi ||| how are you?", None],
+            "response": ["fine", "ok"],
+            "references": [["good", "well"], None],
+            "system": ["bot", None],
+            "rating:fluent:ann": [4, None],
+        }
+    )
+    first = Sample("7", ["hi", "how are you?"], "fine", ["good", "well"], "bot", [Rating(4.0, "ann", "fluent")])
+    second = Sample("8", (), "ok", (), "", [Rating(None, "ann", "fluent")])
+    assert from_columns(frame) == [first, second]
+    assert from_columns(frame.reverse()) == [second, first]
+    assert from_columns(frame["response"], frame["references"], ids=frame["id"]) == [
+        Sample("7", (), "fine", ["good", "well"]),
+        Sample("8", (), "ok"),
+    ]
+    assert evaluate("bleu(order=1)", frame).value == evaluate("bleu(order=1)", [first, second]).value
 
-        def iter_rows(self) -> Iterable[tuple[Any, ...]]:
-            return iter([("fine", "good"), ("ok", None)])
 
-    assert from_columns(Frame()) == [Sample("1", (), "fine", ["good"]), Sample("2", (), "ok")]
+def test_a_lazy_frame_has_no_rows_yet() -> None:
+    frame: Any = pl.LazyFrame({"response": ["fine"]})
+    for function in (from_columns, partial(evaluate, "length")):
+        with pytest.raises(InputError, match=r"must be a list.* LazyFrame.*collect\(\)"):
+            function(frame)
 
 
 def test_an_iterator_of_dicts_is_read_once() -> None:
@@ -143,32 +164,6 @@ def test_other_names_are_accepted_and_said() -> None:
 def test_what_is_wrong_is_named(given: Callable[[], Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         given()
-
-
-class Split:
-    """The interface of a split of a Hugging Face dataset that matters here."""
-
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
-        self.rows, self.column_names = rows, list(rows[0])
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-
-def test_a_split_of_a_hugging_face_dataset() -> None:
-    split = Split([{"response": reply, "references": own, "label": 1} for reply, own in zip(REPLIES, OWN, strict=True)])
-    assert from_columns(split) == SAMPLES
-    assert evaluate("bleu", split).n == 3
-    renamed = Split([{"text": reply, "golds": own} for reply, own in zip(REPLIES, OWN, strict=True)])
-    assert from_columns(renamed, columns={"response": "text", "references": "golds"}) == SAMPLES
-    for splits in ({"train": split, "test": split}, {"test": split}):
-        with pytest.raises(InputError, match=r"has several splits: .*; choose one: dataset\['t"):
-            from_columns(splits)
-        with pytest.raises(InputError, match="has several splits"):
-            evaluate("bleu", splits)  # type: ignore[arg-type]
 
 
 def test_columns_of_a_frame_can_be_mapped() -> None:
