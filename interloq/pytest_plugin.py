@@ -30,9 +30,11 @@ class Quality:
         rated: str | Path | None = None,
     ) -> Gate:
         """Fail the test unless the new version passes; see `interloq.meta.gate_file.gate_file`."""
+        from interloq.meta.compare_options import GateOptions
         from interloq.meta.gate_file import gate_file
 
-        return self.check(gate_file(new, margin=margin, old=old, baseline=baseline, metrics=metrics, rated=rated))
+        options = GateOptions(metrics=metrics, rated=rated)
+        return self.check(gate_file(new, options, margin=margin, old=old, baseline=baseline))
 
     def check(self, found: Gate) -> Gate:
         """Fail the test unless a gate passed; an undecided gate fails too."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from interloq import Sample, write
 
 TEST = """\
+from interloq.meta.compare_options import GateOptions
 from interloq.meta.gate_file import gate_file
 
 def test_passes(interloq):
@@ -21,7 +22,7 @@ def test_regression(interloq):
     interloq.gate("new.jsonl", old="old.jsonl", metrics=["chrf"], margin=0.1)
 
 def test_undecided(interloq):
-    interloq.check(gate_file("mixed.jsonl", old="old.jsonl", metrics=["chrf"], margin=0.05))
+    interloq.check(gate_file("mixed.jsonl", GateOptions(metrics=["chrf"]), old="old.jsonl", margin=0.05))
 """
 
 

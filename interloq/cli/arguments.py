@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, TypeVar
 
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.data.synonyms import read_columns
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Options = TypeVar("Options", bound="DataclassInstance")
 
 
 def add_samples(parser: argparse.ArgumentParser) -> None:
@@ -22,10 +29,22 @@ def add_output(parser: argparse.ArgumentParser, help: str, *, metavar: str = "FI
 
 
 def add_list(
-    parser: argparse.ArgumentParser, *names: str, metavar: str, help: str, type: Callable[[str], str] = str
+    parser: argparse.ArgumentParser,
+    *names: str,
+    metavar: str,
+    help: str,
+    type: Callable[[str], str] = str,
+    dest: str | None = None,
 ) -> None:
     """Add an option that may be given several times; its value is a list."""
-    parser.add_argument(*names, action="append", default=[], type=type, metavar=metavar, help=f"{help}; repeatable")
+    parser.add_argument(
+        *names, action="append", default=[], type=type, metavar=metavar, help=f"{help}; repeatable", dest=dest
+    )
+
+
+def filled(options: type[Options], args: argparse.Namespace) -> Options:
+    """A dataclass of options with the values of the arguments that have the names of its fields."""
+    return options(**{field.name: getattr(args, field.name) for field in fields(options)})
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_common, add_list, add_map
+from interloq.cli.arguments import add_common, add_list, add_map, filled
 from interloq.cli.limits import add_limits, limited
 from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath, OutputPath
@@ -28,23 +28,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = "samples, dialogues or scores"
     parser.add_argument("old", type=InputPath, metavar="OLD", help=f"{kinds} of the old version")
     parser.add_argument("new", type=InputPath, metavar="NEW", help=f"{kinds} of the new version")
-    add_version_options(parser)
-    parser.add_argument(
-        "--judge", default="", metavar="SPEC", help="llm_judge(…) that compares paired replies, in both orders"
-    )
-    add_limits(parser)
+    add_compare_options(parser)
     add_common(parser)
 
 
-def add_version_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for reading and comparing versions, which `gate` has too."""
+def add_compare_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that become `CompareOptions`, which `gate` has too, and --markdown."""
     add_list(
         parser,
         "-m",
         "--metric",
+        dest="metrics",
         metavar="[LABEL=]SPEC",
         help="a metric to score samples or dialogues with, or to choose from score files",
     )
+    parser.add_argument(
+        "--judge", default="", metavar="SPEC", help="llm_judge(…) that compares paired replies, in both orders"
+    )
+    add_limits(parser)
     add_list(
         parser,
         "--samples",
@@ -58,14 +59,16 @@ def add_version_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--role", default="", metavar="NAME", help="only ratings by people in this role")
     parser.add_argument(
         "--slice",
+        dest="slice_by",
         action="append",
         metavar="FIELD",
         help="field to slice by; repeatable (default: topic, language, partner and length, as far as known)",
     )
-    parser.add_argument("--no-slices", dest="slice", action="store_const", const=[], help="compare only whole sets")
+    parser.add_argument("--no-slices", dest="slice_by", action="store_const", const=[], help="compare only whole sets")
     add_direction(parser)
     parser.add_argument(
         "--permutations",
+        dest="n_permutations",
         type=int,
         metavar="N",
         help="permutations per test (default 1000, or 100 per test if that is more)",
@@ -79,28 +82,17 @@ def add_version_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from interloq.data.files import write_text
     from interloq.meta.compare_file import compare_file
+    from interloq.meta.compare_options import CompareOptions
     from interloq.report.comparison_text import comparison_markdown
 
-    bad = BadLines()
+    options, bad = filled(CompareOptions, args), BadLines()
     with limited(args):
         found = compare_file(
             args.old,
             args.new,
-            metrics=args.metric,
-            judge=args.judge,
-            samples=args.samples,
-            old_system=args.old_system,
-            new_system=args.new_system,
-            aspect=args.aspect,
-            role=args.role,
-            slice_by=args.slice,
-            lower_is_better=args.lower_is_better,
-            n_permutations=args.permutations,
-            seed=args.seed,
-            worst=args.worst,
+            options,
             strict=args.strict,
             on_reject=bad,
-            columns=args.columns,
             progress=stage_progress(quiet=args.quiet),
         )
     bad.close()

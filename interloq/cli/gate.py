@@ -9,8 +9,9 @@ import argparse
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_list
-from interloq.cli.compare import add_version_options, print_comparison
+from interloq.cli.arguments import add_list, filled
+from interloq.cli.compare import add_compare_options, print_comparison
+from interloq.cli.limits import limited
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import InputError, count
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="another run of NEW on the same prompts: scores are averaged, and the bot's noise told from the judge's",
     )
     parser.add_argument("--junit", type=OutputPath, metavar="FILE", help="also write JUnit XML")
-    add_version_options(parser)
+    add_compare_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
 
@@ -87,55 +88,32 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _gate(args: argparse.Namespace) -> Gate:
+    from interloq.meta.compare_options import GateOptions
     from interloq.meta.gate_file import gate_file
 
     if len(args.files) > 2:
         raise InputError(f"{len(args.files)} files", hint="give OLD NEW, or NEW with --baseline")
     if args.margin is None:
         raise InputError("no margin", hint="add --margin X: the largest loss that is acceptable")
-    return gate_file(
-        args.files[-1],
-        old=args.files[0] if len(args.files) == 2 else None,
-        baseline=args.baseline,
-        margin=args.margin,
-        metrics=args.metric,
-        rated=args.rated,
-        rated_scores=args.rated_scores,
-        by_ratings=args.by_ratings,
-        repeat=args.repeat,
-        samples=args.samples,
-        old_system=args.old_system,
-        new_system=args.new_system,
-        aspect=args.aspect,
-        role=args.role,
-        slice_by=args.slice,
-        lower_is_better=args.lower_is_better,
-        n_permutations=args.permutations,
-        seed=args.seed,
-        worst=args.worst,
-        columns=args.columns,
-        progress=stage_progress(quiet=args.quiet),
-    )
+    with limited(args):
+        return gate_file(
+            args.files[-1],
+            filled(GateOptions, args),
+            old=args.files[0] if len(args.files) == 2 else None,
+            baseline=args.baseline,
+            margin=args.margin,
+            progress=stage_progress(quiet=args.quiet),
+        )
 
 
 def _bless(args: argparse.Namespace) -> int:
+    from interloq.meta.compare_options import CompareOptions
     from interloq.meta.gate_file import bless_file
 
     if len(args.files) != 1 or not args.baseline:
         raise InputError("--bless takes one file and --baseline", hint="interloq gate NEW --bless --baseline FILE")
-    version = bless_file(
-        args.files[0],
-        args.baseline,
-        metrics=args.metric,
-        samples=args.samples,
-        new_system=args.new_system,
-        aspect=args.aspect,
-        role=args.role,
-        slice_by=args.slice,
-        lower_is_better=args.lower_is_better,
-        columns=args.columns,
-        progress=stage_progress(quiet=args.quiet),
-    )
+    options, progress = filled(CompareOptions, args), stage_progress(quiet=args.quiet)
+    version = bless_file(args.files[0], args.baseline, options, progress=progress)
     scored = f"{count(len(version.units), version.unit)} scored by {', '.join(version.metrics)}"
     print_line(f"{args.baseline}: {version.name}, {scored}")
     return 0

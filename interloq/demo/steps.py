@@ -16,6 +16,7 @@ from typing import Any
 from interloq.data.progress import Progress, silent
 from interloq.demo.learning import options, train_rater
 from interloq.meta.compare_file import compare_file
+from interloq.meta.compare_options import CompareOptions
 from interloq.meta.meta_file import meta_file
 from interloq.metrics.explain_file import explain_file
 from interloq.pipelines.curve_file import curve_file
@@ -62,7 +63,7 @@ def comparing(folder: Path, language: str) -> Step:
         f"Is {new} better than {old}? Compare their replies to the same utterances.",
         ["compare", samples, samples, "--old-system", old, "--new-system", new, "-m", metric],
         lambda progress: compare_file(
-            samples, samples, metrics=[metric], old_system=old, new_system=new, progress=progress
+            samples, samples, CompareOptions(metrics=[metric], old_system=old, new_system=new), progress=progress
         ),
     )
 

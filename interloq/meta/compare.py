@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
+from interloq.meta.compare_options import WORST
 from interloq.meta.comparison import Change, Comparison, Worse
 from interloq.meta.comparison_notes import notes
 from interloq.meta.human_means import human_means
@@ -29,7 +30,6 @@ from interloq.signature import Signature, fingerprint
 from interloq.statistics.clustered import Clustered, cluster_mean, difference
 
 EVERYTHING = ""  # the name of the slice with all units
-WORST = 5
 
 
 @dataclass(frozen=True, slots=True)

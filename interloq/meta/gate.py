@@ -87,11 +87,12 @@ def gate(
     comparison: Comparison,
     margin: float,
     *,
+    metrics: Sequence[str] | None = None,
     slopes: Mapping[str, Clustered] | None = None,
     by_ratings: bool = False,
     noise: Sequence[Noise] = (),
 ) -> Gate:
-    """Verdict on a comparison.
+    """Verdict on a comparison by these metrics (default: all).
 
     The margin is in units of each metric; with `slopes` (metric → score per unit of rating) or `by_ratings` (the mean
     human rating, estimated from the ratings of both versions and each metric's scores) it is in human ratings.
@@ -100,10 +101,11 @@ def gate(
         raise InputError(
             f"the margin must be a positive number, got {margin}", hint="give the largest loss that is acceptable"
         )
+    gated = [change for change in comparison.overall() if metrics is None or change.metric in metrics]
     if by_ratings:
-        verdicts = [_by_ratings(change, comparison, margin) for change in comparison.overall()]
+        verdicts = [_by_ratings(change, comparison, margin) for change in gated]
     else:
-        verdicts = [_by_scores(c, comparison.unit, margin, (slopes or {}).get(c.metric)) for c in comparison.overall()]
+        verdicts = [_by_scores(change, comparison.unit, margin, (slopes or {}).get(change.metric)) for change in gated]
     outcomes = {verdict.outcome for verdict in verdicts}
     order: tuple[Outcome, ...] = ("regression", "undecided", "pass")
     errors = {change.metric: (change.new.n, change.error) for change in comparison.overall()}

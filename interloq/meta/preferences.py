@@ -27,6 +27,7 @@ class Judged:
 
     old: Version
     new: Version
+    preference: str = ""  # name of the metric; empty without a judge
     notes: tuple[str, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
 
@@ -49,7 +50,7 @@ def judge_versions(old: Version, new: Version, spec: str) -> Judged:
         replace(version, units=tuple(_judged(unit, name, scores, reasons) for unit in version.units))
         for version in (old, new)
     )
-    return Judged(old, new, (f"{LABEL}: {found.remark()}",), {"judge": judge.built_with()})
+    return Judged(old, new, name, (f"{LABEL}: {found.remark()}",), {"judge": judge.built_with()})
 
 
 def _pairs(old: Version, new: Version) -> list[tuple[Unit, Unit]]:

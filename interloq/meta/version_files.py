@@ -11,10 +11,11 @@ from interloq.data.convert_file import kind_held
 from interloq.data.jsonl import Rejected, extra_fields, header, read
 from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
+from interloq.meta.compare_options import COMPARE_DEFAULTS, CompareOptions
 from interloq.meta.origin import common_origin
 from interloq.meta.signatures import read_signatures
 from interloq.meta.slices import NAMES
-from interloq.meta.version_units import ALL, Fields, Ratings, dialogue_units, sample_units
+from interloq.meta.version_units import Fields, dialogue_units, sample_units
 from interloq.meta.versions import UnitKind, Version
 from interloq.metrics.chosen import choose
 from interloq.metrics.evaluate import evaluate_all
@@ -28,21 +29,15 @@ from interloq.signature import Signature
 class Reading:
     """How files of versions are read and scored."""
 
-    metrics: Sequence[str] = ()  # to score samples and dialogues with, or to choose from score files
-    otherwise: Sequence[str] = ()  # metrics for samples and dialogues if none are named
-    samples: Sequence[str | Path] = ()  # the scored samples: one file, or one per version
-    systems: Mapping[str, str] = field(default_factory=dict)  # version → system to choose from its file
-    ratings: Ratings = ALL
-    slice_by: Sequence[str] | None = None
+    options: CompareOptions = COMPARE_DEFAULTS
     strict: bool = False
     on_reject: Callable[[Rejected], None] | None = None
-    columns: Mapping[str, str] | None = None
     progress: Progress = silent
     _known: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False)
 
     def read(self, path: str | Path, kind: str) -> list[Any]:
         """All records of a file; a file that has both versions is read, and its bad lines reported, once."""
-        columns = self.columns if kind != "scores" else None
+        columns = self.options.columns if kind != "scores" else None
         if str(path) not in self._known:
             records = read(path, kind=kind, strict=self.strict, on_reject=self.on_reject, columns=columns)
             self._known[str(path)] = list(records)
@@ -50,7 +45,8 @@ class Reading:
 
     def fields(self, path: str | Path, kind: str) -> Fields:
         """Fields of its records to slice by."""
-        return extra_fields(path, NAMES if self.slice_by is None else self.slice_by, kind=kind, columns=self.columns)
+        names = NAMES if self.options.slice_by is None else self.options.slice_by
+        return extra_fields(path, names, kind=kind, columns=self.options.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,7 @@ def read_versions(files: Mapping[str, str | Path], reading: Reading) -> Versions
     origin = common_origin(headers)
     if kind == "scores":
         return Versions(*_from_scores(files, reading), origin)
-    if not (reading.metrics or reading.otherwise):
+    if not reading.options.scoring_metrics:
         raise InputError(f"no metric to compare {kind} by", hint="name one: -m 'relevance(model=\\'ready\\')'")
     versions, judges, notes = _from_records(files, kind, reading)
     return Versions(versions, judges, origin, notes)
@@ -89,18 +85,18 @@ def read_versions(files: Mapping[str, str | Path], reading: Reading) -> Versions
 
 
 def _from_scores(files: Mapping[str, str | Path], reading: Reading) -> tuple[dict[str, Version], dict[str, Signature]]:
-    if len(reading.samples) > len(files):
-        raise InputError(f"{len(reading.samples)} files of samples", hint="give one, or one per version")
+    if len(reading.options.samples) > len(files):
+        raise InputError(f"{len(reading.options.samples)} files of samples", hint="give one, or one per version")
     versions = {}
     for i, (side, path) in enumerate(files.items()):
-        scores = _wanted(reading.read(path, "scores"), reading.metrics)
+        scores = _wanted(reading.read(path, "scores"), reading.options.metrics)
         system = _one_system({score.system for score in scores}, side, path, reading)
         records, fields = _records(reading, i)
         units = sample_units(
             [score for score in scores if score.system == system],
             [sample for sample in records if sample.system in ("", system)],
             fields=fields,
-            ratings=reading.ratings,
+            ratings=reading.options.ratings,
         )
         played = any("occasion" in unit.keys for unit in units)
         noun: UnitKind = "dialogue" if played else "sample"
@@ -127,9 +123,9 @@ def _wanted(scores: Sequence[Score], metrics: Sequence[str]) -> Sequence[Score]:
 
 def _records(reading: Reading, i: int) -> tuple[list[Sample], Fields]:
     """The samples of the i-th score file and their fields."""
-    if not reading.samples:
+    if not reading.options.samples:
         return [], {}
-    path = reading.samples[min(i, len(reading.samples) - 1)]
+    path = reading.options.samples[min(i, len(reading.options.samples) - 1)]
     return reading.read(path, "samples"), reading.fields(path, "samples")
 
 
@@ -143,14 +139,14 @@ def _from_records(
     systems = {side: _one_system(_systems(whole[side]), side, files[side], reading) for side in files}
     records = {side: [r for r in whole[side] if systems[side] in _systems([r])] for side in files}
     judged = {side: list(_judged(records[side], systems[side])) for side in files}
-    scores, judges, notes = score_all(judged, reading.metrics or reading.otherwise, reading.progress)
+    scores, judges, notes = score_all(judged, reading.options.scoring_metrics, reading.progress)
     versions = {}
     for side, path in files.items():
         name, fields = systems[side] or Path(path).name, reading.fields(path, kind)
         if kind == "dialogues":
-            units = dialogue_units(scores[side], records[side], fields=fields, ratings=reading.ratings)
+            units = dialogue_units(scores[side], records[side], fields=fields, ratings=reading.options.ratings)
         else:
-            units = sample_units(scores[side], judged[side], fields=fields, ratings=reading.ratings)
+            units = sample_units(scores[side], judged[side], fields=fields, ratings=reading.options.ratings)
         played = kind == "dialogues" or any("occasion" in unit.keys for unit in units)
         noun: UnitKind = "dialogue" if played else "sample"
         versions[side] = Version(
@@ -179,7 +175,7 @@ def score_all(
 def _other_aspects(records: Iterable[Sample | Dialogue], reading: Reading) -> tuple[str, ...]:
     """Rated aspects other than the one used."""
     found = {rating.aspect for record in records for rating in record.ratings}
-    return tuple(sorted(found - {reading.ratings.aspect or "overall"}))
+    return tuple(sorted(found - {reading.options.ratings.aspect or "overall"}))
 
 
 def _roles(records: Iterable[Sample | Dialogue]) -> frozenset[str]:
@@ -202,7 +198,7 @@ def _judged(records: Sequence[Any], system: str) -> Iterable[Sample]:
 
 def _one_system(known: Collection[str], side: str, path: str | Path, reading: Reading) -> str:
     """The system of a version: the given one, or the only one of its file."""
-    wanted = reading.systems.get(side, "")
+    wanted = reading.options.system(side)
     names = ", ".join(sorted(name or "(none)" for name in known))
     if wanted and wanted not in known:
         raise InputError(f"no system {wanted!r}", hint=f"systems: {names}", where=str(path))

@@ -9,6 +9,7 @@ import pytest
 
 from interloq import InputError, Sample, SpecError, write
 from interloq.meta.compare_file import compare_file
+from interloq.meta.compare_options import CompareOptions
 from interloq.meta.preferences import judge_versions
 from interloq.meta.versions import Unit, Version
 from interloq.pipelines.score_file import score_file
@@ -33,7 +34,7 @@ def judge(server: JudgeServer) -> str:
 
 
 def test_the_share_of_wins_is_a_metric(server: JudgeServer) -> None:
-    found = compare_file("old.jsonl", "new.jsonl", judge=judge(server), slice_by=[])
+    found = compare_file("old.jsonl", "new.jsonl", CompareOptions(judge=judge(server), slice_by=[]))
     preference, length = found.changes
     assert preference.metric.startswith("preference=llm_judge(model='m'")
     assert (preference.old.value, preference.new.value, preference.difference) == (0, 1, 1)
@@ -46,7 +47,7 @@ def test_the_share_of_wins_is_a_metric(server: JudgeServer) -> None:
 
 def test_a_judge_that_likes_a_position_prefers_no_version(server: JudgeServer) -> None:
     server.first = True
-    found = compare_file("old.jsonl", "new.jsonl", judge=judge(server), metrics=["length"], slice_by=[])
+    found = compare_file("old.jsonl", "new.jsonl", CompareOptions(judge=judge(server), metrics=["length"], slice_by=[]))
     assert (found.changes[0].difference, found.changes[0].old.value) == (0, 0.5)
     assert any("flip rate 1.00" in note for note in found.notes)
 
@@ -56,16 +57,16 @@ def test_score_files_need_their_samples(server: JudgeServer) -> None:
         score_file(f"{name}.jsonl", ["length"], f"{name}_scores.jsonl")
     files = "old_scores.jsonl", "new_scores.jsonl"
     with pytest.raises(InputError, match="no replies to compare; give the scored samples with --samples"):
-        compare_file(*files, judge=judge(server))
-    found = compare_file(*files, judge=judge(server), samples=["old.jsonl", "new.jsonl"], slice_by=[])
+        compare_file(*files, CompareOptions(judge=judge(server)))
+    found = compare_file(*files, CompareOptions(judge=judge(server), samples=["old.jsonl", "new.jsonl"], slice_by=[]))
     assert found.changes[0].difference == 1
 
 
 def test_what_a_judge_cannot_compare(server: JudgeServer) -> None:
     with pytest.raises(SpecError, match="length cannot compare replies; write llm_judge"):
-        compare_file("old.jsonl", "new.jsonl", judge="length")
+        compare_file("old.jsonl", "new.jsonl", CompareOptions(judge="length"))
     with pytest.raises(InputError, match="would also apply to the judge's preferences"):
-        compare_file("old.jsonl", "new.jsonl", judge=judge(server), lower_is_better=True)
+        compare_file("old.jsonl", "new.jsonl", CompareOptions(judge=judge(server), lower_is_better=True))
     units = [Unit("1", {}, {"id": "1"}, prompt=prompt, text="x", dialogue="d") for prompt in ("a", "b")]
     old, new = (Version(unit.prompt, "sample", (unit,)) for unit in units)
     with pytest.raises(InputError, match="no two replies to the same context"):

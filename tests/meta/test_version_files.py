@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError, Sample, Score, write
+from interloq.meta.compare_options import CompareOptions
 from interloq.meta.version_files import Reading, read_versions, score_all
 from interloq.pipelines.score_file import score_file
 from tests.made_dialogues import made_dialogues, write_dialogues
@@ -25,7 +26,7 @@ def files(folder: Path) -> dict[str, str | Path]:
 
 
 def test_samples_of_both_versions_are_scored(files: dict[str, str | Path]) -> None:
-    found = read_versions(files, Reading(metrics=["length"]))
+    found = read_versions(files, Reading(CompareOptions(metrics=["length"])))
     assert [u.values["length"] for u in found.versions["new"].units] == [1, 2, 3]
     assert found.versions["old"].name == "old.jsonl"
     assert list(found.judges) == ["length"]
@@ -37,13 +38,13 @@ def test_score_files_are_joined_with_their_samples(files: dict[str, str | Path])
     scored: dict[str, str | Path] = {side: f"{side}_scores.jsonl" for side in files}
     for side, path in files.items():
         score_file(path, ["length", "chrf"], scored[side], n_bootstrap=0)
-    found = read_versions(scored, Reading(metrics=["length"], samples=list(files.values())))
+    found = read_versions(scored, Reading(CompareOptions(metrics=["length"], samples=list(files.values()))))
     assert found.versions["new"].metrics == ["length"]
     assert found.versions["new"].units[0].text == "b"
     assert found.judges["chrf"].name.startswith("chrf")
     for reading, message in (
-        (Reading(metrics=["bleu"]), "no scores of 'bleu'; choose one of: length, chrf"),
-        (Reading(samples=["old.jsonl"] * 3), "3 files of samples"),
+        (Reading(CompareOptions(metrics=["bleu"])), "no scores of 'bleu'; choose one of: length, chrf"),
+        (Reading(CompareOptions(samples=["old.jsonl"] * 3)), "3 files of samples"),
     ):
         with pytest.raises(InputError, match=message):
             read_versions(scored, reading)
@@ -52,17 +53,21 @@ def test_score_files_are_joined_with_their_samples(files: dict[str, str | Path])
 def test_two_systems_of_one_file(folder: Path) -> None:
     write("both.jsonl", [*replies("a", "june"), *replies("b", "july")], kind="samples")
     both: dict[str, str | Path] = {"old": "both.jsonl", "new": "both.jsonl"}
-    found = read_versions(both, Reading(metrics=["length"], systems={"old": "june", "new": "july"})).versions
+    found = read_versions(
+        both, Reading(CompareOptions(metrics=["length"], old_system="june", new_system="july"))
+    ).versions
     assert [(v.name, len(v.units)) for v in found.values()] == [("june", 3), ("july", 3)]
-    for systems, message in (({}, "2 systems: july, june; choose one: --old-system"), ({"old": "x"}, "no system 'x'")):
+    for system, message in (("", "2 systems: july, june; choose one: --old-system"), ("x", "no system 'x'")):
         with pytest.raises(InputError, match=message):
-            read_versions(both, Reading(metrics=["length"], systems=systems))
+            read_versions(both, Reading(CompareOptions(metrics=["length"], old_system=system)))
 
 
 def test_two_systems_of_one_file_of_dialogues(folder: Path) -> None:
     write_dialogues(folder, *made_dialogues({"june": 0.0, "july": 0.0}, openings=2))
     both: dict[str, str | Path] = {"old": "dialogues.jsonl", "new": "dialogues.jsonl"}
-    found = read_versions(both, Reading(metrics=["length"], systems={"old": "june", "new": "july"})).versions
+    found = read_versions(
+        both, Reading(CompareOptions(metrics=["length"], old_system="june", new_system="july"))
+    ).versions
     assert [len(v.units) for v in found.values()] == [4, 4]
     assert not [unit for v in found.values() for unit in v.units if unit.reasons]
 
@@ -71,25 +76,25 @@ def test_dialogues_are_scored_and_their_partner_sets_compared(folder: Path) -> N
     for name, bots in (("old", {"bot": "1"}), ("new", {"bot": "2"})):
         write_dialogues(folder, *made_dialogues({"bot": 0.0}, openings=2), name=name, bots=bots)
     files: dict[str, str | Path] = {side: f"{side}dialogues.jsonl" for side in ("old", "new")}
-    found = read_versions(files, Reading(metrics=["length"]))
+    found = read_versions(files, Reading(CompareOptions(metrics=["length"])))
     assert found.versions["old"].unit == "dialogue"
     assert found.origin["exchanges"] == "2"
     write_dialogues(folder, *made_dialogues({"bot": 0.0}, openings=2), name="new", partners="other")
     with pytest.raises(InputError, match="different partner sets"):
-        read_versions(files, Reading(metrics=["length"]))
+        read_versions(files, Reading(CompareOptions(metrics=["length"])))
 
 
 def test_other_files_are_refused(files: dict[str, str | Path]) -> None:
     write("scores.jsonl", [Score("1", "chrf", 1.0)], kind="scores")
     for wrong, message in (("scores.jsonl", "cannot compare files of samples and scores"), ("-", "not a pipe")):
         with pytest.raises(InputError, match=message):
-            read_versions({**files, "new": wrong}, Reading(metrics=["length"]))
+            read_versions({**files, "new": wrong}, Reading(CompareOptions(metrics=["length"])))
 
 
 def test_fields_to_slice_by_are_read(folder: Path) -> None:
     records = [{"id": "1", "response": "yes", "topic": "food"}, {"response": "no", "topic": ["not", "plain"]}]
     (folder / "old.jsonl").write_text("\n".join(map(json.dumps, records)))
-    reading = Reading(metrics=["length"], slice_by=["topic"])
+    reading = Reading(CompareOptions(metrics=["length"], slice_by=["topic"]))
     found = read_versions({"new": "old.jsonl"}, reading).versions["new"]
     assert [unit.fields for unit in found.units] == [{"topic": "food"}, {}]
 
@@ -106,5 +111,7 @@ def test_a_metric_that_cannot_read_the_replies_is_noted(folder: Path) -> None:
     for side in ("old", "new"):
         samples = [Sample(str(i), [f"質問{i}"], f"はい、元気です{i}", ["元気です"]) for i in range(3)]
         write(folder / f"{side}.jsonl", samples, kind="samples")
-    found = read_versions({side: folder / f"{side}.jsonl" for side in ("old", "new")}, Reading(metrics=["bleu"]))
+    found = read_versions(
+        {side: folder / f"{side}.jsonl" for side in ("old", "new")}, Reading(CompareOptions(metrics=["bleu"]))
+    )
     assert [note for note in found.notes if "written without spaces" in note]
