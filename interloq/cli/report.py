@@ -22,7 +22,8 @@ EXAMPLES = """\
   interloq report bleu.jsonl chrf.jsonl --samples samples.jsonl -o report.html --title 'June release'
   interloq report scores.jsonl --samples samples.jsonl -o report.html --aspect engaging --worst 20
   interloq report scores.jsonl --samples rated.jsonl --model rater -o report.html
-  interloq report scores.jsonl --samples samples.jsonl --dialogues dialogues.jsonl -o report.html"""
+  interloq report scores.jsonl --samples samples.jsonl --dialogues dialogues.jsonl -o report.html
+  interloq report scores.jsonl --samples samples.jsonl --comparison gate.json -o report.html"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +62,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--continuity",
         metavar="FILE",
         help="show how well replies are predicted: a table printed by `interloq meta --labels --json`",
+        type=InputPath,
+    )
+    add_list(
+        parser,
+        "--comparison",
+        metavar="FILE",
+        help="start with this verdict: a file printed by `interloq compare --json` or `interloq gate --json`",
         type=InputPath,
     )
     _add_settings(parser)
@@ -107,6 +115,7 @@ def run(args: argparse.Namespace) -> int:
             models=args.model,
             curves=args.curve,
             continuity=args.continuity,
+            comparisons=args.comparison,
             aspect=args.aspect,
             title=args.title,
             n_bootstrap=args.bootstrap,

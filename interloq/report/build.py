@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from interloq.errors import InputError
+from interloq.meta.comparison import Comparison
 from interloq.meta.continuity_table import ContinuityTable
 from interloq.meta.dialogue_scores import Extremes
 from interloq.meta.disagreements import Disagreements
+from interloq.meta.gate import Gate
 from interloq.meta.matrix import Matrix
 from interloq.meta.ranking import Ranking
 from interloq.meta.table import MetaTable
@@ -19,6 +21,7 @@ from interloq.report import text
 from interloq.report.agreement import agreement
 from interloq.report.continuity import continuity
 from interloq.report.curves import Trained, model
+from interloq.report.decisions import decision
 from interloq.report.dialogues import dialogue_readings, rank_table
 from interloq.report.elements import Mark, Name
 from interloq.report.heat_map import heat_map
@@ -55,6 +58,7 @@ class Evidence:
     curves: Sequence[Curve] = ()  # of metrics, as references are added
     predictions: Predictions = field(default_factory=Predictions)  # of how reliable references are
     continuity: Sequence[ContinuityTable] = ()  # how well replies are predicted
+    comparisons: Sequence[Comparison | Gate] = ()  # of two versions, whose verdicts come first
     lower_is_better: bool | None = None  # None: as each metric defines it
 
 
@@ -103,6 +107,7 @@ def build(
         reference_curves=tuple(reference_curve(curve) for curve in evidence.curves),
         rankings=tuple(rank_table(r, names[r.metric], marks) for r in _in_order(evidence.rankings, names)),
         continuity=tuple(continuity(table) for table in evidence.continuity),
+        decisions=tuple(decision(found) for found in evidence.comparisons),
         dialogues=dialogue_readings(
             evidence.extremes, {d.id: d for d in evidence.dialogues}, evidence.scores, names, marks
         ),

@@ -29,7 +29,7 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
     """Tables of a comparison: metrics, slices, people's ratings."""
     short = labels(list(dict.fromkeys(change.metric for change in comparison.changes)))
     plural = f"{comparison.unit}s"
-    columns = ["metric", "old", "new", "difference", "95 % interval", "p", "p (holm)", "", "detectable", plural]
+    columns = ["metric", "old", "new", "difference", "95 % interval", "p", "p (holm)", "verdict", "detectable", plural]
     rows = [[short[c.metric], *_cells(c)] for c in comparison.overall()]
     yield Table(f"{comparison.old} → {comparison.new}", columns, rows)
     sliced = [change for change in comparison.changes if change.slice]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from interloq.data.jsonl import Rejected, header, read_all
+from interloq.meta.comparison_file import read_comparison
 from interloq.meta.continuity_file import read_continuity
 from interloq.meta.dialogue_scores import LARGEST, TOO_LARGE, Extremes, dialogue_scores, extremes, metrics_of
 from interloq.meta.disagreements import Disagreements, disagreements
@@ -66,6 +67,7 @@ def read_evidence(
         curves=[curve for path in inputs.curves for curve in read_curves(path)],
         predictions=predictions,
         continuity=[read_continuity(path) for path in inputs.continuity],
+        comparisons=[read_comparison(path) for path in inputs.comparisons],
         lower_is_better=options.lower_is_better,
     )
 

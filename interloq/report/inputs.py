@@ -17,7 +17,7 @@ from interloq.signature import file_fingerprint
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Score files, the samples they score, the dialogues these were made from, models, curves and predicted labels."""
+    """Score files, the samples they score, the dialogues these were made from, and further results to show."""
 
     scores: Sequence[str | Path]
     samples: str | Path
@@ -25,6 +25,7 @@ class Inputs:
     models: Sequence[str | Path] = ()
     curves: Sequence[str | Path] = ()
     continuity: Sequence[str | Path] = ()
+    comparisons: Sequence[str | Path] = ()
 
     def __post_init__(self) -> None:
         if "-" in map(str, self.files):
@@ -33,7 +34,7 @@ class Inputs:
     @property
     def files(self) -> list[str | Path]:
         """All files that are read."""
-        return [*self.scores, self.samples, *self.dialogues, *self.curves, *self.continuity]
+        return [*self.scores, self.samples, *self.dialogues, *self.curves, *self.continuity, *self.comparisons]
 
     def names(self) -> tuple[list[str], list[str]]:
         """Paths of files and models relative to their common folder: the rest is private, as reports get published."""
@@ -87,8 +88,9 @@ def command(inputs: Inputs, options: Options) -> str:
     files, models = inputs.names()
     scores, samples, rest = files[: len(inputs.scores)], files[len(inputs.scores)], files[len(inputs.scores) + 1 :]
     names = iter(rest)
-    dialogues, curves, tables = (
-        list(islice(names, len(kind))) for kind in (inputs.dialogues, inputs.curves, inputs.continuity)
+    dialogues, curves, tables, comparisons = (
+        list(islice(names, len(kind)))
+        for kind in (inputs.dialogues, inputs.curves, inputs.continuity, inputs.comparisons)
     )
     direction = {True: ["--lower-is-better"], False: ["--higher-is-better"], None: []}[options.lower_is_better]
     words = [
@@ -100,6 +102,6 @@ def command(inputs: Inputs, options: Options) -> str:
     words += [word for path in dialogues for word in ("--dialogues", path)]
     words += ["--read", str(options.read)] if dialogues else []
     words += ["--survival"] if options.survival else []
-    words += [word for path in curves for word in ("--curve", path)]
-    words += [word for path in tables for word in ("--continuity", path)]
+    for option, paths in (("--curve", curves), ("--continuity", tables), ("--comparison", comparisons)):
+        words += [word for path in paths for word in (option, path)]
     return shlex.join([*words, *(word for model in models for word in ("--model", model))])

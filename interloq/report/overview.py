@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import isnan
 
 import numpy as np
@@ -46,18 +47,22 @@ def overview(
 ) -> Overview:
     """Systems by metrics; systems are sorted by their mean judgment, then by name."""
     people = mean_judgments(judgments)
-    columns = [_scores(results, metric) for metric in names]
+    by_metric = {metric: _scores(results, metric) for metric in names}
+    columns = list(by_metric.values())
     systems = sorted({system for column in [people, *columns] for system in column} - {""}) or [""]
     systems.sort(key=lambda system: -people[system].value if system in people else float("inf"))
     best = [winner(people)] if people else []
-    best += [_winner_by(metric, column, lower_is_better) for metric, column in zip(names, columns, strict=True)]
+    best += [_winner_by(metric, column, lower_is_better) for metric, column in by_metric.items()]
     shown = [people, *columns] if people else columns
     return Overview(
         metrics=tuple(names.values()),
         has_people=bool(people),
         rows=tuple(_row(system, shown, best, marks) for system in systems),
         note=_note(len(systems), any(best)),
-        findings=(*_judged_best(people), *(_agreement(table, judges) if table and people else ())),
+        findings=(
+            *(_first(people, "Highest mean judgment") if people else _leads(by_metric, lower_is_better)),
+            *(_agreement(table, judges) if table and people else ()),
+        ),
     )
 
 
@@ -133,16 +138,23 @@ def _cell(entry: Entry | None, is_best: bool) -> OverviewCell:
 # ---- what led ----------------------------------------------------------------------------------------------------
 
 
-def _judged_best(people: Column) -> Iterator[str]:
-    systems = _ordered(people)
+def _leads(results: Mapping[str, Column], lower_is_better: bool | None) -> Iterator[str]:
+    """The best system by each metric, if people judged nothing."""
+    for metric, column in islice(results.items(), LISTED):
+        direction = metric_names.direction(metric, lower_is_better)
+        if direction != "neither":
+            yield from _first(column, f"Best by {metric}", lower=direction == "lower")
+
+
+def _first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
+    """The best of several systems, and those not distinguishable from it."""
+    systems = _ordered(column, lower=lower)
     if len(systems) < 2:
         return
-    top = people[systems[0]]
-    close = [system for system in systems[1:] if not _apart(top, people[system])]
+    top = column[systems[0]]
+    close = [system for system in systems[1:] if not _apart(top, column[system])]
     interval = text.interval(top.ci, 2)
-    yield f"Highest mean judgment: {systems[0]}, {text.number(top.value, 2)} {interval}".rstrip() + _rest(
-        close, "every other system"
-    )
+    yield f"{label}: {systems[0]}, {text.number(top.value, 2)} {interval}".rstrip() + _rest(close, "every other system")
 
 
 def _agreement(table: MetaTable, judges: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from interloq.report.continuity import Continuity
 from interloq.report.curves import Model
+from interloq.report.decisions import Decision
 from interloq.report.dialogues import DialogueReading, RankTable
 from interloq.report.elements import Bar, Cell, Folded, Mark, Name, Tick
 from interloq.report.reference_curves import ReferenceCurve
@@ -286,3 +287,4 @@ class Page:
     rankings: tuple[RankTable, ...] = ()
     dialogues: tuple[DialogueReading, ...] = ()
     continuity: tuple[Continuity, ...] = ()
+    decisions: tuple[Decision, ...] = ()

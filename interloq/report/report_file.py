@@ -35,6 +35,7 @@ def report_file(
     models: Sequence[str | Path] = (),
     curves: Sequence[str | Path] = (),
     continuity: Sequence[str | Path] = (),
+    comparisons: Sequence[str | Path] = (),
     aspect: str = "overall",
     title: str = TITLE,
     n_bootstrap: int = 1000,
@@ -52,12 +53,13 @@ def report_file(
 
     `dialogues` are those that the samples were made from: they add a ranking and dialogues to read. `models` are
     folders of trained models whose training is shown, `curves` files of `interloq reliability curve`, and `continuity`
-    files printed by `interloq meta --labels --json`. `survival` draws how long people would stay with each system.
+    files printed by `interloq meta --labels --json`. `comparisons`, printed by `interloq compare --json` or `interloq
+    gate --json`, put their verdicts first. `survival` draws how long people would stay with each system.
     If `role` is given, only ratings by people in this role are used. `worst` disagreements are shown per metric, and
     the `read` best and worst dialogues per system. Bad lines and `columns` are handled as in `interloq.read`.
     """
-    refuse_overwriting([output], [*scores, samples, *dialogues, *curves, *continuity])
-    inputs = Inputs(scores, samples, dialogues, models, curves, continuity)
+    inputs = Inputs(scores, samples, dialogues, models, curves, continuity, comparisons)
+    refuse_overwriting([output], inputs.files)
     options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better, survival, role)
     check(inputs, options)
     evidence = read_evidence(inputs, options, strict=strict, on_reject=on_reject, fields=columns)

@@ -102,6 +102,8 @@ def test_systems_are_sorted_by_judgment_and_directionless_metrics_are_not_marked
     single = _overview(None, [], [SystemScore("chrf", "", 2.0, None, 40, 0)])
     assert [(row.system, [cell.value for cell in row.cells]) for row in single.rows] == [("all samples", ["2.000"])]
     assert single.findings == ()
+    leads = _overview(None, [], results).findings
+    assert leads == ("Best by chrf: a, 2.00 [1.90, 2.10]; distinguishable from every other system.",)
     assert single.note == "95 % intervals."
 
 
@@ -113,4 +115,5 @@ def test_the_page_shows_it_first(folder: Path, samples: list[Sample]) -> None:
     assert [row[0] for row in rows] == ["good", "bad"]
     assert rows[0][1].startswith("4.222[")
     assert "★" not in section.one("table").text  # three samples per system
-    assert "Ceiling set by the raters’ reliability" in section.one("ul", cls="findings").text
+    findings = page.one("header", cls="masthead").one("ul", cls="findings")
+    assert "Ceiling set by the raters’ reliability" in findings.text

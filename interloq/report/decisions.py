@@ -1,0 +1,126 @@
+"""Comparisons and gates in the report: the verdict in words, tables, and the units that got worse side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from interloq.meta.comparison import Change, Comparison, Worse
+from interloq.meta.gate import Gate, Outcome
+from interloq.metrics.metric_names import labels
+from interloq.report import text
+from interloq.report.comparison_text import Table, comparison_tables
+from interloq.report.elements import Folded
+from interloq.report.gate_text import noise_table, verdict_table
+
+Tone = Literal["good", "bad", "open"]
+SHOWN = 5  # reasons listed with a verdict
+GATES: dict[Outcome, tuple[Tone, str, str]] = {
+    "pass": ("good", "Pass", "{new} is not worse than {old} by more than the margin"),
+    "regression": ("bad", "Regression", "{new} is worse than {old} by more than the margin"),
+    "undecided": ("open", "Undecided", "the data do not show if {new} is worse than {old} by more than the margin"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The text of one version, with its score."""
+
+    version: str
+    text: Folded
+    score: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorseCard:
+    """A unit that got worse, with its old version beside it."""
+
+    id: str
+    metric: str
+    difference: str
+    prompt: Folded
+    sides: tuple[Said, Said]  # old, new
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A comparison or a gate: the verdict first, then its numbers."""
+
+    tone: Tone
+    verdict: str
+    sentence: str
+    reasons: tuple[str, ...]
+    old: str
+    new: str
+    tables: tuple[Table, ...]
+    worse: tuple[WorseCard, ...]
+    unit: str
+    notes: tuple[str, ...]
+    signature: str
+
+
+def decision(found: Comparison | Gate) -> Decision:
+    """The section on one comparison or gate."""
+    compared = found.comparison if isinstance(found, Gate) else found
+    tone, verdict, sentence, reasons = _gate(found) if isinstance(found, Gate) else _comparison(found)
+    gated = [verdict_table(found), *([noise_table(found)] if found.noise else [])] if isinstance(found, Gate) else []
+    return Decision(
+        tone=tone,
+        verdict=verdict,
+        sentence=sentence,
+        reasons=tuple(reasons[:SHOWN] + ([f"and {len(reasons) - SHOWN} more"] if len(reasons) > SHOWN else [])),
+        old=compared.old,
+        new=compared.new,
+        tables=(*gated, *comparison_tables(compared)),
+        worse=tuple(_worse(unit, compared) for unit in compared.worse),
+        unit=compared.unit,
+        notes=compared.notes,
+        signature=str(compared.signature),
+    )
+
+
+def _gate(found: Gate) -> tuple[Tone, str, str, list[str]]:
+    """Tone, verdict, sentence, and the metrics that decided it."""
+    tone, verdict, sentence = GATES[found.outcome]
+    decisive = [one for one in found.verdicts if one.outcome == found.outcome]
+    said = sentence.format(old=found.comparison.old, new=found.comparison.new)
+    return tone, verdict, f"{said}.", [f"{one.metric}: {one.reason}" for one in decisive]
+
+
+def _comparison(found: Comparison) -> tuple[Tone, str, str, list[str]]:
+    """Tone, verdict, sentence, and the change by each metric."""
+    changes = found.overall()
+    short = labels([change.metric for change in changes])
+    by = {verdict: [short[c.metric] for c in changes if c.verdict == verdict] for verdict in ("better", "worse")}
+    parts = [f"{verdict} by {', '.join(metrics)}" for verdict, metrics in by.items() if metrics]
+    reasons = [_reason(change, short[change.metric]) for change in changes]
+    if len(parts) == 2:
+        return "open", "Mixed", f"compared with {found.old}, {found.new} is {' and '.join(parts)}.", reasons
+    if not parts:
+        said = f"the data do not show whether {found.new} is better or worse than {found.old}, or equal."
+        return "open", "No significant difference", said, reasons
+    tone: Tone
+    tone, verdict = ("good", "better") if by["better"] else ("bad", "worse")
+    said = f"{found.new} is {verdict} than {found.old} by {', '.join(by[verdict])}."
+    return tone, verdict.capitalize(), said, reasons
+
+
+def _reason(change: Change, name: str) -> str:
+    digits = 3 if abs(change.difference) < 10 else 2
+    gap = f"{text.signed(change.difference, digits)} {text.interval(change.ci, digits)}".rstrip()
+    if change.verdict:
+        neither = " (neither direction is better)" if change.verdict == "changed" else ""
+        return f"{name}: {gap}, {change.verdict}{neither}"
+    size = text.number(change.detectable, digits)
+    return f"{name}: {gap}, not significant; a true difference of {size} would be found with a probability of 80 %"
+
+
+def _worse(unit: Worse, compared: Comparison) -> WorseCard:
+    texts: Sequence[tuple[str, str, float]] = (
+        (compared.old, unit.old_text, unit.old),
+        (compared.new, unit.new_text, unit.new),
+    )
+    old, new = (Said(version, text.folded(said), text.score(score)) for version, said, score in texts)
+    difference = text.signed(unit.new - unit.old)
+    return WorseCard(unit.id, unit.metric, difference, text.folded(unit.prompt), (old, new))
