@@ -29,7 +29,7 @@ from dcp_baselines import AM, AM_FM, FAREWELL, FED, FM, Networks, add_networks, 
 from dcp_data import CONTINUITY, RATED, SYSTEMS, label, prepare_continuity, prepare_rated
 from human_system import ja_networks, rated_arms, rated_tables
 from interlocutor_arms import DATA, Arm, Floats, Plan, arguments, exit_code, run_stages
-from interlocutor_figures import Claim, Ints, dialogue_of, numbered, print_claims, share
+from interlocutor_figures import Claim, Ints, above, dialogue_of, numbered, print_claims, share
 from rated_sets import data_folder
 
 from interloq import Sample, Score
@@ -259,13 +259,8 @@ def claims_of(correct: Mapping[str, Floats], dialogue: Ints, resamples: int) -> 
     pairs = [(plain, best, PUBLISHED[plain][0] - PUBLISHED["BERT-NSP"][0])]
     pairs += [(own, plain, PUBLISHED[own][0] - PUBLISHED[plain][0]) for own in (token, profile, both)]
     pairs += [(own, "private_majority", PUBLISHED[own][0] - PUBLISHED["private_majority"][0]) for own in (token, both)]
-    found = [Claim(f"{a} above {b}", accuracy[a] - accuracy[b], published) for a, b, published in pairs]
-    ours = [
-        Claim(f"{own} above {simple}", accuracy[own] - accuracy[simple])
-        for simple in ("turn_index", FAREWELL)
-        for own in PERSONAL.values()
-    ]
-    return [*found, *ours]
+    ours = [above(accuracy, own, simple) for simple in ("turn_index", FAREWELL) for own in PERSONAL.values()]
+    return [*(above(accuracy, *pair) for pair in pairs), *ours]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

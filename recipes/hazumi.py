@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from interlocutor_arms import DATA, Arm, Floats, Plan, arguments, run_stages
-from interlocutor_figures import Claim, Figure, numbered, print_claims, print_parts, user_parts
+from interlocutor_figures import Claim, Figure, above, numbered, print_claims, print_parts, user_parts
 from rated_sets import data_folder
 
 from interloq import Sample
@@ -118,10 +118,9 @@ def claims_of(r: Mapping[str, Figure]) -> list[Claim]:
         ("interlocutor, aware", "outsider, aware"),
         ("interlocutor", "outsider"),
     )
-    found = [Claim(f"{a} above {b}", r[a] - r[b], PUBLISHED[a] - PUBLISHED[b]) for a, b in pairs]
+    found = [above(r, a, b, PUBLISHED[a] - PUBLISHED[b]) for a, b in pairs]
     own = "outsiders' own mean agrees with the interlocutor (the paper: outsiders' scores are useless)"
-    mean = Claim("interlocutor, aware above user mean", r["interlocutor, aware"] - r["user mean"])
-    return [*found, Claim(own, r["outsiders' own mean"]), mean]
+    return [*found, Claim(own, r["outsiders' own mean"]), above(r, "interlocutor, aware", "user mean")]
 
 
 def results(

@@ -20,7 +20,7 @@ from dcp_baselines import AM, AM_FM, FED, FM, NSP, RELEVANCE, RUBER, Networks, p
 from dcp_data import ASPECT, RATED, SYSTEMS
 from hazumi import mean_rating, user_means
 from interlocutor_arms import Arm, Floats, Plan
-from interlocutor_figures import Claim, Figure, numbered, pearson, print_claims, user_parts
+from interlocutor_figures import Claim, Figure, above, numbered, pearson, print_claims, turn_of, user_parts
 
 from interloq import Sample
 from interloq.interlocutor.samples import judge_of
@@ -66,11 +66,13 @@ def rated_tables(args: argparse.Namespace, plan: Plan, rows: Sequence[Arm]) -> d
     """Print correlations for both kinds of partners and the verdicts; returns them for results.json."""
     parts = {part: plan.samples(rows[0], part) for part in ("train", "test", SYSTEMS)}
     networks = ja_networks(args)
-    predicted = {arm.title: [found.by_part for found in plan.stored(arm)] for arm in rows}
+    trained = plan.finished(rows)
+    predicted = {arm.title: [found.by_part for found in plan.stored(arm)] for arm in trained}
     predicted["user mean"] = [{part: user_means(parts["train"], parts[part]) for part in ("test", SYSTEMS)}]
+    predicted["number of turns"] = [{part: np.array(list(map(turn_of, parts[part]))) for part in ("test", SYSTEMS)}]
     predicted |= {title: [own] for title, own in scores(RATED, plan.out, networks, ("dev", "test", SYSTEMS)).items()}
     figures = {title: _figures(models, parts, args.resamples) for title, models in predicted.items()}
-    missing = networks.missing()
+    missing = networks.missing() | {arm.title: "it was not trained" for arm in rows if arm not in trained}
     _print(figures, missing, {part: len(its) for part, its in parts.items()})
     claims = claims_of(figures)
     print_claims("Claims about human and system partners", claims)
@@ -115,15 +117,13 @@ def _print(figures: Mapping[str, Mapping[str, Figure]], missing: Mapping[str, st
 def claims_of(figures: Mapping[str, Mapping[str, Figure]]) -> list[Claim]:
     """That models agree with raters about people, more so if they know the rater, and less about systems."""
     plain, token = TITLES["none"], TITLES["token"]
-    own = figures[token]["human"] - figures[plain]["human"]
-    mean = figures[token]["human"] - figures["user mean"]["human"]
-    best = max((title for title in (RELEVANCE, RUBER, AM) if title in figures), key=lambda t: figures[t]["human"].value)
+    human = {title: own["human"] for title, own in figures.items()}
+    best = max((title for title in (RELEVANCE, RUBER, AM) if title in human), key=lambda title: human[title].value)
+    found = [above(human, plain, best, 0.646 - 0.564), above(human, token, plain, 0.720 - 0.646)]
+    text, published = "{}: r for people above r for systems", {plain: 0.646 - 0.401, token: 0.720 - 0.364}
     return [
-        Claim(f"human: {plain} above {best}", figures[plain]["human"] - figures[best]["human"], 0.646 - 0.564),
-        Claim(f"human: {token} above {plain}", own, 0.720 - 0.646),
-        Claim(f"human: {token} above user mean", mean),
-        Claim(f"{plain}: r for people above r for systems", _apart(figures[plain]), 0.646 - 0.401),
-        Claim(f"{token}: r for people above r for systems", _apart(figures[token]), 0.720 - 0.364),
+        *(replace(claim, text=f"human: {claim.text}") for claim in (*found, above(human, token, "user mean"))),
+        *(Claim(text.format(row), _apart(figures[row]), published[row]) for row in published if row in figures),
     ]
 
 

@@ -77,6 +77,14 @@ class Plan:
         """Predictions of an arm for each seed; missing ones are an error."""
         return self._chosen(arm, self._load)
 
+    def finished(self, arms: Sequence[Arm]) -> list[Arm]:
+        """Arms with predictions of the first seed; an error if there are none."""
+        first = self.seeds[0]
+        found = [arm for arm in arms if all(self._path(arm, rate, first).is_file() for rate in self.rates)]
+        if not found:
+            self.stored(arms[0])  # raises an error that names the missing file
+        return found
+
     def samples(self, arm: Arm, part: str) -> list[Sample]:
         """Samples of one part of an arm's data."""
         return samples_of(self.out / DATA / arm.samples, part)
@@ -85,7 +93,7 @@ class Plan:
         """Learning rate, seed and dev loss of every model behind the tables."""
         return {
             arm.name: [{"rate": one.rate, "seed": one.seed, "dev_loss": one.dev_loss} for one in self.stored(arm)]
-            for arm in arms
+            for arm in self.finished(arms)
         }
 
     def _chosen(self, arm: Arm, make: Callable[[Arm, float, int], Predicted]) -> list[Predicted]:

@@ -59,6 +59,11 @@ def dialogue_of(sample: Sample) -> str:
     return sample.id.rpartition("#")[0]
 
 
+def turn_of(sample: Sample) -> float:
+    """Number of a sample's turn in its dialogue."""
+    return float(sample.id.rpartition("#")[2])
+
+
 def pearson(predicted: Sequence[Floats], people: Floats, cluster: Ints, resamples: int) -> Figure:
     """Pearson's r with people, averaged over models; resamples draw clusters."""
     values = [float(pearson_rows(each[None], people[None])[0]) for each in predicted]
@@ -126,6 +131,13 @@ class Claim:
         """The claim for results.json."""
         ours = self.ours.plain() if self.ours else None
         return {"claim": self.text, "ours": ours, "published": self.published, "verdict": self.verdict}
+
+
+def above(found: Mapping[str, Figure], one: str, other: str, published: float | None = None) -> Claim:
+    """The claim that one row is above another; without a figure if one of them was not trained."""
+    missing = [title for title in (one, other) if title not in found]
+    ours = None if missing else found[one] - found[other]
+    return Claim(f"{one} above {other}", ours, published, f"{missing[0]} was not trained" if missing else "")
 
 
 def print_claims(title: str, claims: Sequence[Claim]) -> None:

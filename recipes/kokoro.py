@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 from hazumi import mean_rating, results, user_means
 from interlocutor_arms import DATA, Arm, Floats, Plan, arguments, run_stages
-from interlocutor_figures import Claim, Figure, numbered, print_claims, print_parts, user_parts
+from interlocutor_figures import Claim, Figure, above, numbered, print_claims, print_parts, turn_of, user_parts
 from rated_sets import data_folder
 
 from interloq import Dialogue
@@ -38,12 +38,14 @@ from interloq.interlocutor.samples import Selection, judge_of
 from interloq.interlocutor.samples_file import Source, ratings_file
 from interloq.interlocutor.settings import SCORE_TRAINING, Reading, Target
 from interloq.records import INTERLOCUTOR
+from interloq.report.console import print_line
 
 ASPECT = "score"
 SPLITS = {"known clients": "own-time", "new clients": "user"}
 CONTEXT, TOKENS, USER_SAMPLES = 40, 512, 5
 TRAINING = replace(SCORE_TRAINING, epochs=5, patience=5)
 QUICK = 4  # clients
+MISSING = "not trained"
 
 
 def arms(tokens: int = TOKENS) -> list[Arm]:
@@ -92,6 +94,9 @@ def tables(args: argparse.Namespace, plan: Plan, rows: Sequence[Arm]) -> None:
         own = [arm for arm in rows if arm.samples == folder(split)]
         found |= split_figures(split, plan, own, args.resamples)
     print_parts("Pearson's r with the client's score", found, {})
+    for arm in rows:
+        if arm.title not in found:
+            print_line(f"{arm.title}: {MISSING}")
     claims = claims_of(found)
     print_claims("Claims", claims)
     write_json(Path(args.out) / "results.json", results(plan, rows, found, claims) | {"published": {}})
@@ -102,9 +107,9 @@ def split_figures(split: str, plan: Plan, rows: Sequence[Arm], resamples: int) -
     test, train = plan.samples(rows[0], "test"), plan.samples(rows[0], "train")
     people, user = np.array([mean_rating(s, INTERLOCUTOR) for s in test]), numbered(map(judge_of, test))
     predicted: dict[str, list[Floats]] = {
-        arm.title: [found.by_part["test"] for found in plan.stored(arm)] for arm in rows
+        arm.title: [found.by_part["test"] for found in plan.stored(arm)] for arm in plan.finished(rows)
     }
-    predicted[f"{split}, number of turns"] = [np.array([float(s.id.rpartition("#")[2]) for s in test])]
+    predicted[f"{split}, number of turns"] = [np.array(list(map(turn_of, test)))]
     if SPLITS[split] != "user":
         predicted[f"{split}, user mean"] = [user_means(train, test)]
     return {title: user_parts(each, people, user, resamples) for title, each in predicted.items()}
@@ -114,12 +119,14 @@ def claims_of(found: Mapping[str, Mapping[str, Figure]]) -> list[Claim]:
     """What awareness of the client adds, to clients that are known and to others, and beyond their mean."""
     r = {title: parts["overall"] for title, parts in found.items()}
     known, new = "known clients", "new clients"
+    within = found.get(f"{known}, aware", {}).get("within users")
     return [
-        Claim(f"{known}: aware above unaware", r[f"{known}, aware"] - r[f"{known}, unaware"]),
-        Claim(f"{known}: aware above user mean", r[f"{known}, aware"] - r[f"{known}, user mean"]),
-        Claim(f"{known}, aware: r within clients is above 0", found[f"{known}, aware"]["within users"]),
-        Claim(f"{new}: unaware above 0", r[f"{new}, unaware"]),
-        Claim(f"{new}: aware above unaware", r[f"{new}, aware"] - r[f"{new}, unaware"]),
+        above(r, f"{known}, aware", f"{known}, unaware"),
+        above(r, f"{known}, aware", f"{known}, user mean"),
+        Claim(f"{known}, aware: r within clients is above 0", within, reason=MISSING),
+        Claim(f"{new}, unaware: r is above 0", r.get(f"{new}, unaware"), reason=MISSING),
+        above(r, f"{new}, unaware", f"{new}, number of turns"),
+        above(r, f"{new}, aware", f"{new}, unaware"),
     ]
 
 

@@ -110,12 +110,13 @@ def test_people_and_systems(
     for seed, (part, n) in enumerate((("train", 40), ("dev", 20), ("test", 30), ("system", 10))):
         write(folder / f"{part}.jsonl", judged(n, seed=seed, aspect="satisfaction"), kind="samples")
     arms = recipe.arms(["rated"])
-    plan = store(tmp_path, recipe, arms, rng)
+    plan = store(tmp_path, recipe, arms[:-1], rng)
     sizes = {part: len(plan.samples(arms[0], part)) for part in ("test", "system")}
     found = {"Deep-AM": {part: rng.normal(size=n) for part, n in sizes.items()}}
     monkeypatch.setattr("human_system.scores", lambda *_: found)
     args = argparse.Namespace(out=str(tmp_path), ja_encoder="encoder", resamples=20)
     result = recipe.rated_tables(args, plan, arms)
+    assert result["rows"]["score + both"] == {"not available": "it was not trained"}
     assert "score: r for people above r for systems" in capsys.readouterr().out
     assert len(result["claims"]) == 5
     assert "no language model" in result["rows"]["FED"]["not available"]

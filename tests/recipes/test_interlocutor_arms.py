@@ -34,6 +34,10 @@ def test_the_rate_with_the_lowest_dev_loss_is_used_for_all_seeds(recipe: ModuleT
         (1e-3, 0, [0, 0, 0]),
         (1e-3, 1, [1, 1, 1]),
     ]
+    other = recipe.Arm("b", "B", "data", Reading(), Target(), TRAINING)
+    assert plan.finished([arm, other]) == [arm]
+    with pytest.raises(InputError, match="no predictions of 'B'"):
+        plan.finished([other])
     with pytest.raises(InputError, match="run with --train first"):
         recipe.Plan(tmp_path, seeds=(0, 2), rates=(1e-4, 1e-3)).stored(arm)
     with pytest.raises(InputError, match="run with --prepare first"):

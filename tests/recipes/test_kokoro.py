@@ -57,6 +57,16 @@ def test_both_splits_and_their_claims(recipe: ModuleType, tmp_path: Path, capsys
     assert users["new_clients"][1].isdisjoint(users["new_clients"][0])
     recipe.tables(args, plan, recipe.arms())
     shown = capsys.readouterr().out
-    for words in ("known clients, user mean", "new clients, number of turns", "new clients: aware above unaware"):
+    for words in (
+        "known clients, user mean",
+        "new clients, number of turns",
+        "new clients, aware above new clients, unaware",
+    ):
         assert words in shown
-    assert len(json.loads((out / "results.json").read_text())["claims"]) == 5
+    for seed in plan.seeds:
+        (out / "predictions" / f"new_clients-aware-rate0.001-seed{seed}.npz").unlink()
+    recipe.tables(args, plan, recipe.arms())
+    assert "new clients, aware: not trained" in capsys.readouterr().out
+    verdicts = [claim["verdict"] for claim in json.loads((out / "results.json").read_text())["claims"]]
+    assert len(verdicts) == 6
+    assert verdicts[-1] == "cannot be told here: new clients, aware was not trained"
