@@ -39,7 +39,7 @@ class Quality:
     def check(self, found: Gate) -> Gate:
         """Fail the test unless a gate passed; an undecided gate fails too."""
         if found.outcome != "pass":
-            reasons = "\n".join(f"{v.metric}: {v.outcome}: {v.reason}" for v in found.verdicts)
+            reasons = "\n".join(f"{v.name}: {v.outcome}: {v.reason}" for v in found.verdicts)
             pytest.fail(f"gate: {found.outcome}\n{reasons}", pytrace=False)
         return found
 

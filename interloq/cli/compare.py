@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from interloq.cli.arguments import add_common, add_list, add_map, filled
 from interloq.cli.limits import add_limits, limited
-from interloq.cli.output import BadLines
+from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.cli.progress import stage_progress
 from interloq.cli.rank import add_direction
-from interloq.report.console import print_json, print_line, print_signatures, print_table
+from interloq.errors import count
+from interloq.report.console import print_json, print_line, print_signatures, print_stderr, print_table
 
 if TYPE_CHECKING:
     from interloq.meta.comparison import Comparison
@@ -96,6 +97,10 @@ def run(args: argparse.Namespace) -> int:
             progress=stage_progress(quiet=args.quiet),
         )
     bad.close()
+    for side, n in found.unpaired.items():
+        if n:
+            mark_incomplete()
+            print_stderr(f"interloq: not used: {count(n, found.unit)} only in the {side} version")
     if args.markdown:
         write_text(args.markdown, comparison_markdown(found))
     if args.json:

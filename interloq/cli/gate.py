@@ -25,6 +25,7 @@ EXAMPLES = """\
   interloq gate new.jsonl -m "relevance(model='ready')" --baseline baseline.jsonl --bless
   interloq gate new.jsonl --baseline baseline.jsonl --margin 0.02 --junit gate.xml --markdown gate.md
   interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.1 --rated rated.jsonl
+  interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.05 --slice topic --slices no-regression
   interloq gate old_scores.jsonl new_scores.jsonl --margin 0.02 --repeat new_scores_again.jsonl"""
 
 
@@ -63,6 +64,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=InputPath,
         metavar="FILE",
         help="another run of NEW on the same prompts: scores are averaged, and the bot's noise told from the judge's",
+    )
+    parser.add_argument(
+        "--slices",
+        choices=("shown", "no-regression", "pass"),
+        default="shown",
+        help="gate slices too: none may be a regression, or all must pass (default shown: not gated)",
+    )
+    parser.add_argument(
+        "--allow-constant",
+        action="store_true",
+        help="let a metric pass that gives all replies the same score, such as a safety check",
+    )
+    parser.add_argument(
+        "--allow-unpaired",
+        action="store_true",
+        help="gate test sets that differ, without the samples or dialogues that only one version has",
     )
     parser.add_argument("--junit", type=OutputPath, metavar="FILE", help="also write JUnit XML")
     add_compare_options(parser)
@@ -128,5 +145,5 @@ def _print(found: Gate, *, json: bool) -> None:
     for table in (verdict_table(found), *([noise_table(found)] if found.noise else [])):
         print_table(table.title, table.columns, table.rows)
     for verdict in found.verdicts:
-        print_line(f"{verdict.metric}: {verdict.outcome}: {verdict.reason}")
+        print_line(f"{verdict.name}: {verdict.outcome}: {verdict.reason}")
     print_comparison(found.comparison)

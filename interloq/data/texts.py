@@ -20,7 +20,9 @@ _TELLING = {
     "response": "samples",
     **dict.fromkeys(FIELDS["samples"]["response"], "samples"),
     **dict.fromkeys(FIELDS["dialogues"]["turns"], "dialogues"),
+    "metric": "scores",
     "text": "posts",
+    "item": "ratings",
 }
 
 
@@ -33,6 +35,8 @@ def file_texts(
 ) -> Iterator[str]:
     """The texts of a file one by one, without empty ones; `kind` is detected unless given."""
     kind = kind or kind_of(path)
+    if kind not in KINDS:
+        raise InputError(f"{kind} have no texts", hint=f"give a file of {', '.join(KINDS)}", where=str(path))
     if kind == TEXT:
         found = text_lines(path)
     else:

@@ -28,6 +28,7 @@ from interloq.metrics.metric import Array
 from interloq.metrics.metric_names import about_sets, direction
 from interloq.signature import Signature, fingerprint
 from interloq.statistics.clustered import Clustered, cluster_mean, difference
+from interloq.statistics.correlation import constant
 
 EVERYTHING = ""  # the name of the slice with all units
 
@@ -45,6 +46,10 @@ class _Column:
 
     def means(self) -> tuple[Clustered, Clustered]:
         return cluster_mean(self.old, self.old_clusters), cluster_mean(self.new, self.new_clusters)
+
+    def constant(self) -> float | None:
+        """The score that all units have; None if they differ."""
+        return float(self.new[0]) if constant(np.concatenate([self.old, self.new])) else None
 
 
 def compare(
@@ -80,6 +85,7 @@ def compare(
         unscored={m: {"old": len(list(unscored(old, m))), "new": len(list(unscored(new, m)))} for m in metrics},
         notes=(*notes(old, new, units, metrics), *slice_notes),
         signature=_signature((old, new), metrics, units, permutations, seed),
+        unpaired=dict(zip(("old", "new"), units.alone if units.pairs else (0, 0), strict=True)),
     )
 
 
@@ -211,6 +217,7 @@ def _changes(
                 clusters=len(gap.influence),
                 error=gap.error,
                 freedom=gap.freedom,
+                constant=column.constant(),
             )
         )
     return found

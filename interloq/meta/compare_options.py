@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from interloq.errors import InputError
 from interloq.meta.version_units import Ratings
 
 BESIDE = ("length",)  # compared beside a judge's preferences if no metric is named: judges favour long replies
 WORST = 5
+Slices = Literal["shown", "no-regression", "pass"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,9 @@ class GateOptions(CompareOptions):
     rated_scores: str | Path | None = None  # scores of the rated samples; None: they are scored by the gate
     by_ratings: bool = False  # gate on the mean human rating, estimated from the ratings in both files
     repeat: Sequence[str | Path] = ()  # further runs of the new version on the same prompts
+    slices: Slices = "shown"  # whether slices are gated: "no-regression" allows none to regress, "pass" requires passes
+    allow_constant: bool = False  # let a metric pass that gives all units the same score
+    allow_unpaired: bool = False  # gate test sets that differ; units without a partner are not used
 
 
 COMPARE_DEFAULTS, GATE_DEFAULTS = CompareOptions(), GateOptions()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from interloq.meta.table import Estimate
@@ -33,6 +33,7 @@ class Change:
     clusters: int  # dialogues, or samples if they are independent
     error: float  # standard error of the difference
     freedom: float  # its degrees of freedom
+    constant: float | None = None  # the score, if all units of both versions have the same
 
     @property
     def verdict(self) -> str:
@@ -56,6 +57,8 @@ class HumanMean:
     scored: int  # units with a score, labelled or not
     weight: float | None = None  # weight of the scores: λ of PPI++; None for labels alone and differences
     detectable: float = math.nan  # smallest true difference found with a probability of 80 %; only for differences
+    error: float = math.nan  # standard error; only for differences
+    freedom: float = 0  # its degrees of freedom
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class Comparison(Tabular):
     unscored: Mapping[str, Mapping[str, int]]  # metric → old, new → units without a score
     notes: tuple[str, ...]
     signature: Signature
+    unpaired: Mapping[str, int] = field(default_factory=dict)  # old, new → units without a partner, not used
 
     def overall(self) -> tuple[Change, ...]:
         """Changes over all units."""

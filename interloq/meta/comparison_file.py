@@ -29,9 +29,14 @@ def read_comparison(path: str | Path) -> Comparison | Gate:
 def _gate(value: Mapping[str, Any]) -> Gate:
     if value["outcome"] not in EXIT_CODES:
         raise ValueError(f"unknown outcome {value['outcome']!r}")
-    verdicts = tuple(_record(Verdict, verdict) for verdict in value["verdicts"])
+    verdicts = tuple(_verdict(verdict) for verdict in value["verdicts"])
     noise = tuple(_record(Noise, noise) for noise in value["noise"])
     return _record(Gate, value, verdicts=verdicts, comparison=_comparison(value["comparison"]), noise=noise)
+
+
+def _verdict(value: Mapping[str, Any]) -> Verdict:
+    slope = value.get("slope")
+    return _record(Verdict, value, slope=_record(Estimate, slope) if slope else None)
 
 
 def _comparison(value: Mapping[str, Any]) -> Comparison:

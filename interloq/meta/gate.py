@@ -4,12 +4,11 @@ With a margin m > 0, the largest acceptable loss, and the 95 % interval [low, hi
 lower is better), a metric gives
 
     pass           low > −m:   the new version is not worse by more than the margin
-    regression     high < −m:  it is
+    regression     high < −m, also after adjusting for all metrics and slices of the gate by Holm's method
     undecided      otherwise:  the data do not decide
 
-A version passes if all metrics pass, and is a regression if any metric shows one. If n clusters do not decide, about
-n · (detectable / |gain + m|)² would with a probability of 80 %, if the gain stays the same; `detectable` is the
-smallest detectable difference.
+A version passes if all metrics pass, and is a regression if any metric shows one. Passes need no adjustment, because
+all metrics must pass. If all units have the same score, the metric is undecided: it cannot tell the versions apart.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from interloq.errors import InputError, count
-from interloq.meta.comparison import Change, Comparison, HumanMean
+from interloq.meta.compare_options import Slices
+from interloq.meta.comparison import Change, Comparison
+from interloq.meta.gains import ALPHA, RATED, Gain, Scale, rating_gain, score_gain
 from interloq.meta.repeats import Noise
-from interloq.meta.score_slope import check_slope, in_ratings
-from interloq.metrics.metric_names import downwards
+from interloq.meta.significance import adjusted
+from interloq.meta.table import Estimate
 from interloq.statistics.clustered import Clustered
 
 Outcome = Literal["pass", "regression", "undecided"]
-Scale = Literal["score", "rating"]
 EXIT_CODES: Mapping[Outcome, int] = {"pass": 0, "regression": 3, "undecided": 4}
-MOST = 1000  # times as many units: above it, more data are no advice
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Outcome by one metric. Numbers are in units of the margin."""
+    """Outcome by one metric, over all units or those of one slice. Numbers are in units of the margin."""
 
     metric: str
     outcome: Outcome
@@ -43,22 +42,53 @@ class Verdict:
     margin: float
     scale: Scale
     n: int  # independent units, or labels
-    counted: str  # what n counts: sample, dialogue or label
+    counted: str  # what n counts: sample, dialogue, cluster of these, or label
     needed: int | None  # how many would decide; None if decided, or if no number would
+    slice: str = ""  # "topic: food"; empty for all units
+    p: float = math.nan  # one-sided, of a loss above the margin, adjusted for all metrics and slices
+    needed_of: str = ""  # what `needed` counts: as `counted`, or rated sample
+    slope: Estimate | None = None  # score per unit of rating, if it converted the margin
+    constant: float | None = None  # the score, if all units of both versions have the same
+
+    @property
+    def name(self) -> str:
+        """Metric and slice."""
+        return f"{self.metric}, {self.slice}" if self.slice else self.metric
 
     @property
     def reason(self) -> str:
         """One line for people."""
+        return f"{self._same}gain {self._shown}: {self._why}"
+
+    @property
+    def _same(self) -> str:
+        return (
+            "" if self.constant is None else f"every {self.counted} of both versions has the score {self.constant:g}; "
+        )
+
+    @property
+    def _shown(self) -> str:
         low, high = self.ci
         shown = f"{self.gain:+.4g} [{low:.4g}, {high:.4g}] in {self.scale}s, margin {self.margin:g}"
+        if self.slope is None or self.slope.ci is None:
+            return shown
+        low, high = self.slope.ci
+        rate = f"1 in ratings is {self.slope.value:.3g} [{low:.3g}, {high:.3g}] in scores"
+        return f"{shown} ({rate}, by {count(self.slope.n, 'rated sample')})"
+
+    @property
+    def _why(self) -> str:
         if self.outcome == "pass":
-            return f"gain {shown}: not worse by more than the margin"
+            return "not worse by more than the margin"
         if self.outcome == "regression":
-            return f"gain {shown}: worse by more than the margin"
+            return "worse by more than the margin"
+        if self.constant is not None:
+            return "this metric cannot tell the versions apart"
         if self.needed is None:
-            return f"gain {shown}: so close to the margin that more {self.counted}s will hardly decide"
-        more = count(self.needed - self.n, f"more {self.counted}")
-        return f"gain {shown}: about {more} would decide with a probability of 80 %"
+            kinds = f"{self.counted}s or {RATED}s alone" if self.slope else f"{self.counted}s"
+            return f"so close to the margin that more {kinds} will hardly decide"
+        known = self.slope.n if self.slope and self.needed_of == RATED else self.n
+        return f"about {count(self.needed - known, f'more {self.needed_of}')} would decide with a probability of 80 %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +96,26 @@ class Gate:
     """Verdicts of all metrics, and the comparison they are based on."""
 
     outcome: Outcome
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[Verdict, ...]  # of metrics first, then of their slices if these are gated
     comparison: Comparison
     noise: tuple[Noise, ...] = ()  # with repeats: where the variation of scores comes from
+    slices: Slices = "shown"  # which verdicts of slices count
 
     @property
     def exit_code(self) -> int:
         """0 pass, 3 regression, 4 undecided."""
         return EXIT_CODES[self.outcome]
 
+    def counts(self, verdict: Verdict) -> bool:
+        """Whether the gate can only pass if this verdict is a pass."""
+        return not verdict.slice or self.slices == "pass"
+
     def facts(self) -> dict[str, Any]:
         """All values, as in JSON."""
         verdicts = [{**asdict(verdict), "reason": verdict.reason} for verdict in self.verdicts]
         noise = [{**asdict(noise), "advice": noise.advice} for noise in self.noise]
-        found = {"outcome": self.outcome, "exit_code": self.exit_code, "verdicts": verdicts, "noise": noise}
-        return {**found, "comparison": self.comparison.facts()}
+        found = {"outcome": self.outcome, "exit_code": self.exit_code, "slices": self.slices, "verdicts": verdicts}
+        return {**found, "noise": noise, "comparison": self.comparison.facts()}
 
 
 def gate(
@@ -91,71 +126,71 @@ def gate(
     slopes: Mapping[str, Clustered] | None = None,
     by_ratings: bool = False,
     noise: Sequence[Noise] = (),
+    slices: Slices = "shown",
+    allow_constant: bool = False,
 ) -> Gate:
     """Verdict on a comparison by these metrics (default: all).
 
     The margin is in units of each metric; with `slopes` (metric → score per unit of rating) or `by_ratings` (the mean
-    human rating, estimated from the ratings of both versions and each metric's scores) it is in human ratings.
+    human rating, estimated from the ratings of both versions and each metric's scores) it is in human ratings. Slices
+    are gated too if `slices` is "no-regression" (none may be a regression) or "pass" (all must pass).
     """
     if not (math.isfinite(margin) and margin > 0):
         raise InputError(
             f"the margin must be a positive number, got {margin}", hint="give the largest loss that is acceptable"
         )
-    gated = [change for change in comparison.overall() if metrics is None or change.metric in metrics]
+    gated = [c for c in _gated(comparison, slices) if metrics is None or c.metric in metrics]
     if by_ratings:
-        verdicts = [_by_ratings(change, comparison, margin) for change in gated]
+        gains = [rating_gain(change, comparison, margin) for change in gated]
     else:
-        verdicts = [_by_scores(change, comparison.unit, margin, (slopes or {}).get(change.metric)) for change in gated]
-    outcomes = {verdict.outcome for verdict in verdicts}
-    order: tuple[Outcome, ...] = ("regression", "undecided", "pass")
+        gains = [score_gain(c, comparison, margin, (slopes or {}).get(c.metric)) for c in gated]
+    p_values = adjusted([gain.p for gain in gains])
+    verdicts = [_verdict(g, p, len(gains), allow_constant) for g, p in zip(gains, p_values, strict=True)]
     errors = {change.metric: (change.new.n, change.error) for change in comparison.overall()}
     shared = tuple(one.in_difference(*errors[one.metric]) for one in noise)
-    return Gate(next(o for o in order if o in outcomes), tuple(verdicts), comparison, shared)
+    return Gate(_outcome(verdicts, slices), tuple(verdicts), comparison, shared, slices)
 
 
-def _by_scores(change: Change, unit: str, margin: float, slope: Clustered | None) -> Verdict:
-    lower = change.direction == "lower" if change.direction != "neither" else downwards(change.metric)
-    if change.ci is None:
-        raise InputError(f"only {count(change.clusters, 'independent unit')}", hint="compare at least two")
-    counted = change.clusters, unit
-    if slope is None:
-        gain, ci = (-change.difference, (-change.ci[1], -change.ci[0])) if lower else (change.difference, change.ci)
-        return _verdict(change.metric, (gain, ci, change.detectable), margin, "score", counted)
-    check_slope(slope, change.metric, lower_is_better=lower)
-    gain, ci, error = in_ratings(change.difference, change.error, min(change.freedom, slope.freedom), slope)
-    scale = error / change.error if change.error else 0.0
-    return _verdict(change.metric, (gain, ci, scale * change.detectable), margin, "rating", counted)
+def _gated(comparison: Comparison, slices: Slices) -> list[Change]:
+    """Changes over all units, then those of slices if they are gated."""
+    found = list(comparison.overall())
+    if slices == "shown":
+        return found
+    sliced = [change for change in comparison.changes if change.slice]
+    if not sliced:
+        raise InputError("no slices to gate", hint="name a field with --slice, or omit --slices and --no-slices")
+    return found + sliced
 
 
-def _by_ratings(change: Change, comparison: Comparison, margin: float) -> Verdict:
-    found = _human_difference(comparison.people, change.metric)
-    if found is None or found.ci is None:
-        raise InputError("no ratings of both versions", hint="add ratings to both files, or omit --by-ratings")
-    estimate = found.value, found.ci, found.detectable
-    return _verdict(change.metric, estimate, margin, "rating", (found.labels, "label"))
+def _outcome(verdicts: Sequence[Verdict], slices: Slices) -> Outcome:
+    counting = {v.outcome for v in verdicts if not v.slice or slices == "pass" or v.outcome == "regression"}
+    order: tuple[Outcome, ...] = ("regression", "undecided", "pass")
+    return next(outcome for outcome in order if outcome in counting)
 
 
-def _human_difference(people: Sequence[HumanMean], metric: str) -> HumanMean | None:
-    """The difference estimated with the metric's scores, or else from labels alone."""
-    found = {human.metric: human for human in people if human.which == "difference"}
-    return found.get(metric) or found.get("")
-
-
-def _verdict(
-    metric: str,
-    estimate: tuple[float, tuple[float, float], float],
-    margin: float,
-    scale: Scale,
-    counted: tuple[int, str],
-) -> Verdict:
-    gain, ci, detectable = estimate
-    outcome: Outcome = "pass" if ci[0] > -margin else "regression" if ci[1] < -margin else "undecided"
-    needed = _needed(counted[0], detectable, gain + margin) if outcome == "undecided" else None
-    return Verdict(metric, outcome, gain, ci, margin, scale, counted[0], counted[1], needed)
-
-
-def _needed(n: int, detectable: float, distance: float) -> int | None:
-    """How many units would decide; None if far too many, or if their variation is unknown."""
-    if not abs(distance) * math.sqrt(MOST) > detectable:
-        return None
-    return max(n + 1, math.ceil(n * (detectable / distance) ** 2))
+def _verdict(gain: Gain, p: float | None, tests: int, allow_constant: bool) -> Verdict:
+    known = gain.constant is None or allow_constant
+    outcome: Outcome = "undecided"
+    if known and gain.ci[0] > -gain.margin:
+        outcome = "pass"
+    elif known and gain.ci[1] < -gain.margin and p is not None and p < ALPHA:
+        outcome = "regression"
+    needed = None
+    if outcome == "undecided" and known:
+        needed = gain.needed(ALPHA / tests if gain.distance < 0 else ALPHA)
+    return Verdict(
+        metric=gain.metric,
+        outcome=outcome,
+        gain=gain.value,
+        ci=gain.ci,
+        margin=gain.margin,
+        scale=gain.scale,
+        n=gain.n,
+        counted=gain.counted,
+        needed=needed[0] if needed else None,
+        slice=gain.slice,
+        p=math.nan if p is None else p,
+        needed_of=needed[1] if needed else "",
+        slope=gain.slope,
+        constant=gain.constant,
+    )

@@ -18,7 +18,7 @@ from interloq.meta.gate import Gate, gate
 from interloq.meta.gate_refusals import NEW, OLD, gated_metrics, nothing_rejected, refuse_gaps, refuse_unscored
 from interloq.meta.margin_slopes import margin_slopes
 from interloq.meta.origin import common_origin
-from interloq.meta.preferences import judge_versions
+from interloq.meta.preferences import UNPAIRED, judge_versions
 from interloq.meta.repeats import Noise, repeated
 from interloq.meta.signatures import read_signatures
 from interloq.meta.version_files import Reading, Versions, read_versions
@@ -43,22 +43,41 @@ def gate_file(
         raise InputError(
             "a gate needs either an old version or a baseline", hint="give OLD NEW, or NEW --baseline FILE"
         )
-    if options.judge and (options.repeat or options.rated or options.by_ratings):
-        what = "--judge cannot be combined with --repeat, --rated or --by-ratings"
-        raise InputError(what, hint="gate by metrics and by the judge in two commands")
+    _check(options)
     reading = Reading(options, strict=True, progress=progress)
     repeats = _numbered(options.repeat)
     found = _read({**({OLD: old} if old else {}), NEW: new, **repeats}, baseline, reading)
     gated = gated_metrics(found, options)
     second, noise = _with_repeats(found, [new, *options.repeat], gated)
-    refuse_gaps(found.versions[OLD], second, gated)
+    refuse_gaps(found.versions[OLD], second, gated, allow_unpaired=options.allow_unpaired)
     judged = judge_versions(found.versions[OLD], second, options.judge)
     if judged.preference:
         gated = [judged.preference, *gated]
-        refuse_unscored(judged.new, judged.preference, NEW)
+        refuse_unscored(judged.new, judged.preference, NEW, allowed=UNPAIRED if options.allow_unpaired else "")
     comparison = compare_judged(judged, options, notes=found.notes)
     slopes = margin_slopes(gated, options, found.judges, reading)
-    return gate(comparison, margin, metrics=gated, slopes=slopes, by_ratings=options.by_ratings, noise=noise)
+    return gate(
+        comparison,
+        margin,
+        metrics=gated,
+        slopes=slopes,
+        by_ratings=options.by_ratings,
+        noise=noise,
+        slices=options.slices,
+        allow_constant=options.allow_constant,
+    )
+
+
+def _check(options: GateOptions) -> None:
+    """Refuse options that contradict each other."""
+    converted = [name for name, given in (("--rated", options.rated), ("--by-ratings", options.by_ratings)) if given]
+    if len(converted) > 1:
+        raise InputError(f"{' and '.join(converted)} both set the unit of the margin", hint="give one of them")
+    others = [*converted, *(["--repeat"] if options.repeat else [])]
+    if options.judge and others:
+        raise InputError(f"--judge cannot be combined with {others[0]}", hint="gate by metrics in a second command")
+    if options.by_ratings and options.slices != "shown":
+        raise InputError("slices cannot be gated by ratings", hint="omit --slices or --by-ratings")
 
 
 def bless_file(

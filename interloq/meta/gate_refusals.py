@@ -46,21 +46,25 @@ def gated_metrics(found: Versions, options: CompareOptions) -> list[str]:
     return metrics
 
 
-def refuse_gaps(old: Version, new: Version, metrics: Sequence[str]) -> None:
+def refuse_gaps(old: Version, new: Version, metrics: Sequence[str], *, allow_unpaired: bool = False) -> None:
     """Refuse test sets that differ, and units without a score."""
     units = matched(old, new)
-    if units.pairs and any(units.alone):
+    if any(units.alone) and not allow_unpaired:
         only = " and ".join(f"{n} only in the {side} version" for side, n in zip((OLD, NEW), units.alone, strict=True))
         what = f"the test sets differ: {count(len(units.pairs), new.unit)} in both, {only}"
-        raise InputError(what, hint="let both versions answer the same prompts, or bless a new baseline")
+        if not units.pairs:
+            what = f"the test sets differ: the {new.unit}s of the two versions share too few ids or contexts"
+        hint = "let both versions answer the same prompts, or bless a new baseline, or add --allow-unpaired"
+        raise InputError(what, hint=hint)
     for side, version in ((OLD, old), (NEW, new)):
         for metric in metrics:
             refuse_unscored(version, metric, side)
 
 
-def refuse_unscored(version: Version, metric: str, side: str) -> None:
-    """Refuse a version with units that the metric did not score."""
-    if missing := list(unscored(version, metric)):
+def refuse_unscored(version: Version, metric: str, side: str, *, allowed: str = "") -> None:
+    """Refuse a version with units that the metric did not score, unless for the allowed reason."""
+    missing = [unit for unit in unscored(version, metric) if not allowed or unit.reasons.get(metric) != allowed]
+    if missing:
         first = missing[0]
         why = f" ({first.reasons[metric]})" if metric in first.reasons else ""
         what = f"{metric} left {count(len(missing), version.unit)} of the {side} version unscored"

@@ -10,7 +10,7 @@ import numpy as np
 from interloq.meta.comparison import HumanMean, Which
 from interloq.meta.few_labels import Powered, prediction_powered
 from interloq.meta.versions import Matched, Version
-from interloq.statistics.clustered import difference
+from interloq.statistics.clustered import Clustered, difference
 
 SIDES: tuple[Which, Which] = ("old", "new")
 
@@ -37,8 +37,7 @@ def _labels_alone(both: Sequence[Powered]) -> Iterator[HumanMean]:
         if mean.n:
             yield HumanMean(which, "", mean.value, mean.ci, mean.n, 0)
     if all(mean.n for mean in means):
-        gap = difference(means[1], means[0])
-        yield HumanMean("difference", "", gap.value, gap.ci, gap.n, 0, detectable=gap.detectable)
+        yield _difference("", difference(means[1], means[0]), (means[0].n, means[1].n), (0, 0))
 
 
 def _with_scores(metric: str, both: Sequence[Powered], scored: Sequence[int]) -> Iterator[HumanMean]:
@@ -49,5 +48,18 @@ def _with_scores(metric: str, both: Sequence[Powered], scored: Sequence[int]) ->
             yield HumanMean(which, metric, one.powered.value, one.powered.ci, rated, n, one.weight)
     if all(labels) and any(one.powered for one in both):
         means = [one.powered or one.labels_alone for one in both]
-        gap = difference(means[1], means[0])
-        yield HumanMean("difference", metric, gap.value, gap.ci, sum(labels), sum(scored), detectable=gap.detectable)
+        yield _difference(metric, difference(means[1], means[0]), labels, scored)
+
+
+def _difference(metric: str, gap: Clustered, labels: Sequence[int], scored: Sequence[int]) -> HumanMean:
+    return HumanMean(
+        "difference",
+        metric,
+        gap.value,
+        gap.ci,
+        sum(labels),
+        sum(scored),
+        detectable=gap.detectable,
+        error=gap.error,
+        freedom=gap.freedom,
+    )

@@ -16,10 +16,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from scipy import stats
-
 from interloq.errors import InputError
-from interloq.statistics.clustered import LEVEL, Array, Clustered
+from interloq.statistics.clustered import LEVEL, Array, Clustered, t_quantile
 
 LEAST = 10  # rated samples
 
@@ -55,19 +53,16 @@ def check_slope(slope: Clustered, metric: str, *, lower_is_better: bool) -> None
         )
 
 
-def in_ratings(
-    difference: float, error: float, freedom: float, slope: Clustered
-) -> tuple[float, tuple[float, float], float]:
-    """A difference of scores in ratings: value, 95 % interval, and approximate standard error.
+def in_ratings(difference: float, error: float, freedom: float, slope: Clustered) -> tuple[float, tuple[float, float]]:
+    """A difference of scores in ratings, with its 95 % interval.
 
     The interval is unbounded if the slope is not significant with these degrees of freedom.
     """
-    value, squared = difference / slope.value, slope.value**2
-    variance = (error**2 + (value * slope.error) ** 2) / squared
-    tail = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) ** 2
-    bend = squared - tail * slope.error**2
-    if bend <= 0:
-        return value, (-math.inf, math.inf), math.sqrt(variance)
+    value = difference / slope.value
+    tail = t_quantile((1 + LEVEL) / 2, freedom) ** 2
+    bend = slope.value**2 - tail * slope.error**2
+    if not bend > 0:
+        return value, (-math.inf, math.inf)
     middle = difference * slope.value / bend
     half = math.sqrt(max(0.0, middle**2 - (difference**2 - tail * error**2) / bend))
-    return value, (middle - half, middle + half), math.sqrt(variance)
+    return value, (middle - half, middle + half)

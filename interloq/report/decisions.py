@@ -85,7 +85,7 @@ def _gate(found: Gate) -> tuple[Tone, str, str, list[str]]:
     tone, verdict, sentence = GATES[found.outcome]
     decisive = [one for one in found.verdicts if one.outcome == found.outcome]
     said = sentence.format(old=found.comparison.old, new=found.comparison.new)
-    return tone, verdict, f"{said}.", [f"{one.metric}: {one.reason}" for one in decisive]
+    return tone, verdict, f"{said}.", [f"{one.name}: {one.reason}" for one in decisive]
 
 
 def _comparison(found: Comparison) -> tuple[Tone, str, str, list[str]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
-from interloq.meta.gate import Gate
+from interloq.errors import count
+from interloq.meta.gate import Gate, Verdict
+from interloq.metrics.metric_names import labels
 from interloq.report.comparison_text import Table, comparison_markdown, markdown_table
 from interloq.report.console import interval, number
 
@@ -13,14 +15,22 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def verdict_table(gate: Gate) -> Table:
-    """One row per metric."""
+    """One row per metric, then one per slice if slices are gated."""
+    short = labels(list(dict.fromkeys(v.metric for v in gate.verdicts)))
     columns = ["metric", "verdict", "gain", "95 % interval", "margin", "in", "n", "needed"]
     rows = []
     for v in gate.verdicts:
         gain = [number(v.gain, 4), interval(v.ci, 4), f"{v.margin:g}", f"{v.scale}s"]
-        needed = "" if v.outcome != "undecided" else f"{v.needed:,}" if v.needed else "too many"
-        rows.append([v.metric, v.outcome, *gain, f"{v.n:,} {v.counted}s", needed])
+        rows.append(
+            [", ".join(filter(None, (short[v.metric], v.slice))), v.outcome, *gain, count(v.n, v.counted), _needed(v)]
+        )
     return Table(f"gate: {gate.outcome}", columns, rows)
+
+
+def _needed(verdict: Verdict) -> str:
+    if verdict.outcome != "undecided" or verdict.constant is not None:
+        return ""
+    return count(verdict.needed, verdict.needed_of) if verdict.needed else "too many"
 
 
 def noise_table(gate: Gate) -> Table:
@@ -40,25 +50,36 @@ def gate_markdown(gate: Gate) -> str:
 
 
 def gate_junit(gate: Gate) -> bytes:
-    """Verdicts as JUnit XML: one test case per metric; a regression is a failure, an undecided metric an error."""
-    outcomes = [verdict.outcome for verdict in gate.verdicts]
+    """Verdicts as JUnit XML: one test case per metric and gated slice.
+
+    A regression is a failure. An undecided case is an error, or skipped if it does not count.
+    """
+    kinds = [_case(verdict, gate) for verdict in gate.verdicts]
+    counts = {kind: str(kinds.count(kind)) for kind in ("failure", "error", "skipped")}
     suite = ET.Element(
         "testsuite",
         name="interloq gate",
-        tests=str(len(outcomes)),
-        failures=str(outcomes.count("regression")),
-        errors=str(outcomes.count("undecided")),
+        tests=str(len(kinds)),
+        failures=counts["failure"],
+        errors=counts["error"],
+        skipped=counts["skipped"],
     )
-    for verdict in gate.verdicts:
-        case = ET.SubElement(suite, "testcase", classname="interloq.gate", name=_xml(verdict.metric))
+    for verdict, kind in zip(gate.verdicts, kinds, strict=True):
+        case = ET.SubElement(suite, "testcase", classname="interloq.gate", name=_xml(verdict.name))
         text = _xml(verdict.reason)
-        if verdict.outcome == "pass":
-            ET.SubElement(case, "system-out").text = text
-        else:
-            kind = "failure" if verdict.outcome == "regression" else "error"
+        if kind:
             ET.SubElement(case, kind, type=verdict.outcome, message=text).text = text
+        else:
+            ET.SubElement(case, "system-out").text = text
     data: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
     return data
+
+
+def _case(verdict: Verdict, gate: Gate) -> str:
+    """The element of a test case that did not pass; empty if it did."""
+    if verdict.outcome == "pass":
+        return ""
+    return "failure" if verdict.outcome == "regression" else "error" if gate.counts(verdict) else "skipped"
 
 
 def _xml(text: str) -> str:

@@ -51,14 +51,26 @@ class Clustered:
 
     def quantile(self, probability: float) -> float:
         """Quantile of Student's t; NaN if the error is unknown."""
-        from scipy import stats
-
-        return float(stats.t.ppf(probability, self.freedom)) if self.freedom > 0 else math.nan
+        return t_quantile(probability, self.freedom)
 
     def times(self, factor: float) -> Clustered:
         """The estimate in other units."""
         scaled = {cluster: factor * x for cluster, x in self.influence.items()}
         return replace(self, value=factor * self.value, influence=scaled)
+
+
+def t_quantile(probability: float, freedom: float) -> float:
+    """Quantile of Student's t; NaN without degrees of freedom."""
+    from scipy import stats
+
+    return float(stats.t.ppf(probability, freedom)) if freedom > 0 else math.nan
+
+
+def t_probability(value: float, freedom: float) -> float:
+    """Probability of a smaller value of Student's t; NaN without degrees of freedom."""
+    from scipy import stats
+
+    return float(stats.t.cdf(value, freedom)) if freedom > 0 else math.nan
 
 
 def cluster_mean(values: Array, clusters: Sequence[str], *, lost: int = 1) -> Clustered:

@@ -42,3 +42,12 @@ def test_json_has_all_numbers(files: Path, capsys: pytest.CaptureFixture[str]) -
 def test_markdown_to_standard_output_replaces_the_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "old.jsonl", "new.jsonl", "-m", "length", "--markdown", "-"]) == 0
     assert capsys.readouterr().out.startswith("**bot → bot**")
+
+
+def test_units_without_a_partner_are_reported_by_the_exit_code(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = (files / "new.jsonl").read_text().splitlines(keepends=True)
+    (files / "new.jsonl").write_text("".join(lines[:-2]))
+    assert main(["compare", "old.jsonl", "new.jsonl", "-m", "length", "--quiet"]) == 1
+    captured = capsys.readouterr()
+    assert captured.err == "interloq: not used: 2 samples only in the old version\n"
+    assert "10 samples paired by id; 2 samples only in the old version, not used in differences" in captured.out

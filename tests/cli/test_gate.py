@@ -64,9 +64,11 @@ def test_a_version_is_blessed_and_gated(files: Path, capsys: pytest.CaptureFixtu
     assert main(["gate", "old.jsonl", "-m", "length", "--bless", *options]) == 0
     assert capsys.readouterr().out == "base.jsonl: old, 12 samples scored by length\n"
     assert main(["gate", "new.jsonl", "--margin", "0.5", *options]) == 3
-    assert main(["gate", "old.jsonl", "--margin", "0.5", *options]) == 0
+    assert main(["gate", "old.jsonl", "--margin", "0.5", *options]) == 4  # all replies have four words
+    assert "this metric cannot tell the versions apart" in capsys.readouterr().out
+    assert main(["gate", "old.jsonl", "--margin", "0.5", "--allow-constant", *options]) == 0
     printed = capsys.readouterr().out
-    assert "length: pass: gain +0 [0, 0] in scores, margin 0.5: not worse by more than the margin" in printed
+    assert "gain +0 [0, 0] in scores, margin 0.5: not worse by more than the margin" in printed
 
 
 def test_a_reader_that_stops_does_not_turn_a_regression_into_a_pass(files: Path) -> None:

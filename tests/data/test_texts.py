@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq import Dialogue, InputError, Reference, Sample, Turn, write
+from interloq import Dialogue, InputError, Reference, Sample, Score, Turn, write
 from interloq.data.texts import file_texts, kind_of
 from interloq.records import Pair, Post
 
@@ -50,9 +50,18 @@ def test_the_first_record_shows_what_a_file_holds(tmp_path: Path) -> None:
         '[{"conversations": []}]': "dialogues",
         '[\n {"reply": "a", "messages": []}\n]': "samples",
         "[laughs] no JSON": "text",
+        '{"id": "1", "metric": "bleu", "value": 0.5}': "scores",
+        '{"id": "1", "response": "a", "metric": "m"}': "samples",
+        '{"item": "1", "rater": "ann", "value": 4}': "ratings",
     }
     for text, kind in shown.items():
         (tmp_path / "a.json").write_text(text)
         assert kind_of(tmp_path / "a.json") == kind
     with pytest.raises(InputError, match="cannot read"):
         kind_of(tmp_path / "absent.json")
+
+
+def test_scores_have_no_texts(tmp_path: Path) -> None:
+    write(tmp_path / "scores.jsonl", [Score("1", "bleu", 0.5)], kind="scores")
+    with pytest.raises(InputError, match=r"scores.jsonl: scores have no texts; give a file of text, pairs"):
+        list(file_texts(tmp_path / "scores.jsonl"))

@@ -14,6 +14,7 @@ from interloq.meta.comparison import Comparison
 from interloq.meta.comparison_file import read_comparison
 from interloq.meta.gate import Gate, gate
 from interloq.meta.repeats import Noise
+from interloq.statistics.clustered import Clustered
 from tests.meta.made_versions import drawn, version
 
 FOUND = compare(
@@ -21,9 +22,11 @@ FOUND = compare(
     version("july", drawn(-0.2, seed=2), topics=["food", "films"], ratings=[4.0] * 9),
 )
 GATE = gate(FOUND, 0.05, noise=[Noise("chrf", 1.0, 2.0, None, (1.0, 0.0))])
+SLOPE = Clustered(2.0, 80, 78, {"": 0.2})
+CONVERTED = gate(FOUND, 0.05, slopes={"chrf": SLOPE}, slices="no-regression")
 
 
-@pytest.mark.parametrize("found", [FOUND, GATE])
+@pytest.mark.parametrize("found", [FOUND, GATE, CONVERTED])
 def test_a_printed_comparison_is_read_back(folder: Path, found: Comparison | Gate) -> None:
     (folder / "found.json").write_bytes(orjson.dumps(to_json(found.facts())))
     again = read_comparison("found.json")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq import InputError, Score, write
+from interloq import InputError, Sample, Score, write
 from interloq.meta.compare_options import GateOptions
 from interloq.meta.gate_file import bless_file, gate_file
 from interloq.pipelines.score_file import score_file
@@ -65,3 +65,30 @@ def test_dialogues_that_cannot_be_judged_are_refused(folder: Path) -> None:
     write("lost.jsonl", [*dialogues, lost], kind="dialogues")
     with pytest.raises(InputError, match="not all of the input can be used: 1 dialogue has no speaker"):
         bless_file("lost.jsonl", "baseline.jsonl", replace(CHRF, new_system="bot", lower_is_better=False))
+
+
+def test_test_sets_that_differ_are_gated_only_if_asked(files: Path) -> None:
+    write("short.jsonl", replies(0.9)[:20], kind="samples")
+    write("other.jsonl", [Sample(f"x{s.id}", ["?"], s.response, s.references) for s in replies(0.9, 1)], kind="samples")
+    for new, message in (("short.jsonl", "20 samples in both"), ("other.jsonl", "share too few ids or contexts")):
+        with pytest.raises(InputError, match=rf"the test sets differ: .*{message}.*--allow-unpaired"):
+            gate_file(new, CHRF, old="old.jsonl", margin=0.5)
+    asked = replace(CHRF, allow_unpaired=True)
+    found = gate_file("short.jsonl", asked, old="old.jsonl", margin=0.5)
+    assert found.verdicts[0].n == 20
+    assert found.comparison.unpaired == {"old": 10, "new": 0}
+    assert gate_file("other.jsonl", asked, old="old.jsonl", margin=0.5).comparison.pairing == "none"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (GateOptions(judge="llm_judge()", repeat=["x"]), "--judge cannot be combined with --repeat"),
+        (GateOptions(judge="llm_judge()", rated="x"), "--judge cannot be combined with --rated"),
+        (GateOptions(by_ratings=True, rated="x"), "--rated and --by-ratings both set the unit of the margin"),
+        (GateOptions(by_ratings=True, slices="pass"), "slices cannot be gated by ratings"),
+    ],
+)
+def test_options_that_contradict_each_other(options: GateOptions, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        gate_file("new.jsonl", options, old="old.jsonl", margin=0.5)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from interloq import InputError, Sample, SpecError, write
 from interloq.meta.compare_file import compare_file
-from interloq.meta.compare_options import CompareOptions
+from interloq.meta.compare_options import CompareOptions, GateOptions
+from interloq.meta.gate_file import bless_file, gate_file
 from interloq.meta.preferences import judge_versions
 from interloq.meta.versions import Unit, Version
 from interloq.pipelines.score_file import score_file
@@ -75,3 +77,28 @@ def test_what_a_judge_cannot_compare(server: JudgeServer) -> None:
         judge_versions(Version("a", "dialogue", ()), new, judge(server))
     assert judge_versions(old, new, "").old is old
     assert server.seen == []
+
+
+def test_gates_by_preferences(server: JudgeServer) -> None:
+    options = GateOptions(judge=judge(server), slice_by=[])
+    with pytest.raises(InputError, match="the test sets differ: 12 samples in both"):
+        gate_file("new.jsonl", options, old="old.jsonl", margin=0.1)
+    assert server.seen == []
+    paired = replace(options, allow_unpaired=True)
+    found = gate_file("new.jsonl", paired, old="old.jsonl", margin=0.1)
+    assert (found.outcome, [v.gain for v in found.verdicts]) == ("pass", [1.0])  # length is shown, not gated
+    assert gate_file("old.jsonl", paired, old="new.jsonl", margin=0.1).outcome == "regression"
+    server.first = True
+    again = replace(paired, judge=judge(server).replace("'m'", "'other'"))
+    (verdict,) = gate_file("new.jsonl", again, old="old.jsonl", margin=0.1).verdicts
+    assert verdict.outcome == "undecided"
+    assert "has the score 0.5" in verdict.reason
+    with pytest.raises(InputError, match="a baseline has no judge"):
+        bless_file("old.jsonl", "baseline.jsonl", options)
+
+
+def test_a_gate_refuses_pairs_without_a_judgment(server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interloq.metrics.judge_answers.LEAST", 1.1)
+    options = GateOptions(judge=judge(server), slice_by=[], allow_unpaired=True)
+    with pytest.raises(InputError, match=r"left 12 samples of the new version unscored, for example '0'"):
+        gate_file("new.jsonl", options, old="old.jsonl", margin=0.1)
