@@ -29,7 +29,10 @@ from interloq.models.token_rows import Rows
 from interloq.rate.bert_task import BertRaterTask
 from interloq.rate.examples import Examples
 from interloq.rate.learning import RaterJob
-from interloq.rate.settings import Batching, Sources
+from interloq.rate.pairs import source_of
+from interloq.rate.settings import Batching, Reading, Sources
+from interloq.rate.turn_subwords import rater_subwords
+from interloq.rate.turns import with_contexts
 from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
 
@@ -46,6 +49,7 @@ class BertRaterJob(RaterJob[BertRaterTask]):
     subwords: Subwords
     settings: Batching
     low_rank: LowRank = field(default_factory=LowRank)
+    turns: int = 1
 
     kind = KIND
 
@@ -73,6 +77,7 @@ class BertRaterJob(RaterJob[BertRaterTask]):
             "config": file_fingerprint(subwords.folder / CONFIG),
             "subwords": subwords.signature(),
             "longest": subwords.longest,
+            "turns": self.turns,
             **low_rank_facts(self.low_rank, self.start),
         }
 
@@ -87,20 +92,37 @@ class BertRaterJob(RaterJob[BertRaterTask]):
                 hint="use an encoder with its own tokenizer",
                 where=str(self.subwords.folder),
             )
+        if self.turns > 1:  # a row that is too long loses the end of its texts, hence the last turn
+            self._check_room(network.positions)
         return network
+
+    def _check_room(self, positions: int | None) -> None:
+        longest = 1 + (self.turns + 2) * (self.subwords.longest + 1)
+        if positions and longest > positions:
+            raise InputError(
+                f"{self.turns} turns and two replies need up to {longest} tokens, the encoder reads {positions}",
+                hint="lower --turns or --longest",
+            )
 
 
 def from_log(
-    log: Log, given: Sources, training: Training, batching: Batching, examples: Examples, low_rank: LowRank
+    log: Log,
+    given: Sources,
+    training: Training,
+    batching: Batching,
+    examples: Examples,
+    low_rank: LowRank,
+    reading: Reading,
 ) -> BertRaterJob:
     """Job of `interloq train rater --encoder`."""
-    start = Start.of(str(given.encoder))
+    start, turns = Start.of(str(given.encoder)), reading.turns
     return BertRaterJob(
-        logs=log.logs,
-        source=log.fingerprint,
+        logs=(lambda: [with_contexts(pairs, turns) for pairs in log.logs()]) if turns > 1 else log.logs,
+        source=source_of(log, given.examples),
         kept=Path(given.examples) if given.examples else None,
         start=start,
-        subwords=Subwords(start.files, longest=given.longest),
+        subwords=rater_subwords(start.files, longest=given.longest, turns=turns),
+        turns=turns,
         settings=batching,
         low_rank=low_rank,
         examples=examples,
@@ -126,13 +148,19 @@ class BertRaterModel:
         if not (files / CONFIG).exists() or file_fingerprint(files / CONFIG) != facts.get("config"):
             raise foreign(CONFIG, folder, "rater")
         with reading_saved(folder):
-            check_counts(facts, "longest")
-            subwords = Subwords(files, longest=facts["longest"])
-            if subwords.signature() != facts["subwords"]:
+            facts.setdefault("turns", 1)  # earlier versions read the last turn only
+            check_counts(facts, "longest", "turns")
+            read = rater_subwords(files, longest=facts["longest"], turns=facts["turns"])
+            if read.signature() != facts["subwords"]:
                 raise foreign("the tokenizer", folder, "rater")
             check_temperature(facts)
         network = trained_network(folder, facts, tensors, outputs=OUTPUTS)
-        return cls(network, subwords, facts, device)
+        return cls(network, read, facts, device)
+
+    @property
+    def turns(self) -> int:
+        """Last turns of a context that it reads."""
+        return int(self.facts["turns"])
 
     @property
     def fingerprint(self) -> str:

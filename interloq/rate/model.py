@@ -25,6 +25,7 @@ from interloq.models.processes import pick_device
 from interloq.rate.examples import Examples
 from interloq.rate.learning import RaterJob
 from interloq.rate.network import RaterNetwork, RaterTask
+from interloq.rate.pairs import source_of
 from interloq.rate.settings import Batching, Shape, Sources, Tokenizer
 from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
@@ -81,7 +82,7 @@ def from_log(
     """Job of `interloq train rater`."""
     return GruRaterJob(
         logs=log.logs,
-        source=log.fingerprint,
+        source=source_of(log, given.examples if own.tokenizer else None),
         kept=Path(given.examples) if given.examples else None,
         longest=given.longest,
         tokenizer=own.tokenizer,
@@ -94,7 +95,9 @@ def from_log(
 
 
 class RaterModel:
-    """A trained rater, ready to use."""
+    """A trained rater, ready to use. It reads one turn of the context."""
+
+    turns = 1
 
     def __init__(self, network: RaterNetwork, pieces: Pieces, facts: dict[str, Any], device: str = "auto") -> None:
         self.device = pick_device(device)

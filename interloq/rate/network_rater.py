@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.rate.turns import joined
 from interloq.rate.warning import folder_warning
 from interloq.records import Reference, Sample
 from interloq.registry import Component
@@ -43,7 +44,8 @@ class NetworkRater(Component):
     calibrated: Annotated[bool, "divide logits by the temperature that fits the dev part best"] = False
 
     def rate(self, samples: Sequence[Sample]) -> list[Sample]:
-        queries = [_Query.of(sample, self.gold) for sample in samples]
+        turns = self.network().turns
+        queries = [_Query.of(sample, self.gold, turns) for sample in samples]
         asked = [(q.utterance, gold, r) for q in queries for r in q.references for gold in q.golds]
         chances = self.network().chances(asked, calibrated=self.calibrated)
         rated, start = [], 0
@@ -61,7 +63,7 @@ class NetworkRater(Component):
         return folder_warning(self.model, scaled=self.calibrated)
 
     def network(self) -> Any:
-        """The loaded model, with `chances(triplets, calibrated=…)` and `fingerprint`."""
+        """The loaded model, with `chances(triplets, calibrated=…)`, `turns` and `fingerprint`."""
         raise NotImplementedError
 
     def _weights(self, chances: Floats, query: _Query) -> Floats:
@@ -81,14 +83,16 @@ def weights(chances: Floats, mode: Mode) -> Floats:
 class _Query:
     """The network's input for one sample."""
 
-    utterance: str
+    utterance: str  # or the last turns, joined
     golds: tuple[str, ...]
     references: tuple[str, ...]  # to be rated
     gold: Gold
 
     @classmethod
-    def of(cls, sample: Sample, gold: Gold) -> _Query:
+    def of(cls, sample: Sample, gold: Gold, turns: int) -> _Query:
         utterance = sample.context[-1].text.strip() if sample.context else ""
+        if utterance and turns > 1:
+            utterance = joined((turn.text for turn in sample.context), turns)
         golds = tuple(r.text for r in sample.references if is_original(r)) if utterance else ()
         asked = tuple(r.text for r in sample.references if gold == "rated" or not is_original(r))
         return cls(utterance, golds, asked, gold)

@@ -26,6 +26,7 @@ from interloq.data.folders import is_free, matching
 from interloq.data.progress import Step
 from interloq.data.token_texts import Texts
 from interloq.errors import InputError
+from interloq.learn.trainable import Log as TrainingLog
 from interloq.rate.examples import Examples, Keys, Log, Side, side
 from interloq.rate.stream import ENDS, TOKENS, Numbering, Stream
 from interloq.records import Pair
@@ -92,11 +93,11 @@ def write_examples(
     `source` identifies the logs and what `excluded` removes from them (test items and their copies). `progress` is
     called with the number of pairs read.
     """
-    if not 0 < len(logs) <= LOGS:
-        raise InputError(f"expected 1 to {LOGS} logs, got {len(logs)}")
     folder, job = Path(folder).resolve(), fingerprint(full_spec(settings), pieces.signature(), source)
     if _made(folder, job):
         return RaterPairs.load(folder)
+    if not 0 < len(logs) <= LOGS:
+        raise InputError(f"expected 1 to {LOGS} logs, got {len(logs)}")
     with atomic_folder(folder) as part:
         stream = Stream(part / "work", pieces, excluded)
         stream.read(logs, progress or (lambda _: None))
@@ -105,6 +106,16 @@ def write_examples(
         origin = {"source": source, "settings": full_spec(settings), "pieces": pieces.signature()}
         _close(part, {"kind": KIND, "schema": SCHEMA, "job": job, **origin, "vocabulary": pieces.size, **counts})
     return RaterPairs.load(folder)
+
+
+def source_of(log: TrainingLog, examples: str | None) -> str:
+    """Fingerprint of the logs, or of those that existing examples were made from if no files are given."""
+    if log.files:
+        return log.fingerprint
+    facts = _facts(Path(examples)) if examples else None
+    if facts is None:
+        raise InputError("nothing to train on", hint="give files of pairs or dialogues, or --examples made from some")
+    return str(facts["source"])
 
 
 # ---- examples --------------------------------------------------------------------------------------------------------

@@ -59,9 +59,16 @@ class Sources:
         path=True,
     )
     examples: str | None = option(
-        None, "keep the tokenised examples in this folder, for other raters", path=True, metavar="FOLDER"
+        None, "folder for the tokenised examples; existing ones are reused", path=True, metavar="FOLDER"
     )
     longest: int = option(128, "tokens of a text that are used")
+
+
+@dataclass(frozen=True)
+class Reading(_Sizes):
+    """How much of a context is read."""
+
+    turns: int = option(1, "last turns before a reply that are read; replies are grouped by all of them")
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,7 @@ LOOP = ("weight_decay", "warmup", "schedule", "clip", "accumulate", "amp", "comp
 SUMMARY = "a rater of references, on logs with several replies to one utterance"
 BERT_TRAINABLE = Trainable(
     SUMMARY,
-    (Sources(longest=BERT_LONGEST), BERT_TRAINING, BERT_BATCHING, Examples(), LowRank()),
+    (Sources(longest=BERT_LONGEST), BERT_TRAINING, BERT_BATCHING, Examples(), LowRank(), Reading()),
     job="interloq.rate.bert_model:from_log",
     result=_result,
     noun="rater",
@@ -99,5 +106,6 @@ TRAINABLE = Trainable(
     noun="rater",
     extra="rater",
     loop=LOOP,
+    needs_files=False,
     instead=("encoder", BERT_TRAINABLE),
 )

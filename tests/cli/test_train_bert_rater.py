@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from interloq import Sample, load, write
+from interloq import Dialogue, Sample, Turn, load, write
 from interloq.cli.main import main
 from interloq.data.jsonl import header
+from interloq.rate.bert import Bert
 from interloq.rate.bert_model import BertRaterModel
 from interloq.rate.settings import BERT_BATCHING, BERT_LONGEST, BERT_TRAINING
 from tests.cli.test_train_rater import Captured, printed
@@ -79,6 +80,38 @@ def test_examples_may_be_kept_for_raters_of_one_vocabulary(log: Path, capsys: Ca
     gru = ["train", "rater", "pairs.jsonl", "--vocabulary", "50", "--dev-share", ".2", "--examples", "kept"]
     assert main([*gru, "-o", "third"]) == 2
     assert "contains examples with other settings, another vocabulary or other logs" in capsys.readouterr().err
+
+
+def test_kept_examples_need_no_logs(log: Path, capsys: Captured) -> None:
+    options = ["--encoder", "encoder", *OPTIONS, "--epochs", "1", "--examples", "kept"]
+    first = printed(capsys, "train", "rater", "pairs.jsonl", *options, "-o", "first")
+    log.unlink()
+    second = printed(capsys, "train", "rater", *options, "-o", "second")
+    assert (second["weights"], second["signature"]) == (first["weights"], first["signature"])
+    for given in (
+        [],
+        ["--encoder", "encoder"],
+        ["--encoder", "encoder", "--examples", "other"],
+        ["--examples", "kept"],
+    ):
+        assert main(["train", "rater", *given, "-o", "third"]) == 2
+        assert "nothing to train on; give files of pairs or dialogues" in capsys.readouterr().err
+
+
+def test_a_rater_of_two_turns_reads_the_turn_before_the_last(log: Path, capsys: Captured) -> None:
+    pairs = load(log, kind="pairs")
+    talks = [Dialogue(pair.id, [Turn(f"so {i % 9}"), Turn(pair.utterance), Turn(pair.response)])
+             for i, pair in enumerate(pairs)]  # fmt: skip
+    write("talks.jsonl", talks, kind="dialogues")
+    options = ["--encoder", "encoder", *OPTIONS, "--longest", "8", "--epochs", "1"]
+    assert printed(capsys, "train", "rater", "talks.jsonl", *options, "--turns", "2", "-o", "rater")["turns"] == 2
+    samples = [Sample(str(i), [first, "tea ?"], "-", ["yes tea"]) for i, first in enumerate(("much rain", "music"))]
+    first, second = Bert("rater", gold="rated").rate(samples)
+    expected = 2 * BertRaterModel.load("rater").chances([("music\x1etea ?", "yes tea", "yes tea")])[0] - 1
+    assert second.references[0].weight == pytest.approx(expected, abs=1e-6)
+    assert first.references[0].weight != pytest.approx(expected, abs=1e-6)
+    assert main(["train", "rater", "talks.jsonl", *options, "--turns", "6", "-o", "long"]) == 2
+    assert "6 turns and two replies need up to 73 tokens, the encoder reads 64" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
