@@ -25,6 +25,7 @@ EXAMPLES = """\
   interloq gate new.jsonl -m "relevance(model='ready')" --baseline baseline.jsonl --bless
   interloq gate new.jsonl --baseline baseline.jsonl --margin 0.02 --junit gate.xml --markdown gate.md
   interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.1 --rated rated.jsonl
+  interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.1 --meta meta.json
   interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.05 --slice topic --slices no-regression
   interloq gate old_scores.jsonl new_scores.jsonl --margin 0.02 --repeat new_scores_again.jsonl"""
 
@@ -52,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--rated-scores", type=InputPath, metavar="FILE", help="scores of the rated samples (default: scored here)"
+    )
+    parser.add_argument(
+        "--meta",
+        type=InputPath,
+        metavar="FILE",
+        help="stored JSON of interloq meta instead: its slope of scores on ratings converts the margin",
     )
     parser.add_argument(
         "--by-ratings",

@@ -58,6 +58,7 @@ class GateOptions(CompareOptions):
 
     rated: str | Path | None = None  # rated samples: the margin is in their ratings
     rated_scores: str | Path | None = None  # scores of the rated samples; None: they are scored by the gate
+    meta: str | Path | None = None  # stored JSON of `interloq meta`: the margin is in the ratings it is about
     by_ratings: bool = False  # gate on the mean human rating, estimated from the ratings in both files
     repeat: Sequence[str | Path] = ()  # further runs of the new version on the same prompts
     slices: Slices = "shown"  # whether slices are gated: "no-regression" allows none to regress, "pass" requires passes

@@ -21,6 +21,7 @@ from interloq.meta.coefficients import Coefficients, Correlation, chosen, signat
 from interloq.meta.judgments import Judgments, collect
 from interloq.meta.levels import Level, level
 from interloq.meta.score_columns import columns_fingerprint, score_columns
+from interloq.meta.score_slope import slope_on_judgments
 from interloq.meta.set_scores import Column, scores_of, set_columns
 from interloq.meta.significance import TOLERANCE, Adjust, adjusted, permutation_p, permutations_per_test, williams
 from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow, SystemScore
@@ -175,6 +176,7 @@ def _row(name: str, scores: Column, judgments: Judgments, points: Level, n_boots
         with_mean=estimates,
         with_annotators=spread(points.values(scores, judgments.of(i)) for i in range(len(judgments.annotators))),
         unscored=int((np.isnan(scores_of(scores)) & ~np.isnan(people)).sum()),
+        slope=slope_on_judgments(scores_of(scores), judgments),
     )
 
 

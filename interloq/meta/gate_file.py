@@ -16,7 +16,7 @@ from interloq.meta.compare_file import compare_judged
 from interloq.meta.compare_options import COMPARE_DEFAULTS, GATE_DEFAULTS, CompareOptions, GateOptions
 from interloq.meta.gate import Gate, gate
 from interloq.meta.gate_refusals import NEW, OLD, gated_metrics, nothing_rejected, refuse_gaps, refuse_unscored
-from interloq.meta.margin_slopes import margin_slopes
+from interloq.meta.margin_slopes import margin_slopes, slope_notes
 from interloq.meta.origin import common_origin
 from interloq.meta.preferences import UNPAIRED, judge_versions
 from interloq.meta.repeats import Noise, repeated
@@ -54,7 +54,7 @@ def gate_file(
     if judged.preference:
         gated = [judged.preference, *gated]
         refuse_unscored(judged.new, judged.preference, NEW, allowed=UNPAIRED if options.allow_unpaired else "")
-    comparison = compare_judged(judged, options, notes=found.notes)
+    comparison = compare_judged(judged, options, notes=[*slope_notes(options), *found.notes])
     slopes = margin_slopes(gated, options, found.judges, reading)
     return gate(
         comparison,
@@ -70,7 +70,8 @@ def gate_file(
 
 def _check(options: GateOptions) -> None:
     """Refuse options that contradict each other."""
-    converted = [name for name, given in (("--rated", options.rated), ("--by-ratings", options.by_ratings)) if given]
+    units = {"--rated": options.rated, "--meta": options.meta, "--by-ratings": options.by_ratings}
+    converted = [name for name, given in units.items() if given]
     if len(converted) > 1:
         raise InputError(f"{' and '.join(converted)} both set the unit of the margin", hint="give one of them")
     others = [*converted, *(["--repeat"] if options.repeat else [])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,11 +13,14 @@ from interloq.errors import InputError
 from interloq.meta.coefficients import Coefficients, Correlation
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.judgments import aspects as rated_aspects
+from interloq.meta.origin import same_judge
 from interloq.meta.rated_dialogues import rated_dialogues
+from interloq.meta.signatures import known_signatures
 from interloq.meta.significance import Adjust
 from interloq.meta.table import COEFFICIENTS, By, MetaTable, SystemScore
 from interloq.metrics.selection import Selection
 from interloq.records import Sample, Score
+from interloq.signature import Signature
 
 ALL = "all"
 
@@ -64,7 +68,20 @@ def meta_file(
         evaluate = partial(evaluate, seed=seed, compare=compare, n_permutations=n_permutations, adjust=adjust)
         evaluate = partial(evaluate, system_score="mean" if dialogues else system_score)
         select = partial(Selection, drop_own_replies=drop_own_replies, without=without)
-        return {aspect: evaluate(scored, rated, aspect=aspect, selection=select()) for aspect in aspects}
+        tables = {aspect: evaluate(scored, rated, aspect=aspect, selection=select()) for aspect in aspects}
+    judges = _judges(scores)
+    return {aspect: replace(table, judges=judges) for aspect, table in tables.items()}
+
+
+def _judges(paths: Sequence[str | Path]) -> dict[str, Signature]:
+    """Signatures of the metrics; those that files scored by different versions are left out."""
+    found: dict[str, Signature] = {}
+    differing = set()
+    for path in paths:
+        for metric, judge in known_signatures(path).items():
+            if not same_judge(found.setdefault(metric, judge), judge):
+                differing.add(metric)
+    return {metric: judge for metric, judge in found.items() if metric not in differing}
 
 
 def _asked(aspects: Sequence[str], samples: Iterable[Sample]) -> list[str]:

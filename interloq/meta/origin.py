@@ -81,8 +81,13 @@ def _check_judges(headers: Mapping[str, Mapping[str, Any]]) -> None:
     for path, header in headers.items():
         for metric, judge in _judges(header, path):
             first, known = seen.setdefault(metric, (path, judge))
-            if known.without(*NOT_THE_JUDGE) != judge.without(*NOT_THE_JUDGE):
+            if not same_judge(known, judge):
                 raise _judges_differ(metric, (first, path), (known, judge))
+
+
+def same_judge(first: Signature, second: Signature) -> bool:
+    """Whether two scores of a metric are comparable: signatures may differ in samples, seeds and versions."""
+    return first.without(*NOT_THE_JUDGE) == second.without(*NOT_THE_JUDGE)
 
 
 def _judges_differ(metric: str, paths: tuple[str, str], judges: tuple[Signature, Signature]) -> InputError:

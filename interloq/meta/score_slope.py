@@ -16,7 +16,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from interloq.errors import InputError
+from interloq.meta.judgments import Judgments
+from interloq.meta.table import Slope
 from interloq.statistics.clustered import LEVEL, Array, Clustered, t_quantile
 
 LEAST = 10  # rated samples
@@ -40,6 +44,16 @@ def score_slope(scores: Array, ratings: Array, clusters: Sequence[str]) -> Clust
     freedom = max(0, len(sums) - 2)
     scale = math.sqrt(len(sums) / freedom) if freedom else math.nan
     return Clustered(slope, len(scores), freedom, {cluster: scale * x for cluster, x in sums.items()})
+
+
+def slope_on_judgments(scores: Array, judgments: Judgments) -> Slope | None:
+    """Slope of scores on mean judgments; None if too few samples have both, or all have one judgment."""
+    people = judgments.mean()
+    known = ~np.isnan(scores) & ~np.isnan(people)
+    if known.sum() < LEAST or np.ptp(people[known]) == 0:
+        return None
+    found = score_slope(scores[known], people[known], [str(context) for context in judgments.contexts[known]])
+    return Slope(found.value, found.n, found.ci, found.error, found.freedom)
 
 
 def check_slope(slope: Clustered, metric: str, *, lower_is_better: bool) -> None:

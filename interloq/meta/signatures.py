@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from interloq.data.jsonl import header
 from interloq.errors import InputError
@@ -62,6 +63,12 @@ def read_signatures(path: str) -> dict[str, Signature]:
     if not signatures:
         raise InputError("the header has no signature", hint=AGAIN, where=path)
     return signatures
+
+
+def known_signatures(path: str | Path) -> dict[str, Signature]:
+    """Metric → signature; empty for a pipe and for a file without signatures."""
+    signed = str(path) != "-" and {"signature", "results"} & header(path).keys()
+    return read_signatures(str(path)) if signed else {}
 
 
 def differences(first: Mapping[str, Signature], second: Mapping[str, Signature]) -> Iterator[Difference]:

@@ -31,6 +31,17 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Slope:
+    """Change of a metric's score per unit of the mean judgment, over samples. Gates convert margins with it."""
+
+    value: float
+    n: int
+    ci: tuple[float, float] | None
+    error: float  # standard error, over contexts
+    freedom: float  # its degrees of freedom
+
+
+@dataclass(frozen=True, slots=True)
 class Spread:
     """A coefficient against each single annotator: the best, the worst and the mean."""
 
@@ -49,6 +60,7 @@ class MetricRow:
     with_annotators: Mapping[str, Spread]  # coefficient → over single annotators; empty if there are none
     unscored: int = 0
     system_score: SystemScore | None = None  # by system: the metric's value over its samples, or their mean score
+    slope: Slope | None = None  # None if fewer than 10 rated samples have a score, or all have one rating
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +131,7 @@ class MetaTable(Tabular):
     signature: Signature
     notes: tuple[str, ...] = field(default=())
     users: tuple[UserSplit, ...] = ()  # if people in the dialogues rated the samples
+    judges: Mapping[str, Signature] = field(default_factory=dict)  # metric → signature, if score files have it
 
     @property
     def coefficients(self) -> tuple[str, ...]:

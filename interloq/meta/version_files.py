@@ -13,7 +13,7 @@ from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
 from interloq.meta.compare_options import COMPARE_DEFAULTS, CompareOptions
 from interloq.meta.origin import common_origin
-from interloq.meta.signatures import read_signatures
+from interloq.meta.signatures import known_signatures
 from interloq.meta.slices import NAMES
 from interloq.meta.version_units import Fields, dialogue_units, sample_units
 from interloq.meta.versions import UnitKind, Version
@@ -108,7 +108,7 @@ def _from_scores(files: Mapping[str, str | Path], reading: Reading) -> tuple[dic
 
 def _common_judges(paths: Iterable[str | Path]) -> dict[str, Signature]:
     """Signatures of the metrics that have one in all files; that they agree is checked with the origin."""
-    found = [read_signatures(str(path)) if {"signature", "results"} & header(path).keys() else {} for path in paths]
+    found = [known_signatures(path) for path in paths]
     return {metric: judge for metric, judge in found[0].items() if all(metric in other for other in found)}
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
+import orjson
 import pytest
 
 from interloq import InputError, Rating, write
+from interloq.data.jsonl import to_json
 from interloq.meta.gate_file import gate_file
+from interloq.meta.meta_file import meta_file
 from interloq.pipelines.score_file import score_file
 from tests.meta.made_replies import CHRF, METRIC, replies, write_replies
 
@@ -41,3 +44,33 @@ def test_ratings_of_another_aspect(files: Path) -> None:
     write("wit.jsonl", [replace(s, ratings=(Rating(3, aspect="wit"),)) for s in replies(0.5)], kind="samples")
     with pytest.raises(InputError, match="no ratings to convert the margin with; add ratings, or name --aspect"):
         gate_file("bad.jsonl", replace(CHRF, rated="wit.jsonl"), old="old.jsonl", margin=0.5)
+
+
+def test_the_stored_table_of_meta_converts_the_margin(files: Path) -> None:
+    score_file("old.jsonl", [METRIC], "scores.jsonl", n_bootstrap=0)
+    found = meta_file(["scores.jsonl"], "old.jsonl", n_bootstrap=0)
+    (files / "meta.json").write_bytes(orjson.dumps(to_json(asdict(found["overall"]))))
+    stored = gate_file("bad.jsonl", replace(CHRF, meta="meta.json"), old="old.jsonl", margin=0.5)
+    rated = gate_file("bad.jsonl", replace(CHRF, rated="old.jsonl"), old="old.jsonl", margin=0.5)
+    assert [v.reason for v in stored.verdicts] == [v.reason for v in rated.verdicts]
+    assert "by 30 rated samples)" in stored.verdicts[0].reason
+    assert "the margin is in ratings of overall, converted by meta.json" in stored.comparison.notes
+
+
+def test_other_tables_of_meta_are_refused(files: Path) -> None:
+    score_file("old.jsonl", [METRIC], "scores.jsonl", n_bootstrap=0)
+    table = to_json(asdict(meta_file(["scores.jsonl"], "old.jsonl", n_bootstrap=0)["overall"]))
+    (row,) = table["rows"]
+    judge = {"name": "chrf(order=6)", "parts": {"model": "another"}}
+    for changed, message in (
+        ({"aspect": "overall"}, "no slope of chrf: 'rows' is missing; make it again: interloq meta"),
+        ({**table, "rows": [{**row, "metric": "bleu"}]}, "no slope of chrf: 'chrf' is missing"),
+        ({**table, "rows": [{**row, "slope": None}]}, "no slope of chrf: fewer than 10 rated samples"),
+        ({**table, "judges": {}}, "no slope of chrf: scores without a signature"),
+        ({**table, "judges": {METRIC: judge}}, "the compared files and meta.json were scored by different versions"),
+        ({**table, "aspect": "wit"}, r"meta.json: no table of 'overall'; choose --aspect: wit"),
+        ({"tables": [3]}, r"meta.json: not the JSON of `interloq meta`"),
+    ):
+        (files / "meta.json").write_bytes(orjson.dumps(changed))
+        with pytest.raises(InputError, match=message):
+            gate_file("bad.jsonl", replace(CHRF, meta="meta.json"), old="old.jsonl", margin=0.5)
