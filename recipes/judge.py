@@ -9,12 +9,15 @@ turn, each of the learned sets. `NAME` is the relevance network itself, `judge N
 
 `--tune NAME` adds `tuned NAME`: for each tested set the network itself is tuned on the other sets (`tuned_judges.py`),
 `--seeds N` times, as `tuned NAME`, `tuned NAME seed 1` … That is seven trainings per network and seed: use a GPU
-(`--device cuda`).
+(`--device cuda`). `--more` lets frozen and tuned judges learn from three more sets (`more_rated_sets.py`).
 
-Blends join the judges with the scorers given by `-m` (`blend.py`). They never see the ratings of the tested set either:
-where they learn their weights, a set is scored by a judge that saw neither it nor the tested set. Tuned judges are not
-among them, because their weights would need a training for each pair of sets. `--mean NAME,NAME` takes the mean of the
-ranks of any rows instead, as the row `mean of ranks: NAME + NAME`; it learns nothing.
+Blends join the judges with the scorers given by `-m` (`blend.py`), and with `vbertscore` in sets with references if
+`--references FOLDER` names the work folder of `vbleu_tables.py`. They never see the ratings of the tested set either:
+where they learn their weights, a set is scored by a judge that saw neither it nor the tested set. With `--more` they
+learn on sets of the same kind only: dialogues with a system (FED, Spot the Bot, ConvAI), or single replies. To learn
+weights of tuned judges would need a training for each pair of sets. So the row `BLEND, tuned` has the weights of the
+blend with frozen judges, and the mean of the ranks of the tuned judges in place of each frozen one that was tuned.
+`--mean NAME,NAME` takes the mean of the ranks of any rows, as the row `mean of ranks: NAME + NAME`; it learns nothing.
 
 `--keep FOLDER` stores states and scores, also those of tuned judges, and uses those that are there; encoding all sets
 takes minutes without a GPU. The data folder has `grade`, `usr`, `multiref_dailydialog` and `fed`, unpacked or as
@@ -31,10 +34,12 @@ from pathlib import Path
 
 import numpy as np
 from blend import blend, mean_of_ranks, ranked
+from more_rated_sets import LIVE, SPOT, more_rated_sets
 from numpy.typing import NDArray
 from rated_sets import KNOWN, RatedSet, rated_sets
 from relevance import Figures, Scorer, arguments, blends_of, correlations, named_scorers, parts_of, scored_sets, show
-from tuned_judges import TunedJudges
+from tuned_judges import EPOCHS, LOSS, Tuning, states_and_logits, tuned_scores
+from vbleu_tables import Parts, default_bertscore
 
 from interloq import InputError
 from interloq.learn.calibrate import probabilities
@@ -47,7 +52,8 @@ from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.signature import file_fingerprint, fingerprint
 
 Floats = NDArray[np.float64]
-READY = "ready"
+READY, VBERTSCORE = "ready", "vbertscore"
+DIALOGUES = ("FED turn", "FED dialogue", *LIVE)  # talks with a system; other sets have single replies to given contexts
 
 
 # ---- states ----------------------------------------------------------------------------------------------------------
@@ -87,8 +93,7 @@ def encoded(folder: str, sets: Mapping[str, RatedSet], keep: Path | None, device
 
 
 def _encoded(scorer: RelevanceScorer, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Encoded:
-    states, head = scorer.states(contexts, replies), scorer.network.head
-    logits = states @ head.weight.detach().double().cpu().numpy()[0] + head.bias.item()
+    states, logits = states_and_logits(scorer, contexts, replies)
     return Encoded(states, probabilities(logits / scorer.facts["temperature"]))
 
 
@@ -134,7 +139,7 @@ class Judges:
 
 def _unseen(name: str) -> tuple[str, ...]:
     """Sets that are not learned from when this one is held out."""
-    return (name, *KNOWN[name].kin)
+    return (name, *KNOWN[name].kin) if name in KNOWN else (name,)
 
 
 def _contexts(sets: Collection[RatedSet]) -> Ints:
@@ -147,34 +152,14 @@ def _contexts(sets: Collection[RatedSet]) -> Ints:
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """Networks that are tuned, how often, and the rows whose ranks are averaged."""
-
-    names: Sequence[str] = ()
-    seeds: int = 1
-    means: Sequence[str] = ()
-
-    def rows(self) -> dict[str, tuple[str, int]]:
-        """Title of each row with tuned judges, with the network and the seed."""
-        return {
-            f"tuned {name}" + (f" seed {seed}" if seed else ""): (name, seed)
-            for name in self.names
-            for seed in range(self.seeds)
-        }
-
-    def mean_parts(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Title and parts of each mean of ranks."""
-        found = [parts_of("--mean", text, [*names, *self.rows()]) for text in self.means]
-        return {f"mean of ranks: {' + '.join(parts)}": parts for parts in found}
-
-
 def run(
     data: Path,
     folders: Mapping[str, str],
     metrics: Mapping[str, Scorer],
     *,
     tuning: Tuning | None = None,
+    more: bool = False,
+    references: Mapping[str, Floats] | None = None,
     keep: Path | None = None,
     device: str = "auto",
     resamples: int = 1000,
@@ -182,33 +167,34 @@ def run(
 ) -> Figures:
     """Encode every set, test each by judges that learned from the others, blend, and correlate."""
     sets, tuning = rated_sets(data), tuning or Tuning()
+    learned = sets | more_rated_sets(data, sets.values()) if more else sets
     names = [f"judge {name}" for name in folders]
-    parts = blends_of([*names, *metrics], blends)
-    means = tuning.mean_parts([*folders, *names, *metrics, *parts])
-    networks = {name: encoded(folder, sets, keep, device) for name, folder in folders.items()}
-    judges = {f"judge {name}": Judges(sets, found) for name, found in networks.items()}
-    plain = scored_sets(sets, metrics)
-    tuned = _tuned(sets, folders, tuning, keep, device)
+    known = [*names, *metrics, *([VBERTSCORE] if references else [])]
+    parts = blends_of(known, blends)
+    means = tuning.mean_parts([*folders, *known, *parts])
+    networks = {name: encoded(folder, learned, keep, device) for name, folder in folders.items()}
+    judges = {f"judge {name}": Judges(learned, found) for name, found in networks.items()}
+    plain = _with_references(learned, scored_sets(learned, metrics), references or {})
+    tuned = tuned_scores(learned, folders, tuning, keep, device)
     rows, weights = [], dict[str, dict[str, dict[str, float]]]()
     for tested, own in sets.items():
         scores = {name: own.by_item(found[tested].scores) for name, found in networks.items()}
-        scores |= _judged(sets, judges, plain, parts, tested, weights)
+        scores |= _judged(learned, judges, plain, parts, tested, weights)
         scores |= {title: by_set[tested] for title, by_set in tuned.items()}
+        scores |= _with_tuned(scores, parts, tuning.judge_rows(), weights, tested)
         scores |= {title: mean_of_ranks([scores[part] for part in chosen]) for title, chosen in means.items()}
         rows += correlations(tested, own, scores, resamples)
     return Figures(rows, weights)
 
 
-def _tuned(
-    sets: Mapping[str, RatedSet], folders: Mapping[str, str], tuning: Tuning, keep: Path | None, device: str
+def _with_references(
+    sets: Mapping[str, RatedSet], plain: dict[str, dict[str, Floats]], found: Mapping[str, Floats]
 ) -> dict[str, dict[str, Floats]]:
-    """Scores of each set by tuned judges, one network after another."""
-    found: dict[str, dict[str, Floats]] = {}
-    for name in tuning.names:
-        judges = TunedJudges(folders[name], sets, device=device, keep=keep)
-        own = {title: seed for title, (network, seed) in tuning.rows().items() if network == name}
-        found |= {title: {tested: judges.scores(tested, seed) for tested in sets} for title, seed in own.items()}
-    return found
+    """Scores with references beside the others; NaN in sets without references."""
+    if not found:
+        return plain
+    missing = {name: np.full(len(own.human), np.nan) for name, own in sets.items()}
+    return {name: {**row, VBERTSCORE: found.get(name, missing[name])} for name, row in plain.items()}
 
 
 def _judged(
@@ -226,14 +212,31 @@ def _judged(
         for name in next(iter(judged.values()))[0]
     }
     scores = dict(by_set[tested])
+    kind = [name for name in by_set if SPOT not in sets or (name in DIALOGUES) == (tested in DIALOGUES)]
     for title, chosen in parts.items():
-        columns = {name: ranked([row[part] for part in chosen], sets[name].human) for name, row in by_set.items()}
+        columns = {name: ranked([by_set[name][part] for part in chosen], sets[name].human) for name in kind}
         made = blend(columns, tested)
         scores[title] = made.scores
         weights.setdefault(title, {})[tested] = dict(zip(chosen, made.weights.round(4).tolist(), strict=True))
     for name, (_, strength) in judged.items():
         weights.setdefault(f"λ of {name}", {})[tested] = {"λ": strength}
     return scores
+
+
+def _with_tuned(
+    scores: Mapping[str, Floats],
+    blends: Mapping[str, Sequence[str]],
+    tuned: Mapping[str, Sequence[str]],
+    weights: Mapping[str, Mapping[str, Mapping[str, float]]],
+    tested: str,
+) -> dict[str, Floats]:
+    """Blends with the same weights, and tuned judges in place of the frozen ones."""
+    found = {}
+    for title in (title for title, parts in blends.items() if tuned.keys() & set(parts)):
+        ranks = {part: mean_of_ranks([scores[row] for row in tuned.get(part, [part])]) for part in blends[title]}
+        own = weights[title][tested]
+        found[f"{title}, tuned"] = np.sum([own[part] * ranks[part] for part in own], axis=0)
+    return found
 
 
 def _folders(given: Sequence[str]) -> dict[str, str]:
@@ -246,6 +249,13 @@ def _folders(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def _references(data: Path, work: str | None, folder: str, encoder: str) -> dict[str, Floats] | None:
+    """Scores of `vbertscore`, with references rated by the first network; None without a work folder."""
+    if not work:
+        return None
+    return default_bertscore(data, Parts.of(data, Path(work), f"relevance(model={folder!r})", encoder=encoder))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = arguments("Judges learned from ratings of other sets, beside relevance and the best published.")
     parser.add_argument(
@@ -255,6 +265,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--tune", action="append", default=[], metavar="NAME", help="tune this --scorer too; may be repeated"
     )
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="trainings of each tuned judge (1)")
+    parser.add_argument(
+        "--epoch", default=LOSS, choices=EPOCHS, help="epoch of tuned judges: best on held-out replies, or last (loss)"
+    )
+    parser.add_argument("--more", action="store_true", help="learn from three more sets, and blend by kind of set")
+    parser.add_argument(
+        "--references", metavar="FOLDER", help="add vbertscore with this pool: the work folder of vbleu_tables.py"
+    )
     parser.add_argument(
         "--mean", action="append", default=[], metavar="NAMES", help="mean of the ranks of rows joined by commas"
     )
@@ -268,7 +285,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             data,
             folders,
             metrics,
-            tuning=Tuning(tuned, args.seeds, args.mean),
+            tuning=Tuning(tuned, args.seeds, args.epoch, args.mean),
+            more=args.more,
+            references=_references(data, args.references, next(iter(folders.values())), args.encoder),
             keep=Path(args.keep) if args.keep else None,
             device=args.device,
             resamples=args.resamples,

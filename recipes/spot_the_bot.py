@@ -48,7 +48,7 @@ def read_dialogues(data: Path, *, humans: bool = False, limit: int | None = None
     `limit` keeps this many per pair of systems, the first by id.
     """
     found: dict[tuple[str, ...], list[Dialogue]] = {}
-    for dialogue in sorted(map(_dialogue, _objects(data, "dialogues")), key=lambda d: d.id):
+    for dialogue in sorted(map(_dialogue, objects(data, "dialogues")), key=lambda d: d.id):
         if humans or HUMAN not in dialogue.systems.values():
             found.setdefault(tuple(sorted(dialogue.systems)), []).append(dialogue)
     return [dialogue for pair in found.values() for dialogue in pair[:limit]]
@@ -73,15 +73,16 @@ def _clean(text: str) -> str:
 
 def judged_human(data: Path) -> dict[str, float]:
     """Share of answers about each system that call it a human."""
-    systems = {v["_id"]["$oid"]: (v["system_type0"], v["system_type1"]) for v in _objects(data, "dialogues")}
+    systems = {v["_id"]["$oid"]: (v["system_type0"], v["system_type1"]) for v in objects(data, "dialogues")}
     votes: dict[str, list[bool]] = {}
-    for value in _objects(data, "annotations"):
+    for value in objects(data, "annotations"):
         for side, name in enumerate(systems.get(value["convo_id"], ())):
             votes.setdefault(name, []).append(value[f"entity{side}_annotation"]["is_human"] is True)
     return {name: sum(found) / len(found) for name, found in sorted(votes.items())}
 
 
-def _objects(data: Path, part: str) -> Iterator[dict[str, Any]]:
+def objects(data: Path, part: str) -> Iterator[dict[str, Any]]:
+    """The lines of one of the files."""
     path = data / f"{NAME}.{part}.jsonl.gz"
     if not path.exists():
         raise InputError(f"no {path.name} in {str(data)!r}", hint=f"put {path.name} there, or name another --data")

@@ -104,6 +104,14 @@ class Parts:
     pairs: Path
     index: Path
 
+    @classmethod
+    def of(cls, data: Path, work: Path, scorer: str, rater: str = "", encoder: str = ENCODER) -> Parts:
+        """With the pool and index in the work folder, which are made if missing; caches are there too."""
+        os.environ.setdefault("INTERLOQ_CACHE", str(work / "cache"))
+        os.environ.setdefault(VECTORS, str(work / "vectors.sqlite"))
+        pairs = pool(data, work)
+        return cls(scorer, rater or f"by({scorer})", encoder, pairs, pool_index(pairs))
+
     @property
     def name(self) -> str:
         """The scorer's name in the tables."""
@@ -138,6 +146,16 @@ def peer_scores(scarce: Sequence[Sample], given: Mapping[str, Sequence[Sample]],
     """Scores with SCARCE's references, and those of its metrics with ours; BLEU-4 ignores weights, so without them."""
     plain = {label: given[label] for label in (GOLD, RANDOM, *(str(v) for v in VARIANTS if not v.weigh))}
     return scored({SCARCE: scarce}, parts.metrics(), parts) | scored(plain | {SCARCE: scarce}, parts.peers(), parts)
+
+
+def default_bertscore(data: Path, parts: Parts) -> dict[str, Floats]:
+    """Scores of the sets with references by `vbertscore` with its default fields."""
+    metrics, found = {BERTSCORE: parts.metrics()[BERTSCORE]}, {}
+    for name, own in sets_with_references(data).items():
+        rated = rated_references(own.samples, parts.index, parts.rater)[EIGHT.parrot]
+        given = [select(sample, best=EIGHT.best, weigh=EIGHT.weigh) for sample in rated]
+        found[name] = scored({str(EIGHT): given}, metrics, parts)[f"{BERTSCORE}, {EIGHT}"]
+    return found
 
 
 def variants(samples: Sequence[Sample], parts: Parts) -> dict[str, Sequence[Sample]]:
@@ -269,19 +287,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", metavar="FOLDER", help="data folder (default: $INTERLOQ_DATA)")
     parser.add_argument("--work", default="out/vbleu", metavar="FOLDER", help="pool, index and scores (out/vbleu)")
     parser.add_argument("--scorer", default="relevance(model='ready')", metavar="SPEC", help="reference-free metric")
-    parser.add_argument("--rater", metavar="SPEC", help="rater of references (default: by(SCORER))")
+    parser.add_argument("--rater", default="", metavar="SPEC", help="rater of references (default: by(SCORER))")
     parser.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"encoder of BERTScore ({ENCODER})")
     parser.add_argument("--rated", action="store_true", help="skip DailyDialog++")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args(argv)
-    work = Path(args.work)
     try:
         data = data_folder(args.data)
-        os.environ.setdefault("INTERLOQ_CACHE", str(work / "cache"))
-        os.environ.setdefault(VECTORS, str(work / "vectors.sqlite"))
-        pairs = pool(data, work)
-        parts = Parts(args.scorer, args.rater or f"by({args.scorer})", args.encoder, pairs, pool_index(pairs))
+        parts = Parts.of(data, Path(args.work), args.scorer, args.rater, args.encoder)
         tables = run(data, parts, args.resamples, rated=args.rated)
     except InterloqError as error:
         print(f"vbleu_tables: {error}", file=sys.stderr)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import gzip
 import importlib
 import json
+import lzma
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -171,6 +173,87 @@ def test_every_training_starts_from_the_same_network(
     first, second = (quick.TunedJudges(str(model), sets, device="cpu") for _ in range(2))
     first.scores("GRADE ConvAI2")
     assert np.array_equal(first.scores("FED turn"), second.scores("FED turn"))
+
+
+def write_more(folder: Path) -> None:
+    """Spot the Bot, ConvAI and PredictiveEngagement, a few dialogues or pairs each."""
+    texts = ["what do you like ?", "i like tea .", "do you cook ?", "i cook at night .", "why ?", "it is quiet ."]
+    turns = [{"id": "ab"[i % 2], "text": text} for i, text in enumerate(texts)]
+    talks = [
+        {"_id": {"$oid": f"{i:02}"}, "system_type0": "a", "system_type1": "b", "convo": turns[: 2 + i % 5]}
+        for i in range(12)
+    ]
+    sides = [{f"entity{k}_annotation": {"is_human": (i + k) % 3 == 0 or None} for k in range(2)} for i in range(12)]
+    votes = [{"convo_id": f"{i:02}", **side} for i, side in enumerate(sides)]
+    for name, values in (("dialogues", talks), ("annotations", votes)):
+        with gzip.open(folder / f"spot_the_bot_convai2.{name}.jsonl.gz", "wt") as file:
+            file.writelines(json.dumps(value) + "\n" for value in values)
+    spoken = [{"speaker": "AB"[i % 2], "text": text} for i, text in enumerate(texts)]
+    chats = [{"id": str(i), "turns": spoken[i % 3 :], "eval_score": 1 + i % 5} for i in range(12)]
+    known = [chat | {"speaker_class": {"A": "Human", "B": "Bot"}} for chat in chats[:10]] + chats[10:]
+    (folder / "logs").mkdir()
+    with lzma.open(folder / "logs" / "convai_human_bot.jsonl.xz", "wt") as file:
+        file.writelines(json.dumps(chat) + "\n" for chat in known)
+    columns = "query,response,human_score,Ruber_Unref_Score,CTX_Unref_Score,Eng_Score_MeanPooling,Eng_Score_MaxPooling"
+    pairs = [f"where is it {i} ?,{texts[i % 6]},{1 + i % 4},0,0,0,0" for i in range(8)]
+    (folder / "predictive_engagement.csv").write_text("\n".join([columns, *pairs]) + "\n")
+
+
+@pytest.fixture(scope="module")
+def more_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = write_rated_sets(tmp_path_factory.mktemp("more"))
+    write_more(folder)
+    return folder
+
+
+def test_more_sets_are_rated_sides_of_dialogues_and_pairs(recipe: ModuleType, more_data: Path) -> None:
+    sets = recipe.rated_sets(more_data)
+    found = recipe.more_rated_sets(more_data, sets.values())
+    engagement, spot, convai = found.values()
+    assert len(engagement.human) == 8
+    assert len(convai.human) == 10
+    assert convai.human[:3].tolist() == [1, 2, 3]
+    replies = [sample for sample, item in zip(convai.samples, convai.items, strict=True) if item == 0]
+    assert [(len(s.context), s.response) for s in replies] == [
+        (1, "i like tea ."),
+        (3, "i cook at night ."),
+        (5, "it is quiet ."),
+    ]
+    assert spot.human[:5].tolist() == [0.5, 0.5, 0.5, 0.5, (1 + 0.5 * 3) / 4]
+    assert len(spot.human) == 2 * 12 - 3  # the first speaker of a dialogue with two turns does not reply
+    own = sets["GRADE ConvAI2"]
+    asked = replace(own, samples=[replace(own.samples[0], context=engagement.samples[2].context)])
+    assert len(recipe.more_rated_sets(more_data, [asked])["PredictiveEngagement"].human) == 7
+
+
+def test_blends_learn_on_sets_of_the_same_kind_and_take_tuned_judges(
+    recipe: ModuleType, quick: ModuleType, more_data: Path, model: Path
+) -> None:
+    sets = recipe.rated_sets(more_data)
+    references = {"GRADE ConvAI2": np.arange(12.0), "USR PersonaChat": np.arange(18.0)}
+    found = recipe.run(
+        more_data,
+        {"one": str(model)},
+        {"length": lambda samples: np.array([float(len(sample.response)) for sample in samples])},
+        tuning=recipe.Tuning(["one"], 1, "last"),
+        more=True,
+        references=references,
+        device="cpu",
+        resamples=0,
+    )
+    weights = found.weights["blend of all"]
+    assert weights["FED turn"] == weights["FED dialogue"]
+    assert weights["FED turn"]["vbertscore"] == 0
+    assert weights["GRADE ConvAI2"]["vbertscore"] != 0
+    values = {(row.set, row.scorer): row.value for row in found.rows if row.measure == "spearman"}
+    for name in sets:
+        assert values[name, "blend of all, tuned"] != values[name, "blend of all"]
+        assert ((name, "vbertscore") in values) == (name in references)
+
+
+def test_the_epoch_that_counts(quick: ModuleType) -> None:
+    epochs = quick.Epochs(np.array([2.0, 1.0, 3.0]), np.array([0.3, 0.1, 0.2]), {"one": np.eye(3)})
+    assert [int(epochs.of("one", rule).argmax()) for rule in quick.EPOCHS] == [1, 0, 2]
 
 
 def test_what_is_missing_is_reported_in_one_line(

@@ -62,6 +62,16 @@ def printed(recipe: ModuleType, options: list[str]) -> Printed:
     return shown[0], json.loads(shown[1])
 
 
+def test_scores_for_other_recipes_are_those_of_the_table(
+    printed: Printed, recipe: ModuleType, options: list[str], data: Path, scorer: str
+) -> None:
+    parts = recipe.Parts.of(data, Path(options[3]), scorer, encoder=options[7])
+    scores, sets = recipe.default_bertscore(data, parts), recipe.sets_with_references(data)
+    rows = [row for row in printed[1]["rows"] if row["scorer"] == f"{recipe.BERTSCORE}, {recipe.EIGHT}"]
+    found = {row["set"]: row["value"] for row in rows if row["measure"] == "spearman"}
+    assert found == pytest.approx({name: spearmanr(scores[name], own.human)[0] for name, own in sets.items()})
+
+
 def test_every_row_claim_and_choice_is_there(printed: Printed, recipe: ModuleType, data: Path) -> None:
     text, tables = printed
     sets = list(recipe.sets_with_references(data))

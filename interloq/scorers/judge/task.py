@@ -79,20 +79,21 @@ class TuneTask:
         return {"train": {i: own for i, own in train.items() if len(own) > 1}, "dev": dev}
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def logits(self) -> Floats:
-        """Logits of all replies."""
+    def logits(self, which: Ints) -> Floats:
+        """Logits of some replies."""
         self.network.eval()
-        found = np.zeros(len(self.replies.targets))
-        lengths = row_lengths(self.replies.texts.lengths.reshape(-1, 2))
+        found = np.zeros(len(which))
+        lengths = row_lengths(self.replies.texts.lengths.reshape(-1, 2)[which])
         most = TOKENS[self.network.head.weight.device.type]
-        for which in bucketed(lengths, size=BATCH, tokens=most, rng=None):
-            found[which] = self.network(self._rows(which))[:, 0].double().cpu().numpy()
+        for part in bucketed(lengths, size=BATCH, tokens=most, rng=None):
+            found[part] = self.network(self._rows(which[part]))[:, 0].double().cpu().numpy()
         return found
 
     @cached_property
     def head(self) -> Head:
         """The trained network's head, scaled to ranks of the training replies, with its agreement on held-out ones."""
-        logits, dev = self.logits(), self.replies.dev
+        dev = self.replies.dev
+        logits = self.logits(np.arange(len(dev)))
         rated = self.replies.with_states(logits[:, None])
         (line,) = heads(rated[~dev], strengths=(TINY,))
         slope, own = float(line.weights[0]), self.network.head
