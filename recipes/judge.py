@@ -9,7 +9,7 @@ turn, each of the learned sets. `NAME` is the relevance network itself, `judge N
 
 `--tune NAME` adds `tuned NAME`: for each tested set the network itself is tuned on the other sets (`tuned_judges.py`),
 `--seeds N` times, as `tuned NAME`, `tuned NAME seed 1` … That is seven trainings per network and seed: use a GPU
-(`--device cuda`). `--more` lets frozen and tuned judges learn from three more sets (`more_rated_sets.py`).
+(`--device cuda`). With `--more` judges learn from three more sets (`more_rated_sets.py`), tuned ones unless `--eight`.
 
 Blends join the judges with the scorers given by `-m` (`blend.py`), and with `vbertscore` in sets with references if
 `--references FOLDER` names the work folder of `vbleu_tables.py`. They never see the ratings of the tested set either:
@@ -159,6 +159,7 @@ def run(
     *,
     tuning: Tuning | None = None,
     more: bool = False,
+    eight: bool = False,
     references: Mapping[str, Floats] | None = None,
     keep: Path | None = None,
     device: str = "auto",
@@ -175,7 +176,7 @@ def run(
     networks = {name: encoded(folder, learned, keep, device) for name, folder in folders.items()}
     judges = {f"judge {name}": Judges(learned, found) for name, found in networks.items()}
     plain = _with_references(learned, scored_sets(learned, metrics), references or {})
-    tuned = tuned_scores(learned, folders, tuning, keep, device)
+    tuned = tuned_scores(sets if eight else learned, folders, tuning, keep, device)
     rows, weights = [], dict[str, dict[str, dict[str, float]]]()
     for tested, own in sets.items():
         scores = {name: own.by_item(found[tested].scores) for name, found in networks.items()}
@@ -269,6 +270,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--epoch", default=LOSS, choices=EPOCHS, help="epoch of tuned judges: best on held-out replies, or last (loss)"
     )
     parser.add_argument("--more", action="store_true", help="learn from three more sets, and blend by kind of set")
+    parser.add_argument("--eight", action="store_true", help="let tuned judges learn from the eight sets only")
     parser.add_argument(
         "--references", metavar="FOLDER", help="add vbertscore with this pool: the work folder of vbleu_tables.py"
     )
@@ -287,6 +289,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             metrics,
             tuning=Tuning(tuned, args.seeds, args.epoch, args.mean),
             more=args.more,
+            eight=args.eight,
             references=_references(data, args.references, next(iter(folders.values())), args.encoder),
             keep=Path(args.keep) if args.keep else None,
             device=args.device,

@@ -251,6 +251,25 @@ def test_blends_learn_on_sets_of_the_same_kind_and_take_tuned_judges(
         assert ((name, "vbertscore") in values) == (name in references)
 
 
+@pytest.mark.parametrize("eight", [False, True])
+def test_tuned_judges_may_learn_from_the_eight_sets_only(
+    recipe: ModuleType, more_data: Path, monkeypatch: pytest.MonkeyPatch, eight: bool
+) -> None:
+    seen: list[int] = []
+
+    def tuned_scores(sets: dict[str, Any], *_: Any) -> dict[str, Any]:
+        seen.append(len(sets))
+        return {}
+
+    monkeypatch.setattr(recipe, "encoded", lambda *_: {})
+    monkeypatch.setattr(recipe, "Judges", lambda *_: None)
+    monkeypatch.setattr(recipe, "tuned_scores", tuned_scores)
+    monkeypatch.setattr(recipe, "_judged", lambda *_: {})
+    monkeypatch.setattr(recipe, "correlations", lambda *_: [])
+    recipe.run(more_data, {}, {}, more=True, eight=eight)
+    assert seen == [8 if eight else 11]
+
+
 def test_the_epoch_that_counts(quick: ModuleType) -> None:
     epochs = quick.Epochs(np.array([2.0, 1.0, 3.0]), np.array([0.3, 0.1, 0.2]), {"one": np.eye(3)})
     assert [int(epochs.of("one", rule).argmax()) for rule in quick.EPOCHS] == [1, 0, 2]
