@@ -99,6 +99,12 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --dialogues: scores between 0 and 1 are probabilities of a reply; draw how long people would stay",
     )
+    parser.add_argument(
+        "--slice",
+        action="append",
+        metavar="FIELD",
+        help="field to filter samples by; repeatable (default: topic, language, partner and length, as far as known)",
+    )
     add_direction(parser)
 
 
@@ -125,6 +131,7 @@ def run(args: argparse.Namespace) -> int:
             lower_is_better=args.lower_is_better,
             survival=args.survival,
             role=args.role,
+            slice_by=args.slice,
             strict=args.strict,
             on_reject=bad,
             columns=args.columns,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,20 +33,27 @@ def slices(units: Sequence[Unit], names: Sequence[str] | None, thirds: tuple[flo
     """
     masks: dict[str, NDArray[np.bool_]] = {}
     notes = []
-    for name in NAMES if names is None else names:
-        values = [_value(unit, name, thirds) for unit in units]
+    for shown, values in slice_values(units, names, thirds):
         sizes = Counter(filter(None, values))
-        if names is not None and not sizes:
-            known = {field for unit in units for field in unit.fields} | {"language", "length"}
-            raise InputError(f"no record has a field {name!r} to slice by{nearest(name, known)}")
         kept = [value for value, n in sizes.most_common(MOST) if n >= LEAST]
-        shown = SHOWN_NAMES.get(name, name)
         if len(sizes) > 1:
             masks |= {f"{shown}: {value}": np.array([v == value for v in values]) for value in sorted(kept)}
         if len(sizes) > 1 and len(kept) < len(sizes):
             small = count(len(sizes) - len(kept), "value")
             notes.append(f"{small} of {shown} not tested: fewer than {LEAST} units, or not among the {MOST} largest")
     return masks, notes
+
+
+def slice_values(
+    units: Sequence[Unit], names: Sequence[str] | None, thirds: tuple[float, float]
+) -> Iterator[tuple[str, list[str]]]:
+    """Each field with the value of each unit, empty if it has none; a named field that no unit has is refused."""
+    for name in NAMES if names is None else names:
+        values = [_value(unit, name, thirds) for unit in units]
+        if names is not None and not any(values):
+            known = {field for unit in units for field in unit.fields} | {"language", "length"}
+            raise InputError(f"no record has a field {name!r} to slice by{nearest(name, known)}")
+        yield SHOWN_NAMES.get(name, name), values
 
 
 def thirds_of(units: Iterable[Unit]) -> tuple[float, float]:

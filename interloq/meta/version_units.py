@@ -71,7 +71,7 @@ def sample_units(
     for id, own in units.items():
         key = None if systems[id] else known.find(id)
         sample = by_key.get(key) if key else None
-        base = _played_unit(id, systems[id]) if systems[id] else _sample_unit(id, sample)
+        base = _played_unit(id, systems[id]) if systems[id] else sample_unit(id, sample)
         rating = rated.get(key, math.nan) if key else math.nan
         found.append(_with(base, own, rating=rating, fields=(fields or {}).get(id, {})))
     return found
@@ -136,7 +136,8 @@ def _check_repeated(score: Score, seen: dict[tuple[str, str], float]) -> None:
         raise InputError(what, hint="give each metric's scores once, and choose one system of the file")
 
 
-def _sample_unit(id: str, sample: Sample | None) -> Unit:
+def sample_unit(id: str, sample: Sample | None) -> Unit:
+    """A unit without scores; `sample`, if known, adds its context and text."""
     dialogue, _, turn = id.rpartition("#")
     keys: dict[Pairing, str] = {"id": id}
     if sample and sample.context:

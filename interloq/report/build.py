@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from interloq.errors import InputError
 from interloq.meta.comparison import Comparison
 from interloq.meta.continuity_table import ContinuityTable
-from interloq.meta.dialogue_scores import Extremes
+from interloq.meta.dialogue_scores import DialogueScore, Extremes
 from interloq.meta.disagreements import Disagreements
 from interloq.meta.gate import Gate
 from interloq.meta.matrix import Matrix
 from interloq.meta.ranking import Ranking
 from interloq.meta.table import MetaTable
+from interloq.meta.version_units import Fields
 from interloq.records import NO_SYSTEM, Dialogue, Key, Note, Sample, SampleKeys, Score, format_key
 from interloq.reliability.curve import Curve
 from interloq.reliability.summary import Predictions
@@ -24,15 +25,17 @@ from interloq.report.curves import Trained, model
 from interloq.report.decisions import decision
 from interloq.report.dialogues import dialogue_readings, rank_table
 from interloq.report.elements import Mark, Name
+from interloq.report.filters import filters
 from interloq.report.heat_map import heat_map
 from interloq.report.notices import judges, notices, orders_users, weak_references
 from interloq.report.overview import overview
 from interloq.report.page import TITLE, Fact, Page, Reading, SampleRow, Scatter, Source
 from interloq.report.reading import reading
 from interloq.report.reference_curves import reference_curve
-from interloq.report.sample_rows import WHOLE, listed, sample_note, sample_row
+from interloq.report.sample_rows import WHOLE, Places, listed, sample_note, sample_row
 from interloq.report.scatter import Drawn, drawn, points_per_plot, scatter
 from interloq.report.scores import SystemScore, complete, score_tables
+from interloq.report.side_by_side import contexts, contrasts, dialogue_contrasts
 from interloq.version import __version__
 
 COLOURS = SHAPES = 8
@@ -44,6 +47,7 @@ class Evidence:
 
     samples: Sequence[Sample]
     scores: Sequence[Score]
+    fields: Fields = field(default_factory=dict)  # further fields of the samples
     results: Sequence[SystemScore] = ()
     notes: Sequence[Note] | None = None  # notes on the data from the score files; None if they have none
     judgments: Mapping[Key, float] = field(default_factory=dict)  # people's mean by sample
@@ -54,12 +58,14 @@ class Evidence:
     rankings: Sequence[Ranking] = ()
     dialogues: Sequence[Dialogue] = ()  # those that `extremes` names
     extremes: Mapping[str, Mapping[str, Extremes]] = field(default_factory=dict)  # by metric and system
+    contrasts: Mapping[str, Sequence[Sequence[DialogueScore]]] = field(default_factory=dict)  # occasions by metric
     unranked: Mapping[str, str] = field(default_factory=dict)  # metrics that systems cannot be ranked by, and why
     curves: Sequence[Curve] = ()  # of metrics, as references are added
     predictions: Predictions = field(default_factory=Predictions)  # of how reliable references are
     continuity: Sequence[ContinuityTable] = ()  # how well replies are predicted
     comparisons: Sequence[Comparison | Gate] = ()  # of two versions, whose verdicts come first
     lower_is_better: bool | None = None  # None: as each metric defines it
+    slice_by: Sequence[str] | None = None  # fields to filter samples by; None: those that `interloq compare` slices by
 
 
 def build(
@@ -78,7 +84,11 @@ def build(
     marks = _marks({s.system for s in samples} | {r.system for r in evidence.results} | ranked)
     results = complete(evidence.results, evidence.scores)
     who = judges(samples, aspect)
-    rows, scatters = _samples(evidence, samples, names, marks)
+    dialogues = {dialogue.id: dialogue for dialogue in evidence.dialogues}
+    found = columns(evidence.scores)
+    scored = {metric: found.get(metric, {}) for metric in names}
+    places = Places(contexts(samples), filters(samples, evidence.fields, evidence.slice_by))
+    rows, scatters = _samples(evidence, samples, names, marks, scored, places)
     return Page(
         title=title,
         aspect=aspect,
@@ -94,10 +104,12 @@ def build(
         scores=score_tables(results, names, marks),
         agreement=agreement(evidence.table, names, who) if evidence.table and evidence.judgments else None,
         scatters=scatters,
-        heat_map=heat_map(evidence.matrix, names) if evidence.matrix else None,
+        heat_map=heat_map(evidence.matrix, names) if evidence.matrix and len(evidence.matrix.names) > 1 else None,
         readings=_readings(evidence, samples, names, marks, aspect),
         samples=rows,
         sample_note=sample_note(len(rows), len(samples)),
+        filters=places.filters,
+        contrasts=contrasts(samples, places.contexts, evidence.judgments, scored, marks),
         version=__version__,
         command=command,
         sources=tuple(sources),
@@ -108,9 +120,8 @@ def build(
         rankings=tuple(rank_table(r, names[r.metric], marks) for r in _in_order(evidence.rankings, names)),
         continuity=tuple(continuity(table) for table in evidence.continuity),
         decisions=tuple(decision(found) for found in evidence.comparisons),
-        dialogues=dialogue_readings(
-            evidence.extremes, {d.id: d for d in evidence.dialogues}, evidence.scores, names, marks
-        ),
+        dialogues=dialogue_readings(evidence.extremes, dialogues, evidence.scores, names, marks),
+        dialogue_contrasts=dialogue_contrasts(evidence.contrasts, dialogues, evidence.scores, names, marks),
     )
 
 
@@ -170,19 +181,25 @@ def _facts(
 
 
 def _samples(
-    evidence: Evidence, samples: Sequence[Sample], names: Mapping[str, Name], marks: Mapping[str, Mark]
+    evidence: Evidence,
+    samples: Sequence[Sample],
+    names: Mapping[str, Name],
+    marks: Mapping[str, Mark],
+    scored: Mapping[str, Mapping[Key, float]],
+    places: Places,
 ) -> tuple[tuple[SampleRow, ...], tuple[Scatter, ...]]:
     """The rows of the sample table, and the plots, whose points refer to them."""
-    people, scored, most = evidence.judgments, columns(evidence.scores), points_per_plot(len(names))
+    people, most = evidence.judgments, points_per_plot(len(names))
     judged = [Drawn(s.key, people[s.key]) for s in samples if s.key in people]
     used = {point.key for column in scored.values() for point in drawn(judged, column, most)}
     shown = listed(samples, used)
     index = {s.key: i for i, s in enumerate(shown)}
-    found = [scored.get(metric, {}) for metric in names]
-    rows = (sample_row(s, people.get(s.key), found, is_whole=len(shown) <= WHOLE or s.key in used) for s in shown)
+    values = [people, *scored.values()]
+    is_whole = {s.key: len(shown) <= WHOLE or s.key in used for s in shown}
+    rows = (sample_row(s, values, places, is_whole=is_whole[s.key]) for s in shown)
     tested = {row.metric: row for row in evidence.table.rows} if evidence.table else {}
-    plots = (scatter(n, tested.get(m), judged, scored.get(m, {}), marks, index, most) for m, n in names.items())
-    return tuple(rows), tuple(plots) if judged else ()
+    plots = (scatter(n, tested.get(m), judged, scored[m], marks, index, most) for m, n in names.items())
+    return tuple(rows), tuple(plot for plot in plots if plot.groups)
 
 
 def _readings(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -191,22 +191,22 @@ def dialogue_readings(
 ) -> tuple[DialogueReading, ...]:
     """Best and worst dialogues for each metric and system (metric → system → extremes)."""
     chosen = {r.dialogue for systems in found.values() for e in systems.values() for r in (*e.best, *e.worst)}
-    by_turn = _by_turn(scores, names, chosen)
+    by_turn = scores_by_turn(scores, names, chosen)
     readings = []
     for metric, name in names.items():
         for system, extremes in sorted(found.get(metric, {}).items()):
             best, worst = (
-                tuple(_card(row, dialogues[row.dialogue], by_turn, metric) for row in rows)
+                tuple(dialogue_card(row, dialogues[row.dialogue], by_turn, metric) for row in rows)
                 for rows in (extremes.best, extremes.worst)
             )
             readings.append(DialogueReading(name, marks[system], best, worst, f"{extremes.n:,}"))
     return tuple(readings)
 
 
-def _by_turn(
-    scores: Iterable[Score], names: Mapping[str, Name], chosen: set[str]
+def scores_by_turn(
+    scores: Iterable[Score], names: Mapping[str, Name], chosen: Collection[str]
 ) -> dict[Key, dict[str, tuple[str, str]]]:
-    """Sample → metric → score, or the reason why there is none."""
+    """Sample of a chosen dialogue → metric → score, or the reason why there is none."""
     table: dict[Key, dict[str, tuple[str, str]]] = {}
     for score in scores:
         if score.metric in names and score.id.rpartition("#")[0] in chosen:
@@ -214,9 +214,10 @@ def _by_turn(
     return {key: {m: row[m] for m in names if m in row} for key, row in table.items()}
 
 
-def _card(
+def dialogue_card(
     row: DialogueScore, dialogue: Dialogue, by_turn: Mapping[Key, Mapping[str, tuple[str, str]]], metric: str
 ) -> DialogueCard:
+    """One dialogue with the scores of its turns; `metric` is the one it was chosen by."""
     noted = _noted(dialogue)
     turns = []
     for i, turn in enumerate(dialogue.turns):

@@ -18,6 +18,11 @@ class Name:
         """The whole spec."""
         return self.head + "".join(self.rest)
 
+    @property
+    def short(self) -> str:
+        """Its number and the part before the fields."""
+        return f"{self.number} {self.head}"
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:

@@ -8,10 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from interloq.data.jsonl import Rejected, header, read_all
+from interloq.data.jsonl import Rejected, extra_fields, header, read_all
 from interloq.meta.comparison_file import read_comparison
 from interloq.meta.continuity_file import read_continuity
-from interloq.meta.dialogue_scores import LARGEST, TOO_LARGE, Extremes, dialogue_scores, extremes, metrics_of
+from interloq.meta.dialogue_scores import (
+    LARGEST,
+    TOO_LARGE,
+    DialogueScore,
+    Extremes,
+    dialogue_scores,
+    extremes,
+    metrics_of,
+)
 from interloq.meta.disagreements import Disagreements, disagreements
 from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.judgments import collect
@@ -19,6 +27,7 @@ from interloq.meta.matrix import spearman_matrix
 from interloq.meta.origin import common_origin
 from interloq.meta.rank import rank
 from interloq.meta.ranking import Ranking
+from interloq.meta.slices import NAMES
 from interloq.meta.table import MetaTable
 from interloq.metrics import metric_names
 from interloq.pipelines.curve_file import read_curves
@@ -29,6 +38,7 @@ from interloq.report.curves import read_model
 from interloq.report.heat_map import PEOPLE
 from interloq.report.inputs import Inputs, Options
 from interloq.report.scores import read_notes, read_results
+from interloq.report.side_by_side import differing
 
 
 def read_evidence(
@@ -49,10 +59,11 @@ def read_evidence(
     dialogues: list[Dialogue] = list(read(inputs.dialogues, kind="dialogues"))
     read_headers = [(headers[str(path)], str(path)) for path in inputs.scores]
     scored, judged = columns(scores), _judgments(samples, options)
-    ranked = _ranked(scores, dialogues, options, partners) if dialogues else _Ranked([], {}, {})
+    ranked = _ranked(scores, dialogues, options, partners) if dialogues else _Ranked([], {}, {}, {})
     return Evidence(
         samples=[_in_role(sample, options.role) for sample in samples],
         scores=scores,
+        fields=extra_fields(inputs.samples, NAMES if options.slice_by is None else options.slice_by, columns=fields),
         results=[result for facts, path in read_headers for result in read_results(facts, path)],
         notes=read_notes(facts for facts, _ in read_headers),
         judgments=judged,
@@ -63,12 +74,14 @@ def read_evidence(
         rankings=ranked.rankings,
         dialogues=dialogues,
         extremes=ranked.extremes,
+        contrasts=ranked.contrasts,
         unranked=ranked.unranked,
         curves=[curve for path in inputs.curves for curve in read_curves(path)],
         predictions=predictions,
         continuity=[read_continuity(path) for path in inputs.continuity],
         comparisons=[read_comparison(path) for path in inputs.comparisons],
         lower_is_better=options.lower_is_better,
+        slice_by=options.slice_by,
     )
 
 
@@ -107,6 +120,7 @@ def _disagreements(
 class _Ranked(NamedTuple):
     rankings: list[Ranking]  # one per metric
     extremes: dict[str, dict[str, Extremes]]  # the dialogues to read
+    contrasts: dict[str, list[tuple[DialogueScore, ...]]]  # dialogues to read side by side
     unranked: dict[str, str]  # metrics that systems cannot be ranked by, and why
 
 
@@ -114,9 +128,10 @@ def _ranked(scores: Sequence[Score], dialogues: Sequence[Dialogue], options: Opt
     lower = options.lower_is_better
     unranked = {m: why[0] for m in metrics_of(scores) if (why := metric_names.unrankable(m, lower))}
     unranked |= {score.metric: TOO_LARGE for score in scores if abs(score.value or 0) > LARGEST}
-    found = _Ranked([], {}, unranked)
+    found = _Ranked([], {}, {}, unranked)
     for metric in [m for m in metrics_of(scores) if m not in unranked]:
         rows = dialogue_scores(scores, dialogues, metric=metric)
+        found.contrasts[metric] = differing(rows, options.read)
         found.extremes[metric] = extremes(rows, options.read, lower_is_better=lower)
         found.rankings.append(
             rank(

@@ -65,6 +65,7 @@ class Options:
     lower_is_better: bool | None = None  # None: set by the metric
     survival: bool = False  # draw how long people would stay
     role: str = ""  # of the people whose ratings are used; empty: all
+    slice_by: Sequence[str] | None = None  # fields to filter samples by; None: those that `interloq compare` slices by
 
     def __post_init__(self) -> None:
         for name in ("n_bootstrap", "worst", "read"):
@@ -99,6 +100,7 @@ def command(inputs: Inputs, options: Options) -> str:
         "--worst", str(options.worst), *direction,
     ]  # fmt: skip
     words += ["--role", options.role] if options.role else []
+    words += [word for name in options.slice_by or () for word in ("--slice", name)]
     words += [word for path in dialogues for word in ("--dialogues", path)]
     words += ["--read", str(options.read)] if dialogues else []
     words += ["--survival"] if options.survival else []

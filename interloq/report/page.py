@@ -8,16 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from interloq.report.bubbles import Bubbles
 from interloq.report.continuity import Continuity
 from interloq.report.curves import Model
 from interloq.report.decisions import Decision
 from interloq.report.dialogues import DialogueReading, RankTable
 from interloq.report.elements import Bar, Cell, Folded, Mark, Name, Tick
+from interloq.report.filters import Filter
 from interloq.report.reference_curves import ReferenceCurve
 from interloq.report.scores import MetricScores
+from interloq.report.side_by_side import Contrast, DialogueContrast
 
 TITLE = "Interloq report"
-SampleRow = tuple[str | float | None, ...]  # id, system, last turn, reply, mean judgment, one score per metric
+# id, system, last turn, reply, mean judgment, one score per metric, number of its context, one value per filter
+SampleRow = tuple[str | float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,15 +199,6 @@ class HeatMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Bubble:
-    """One turn of a context."""
-
-    speaker: str
-    side: Literal["left", "right"]
-    text: Folded
-
-
-@dataclass(frozen=True, slots=True)
 class ReferenceLine:
     """One reference of a sample."""
 
@@ -233,8 +228,7 @@ class Card:
     judgment: str
     judgment_percentile: str
     dots: tuple[str, str]  # metric and people, in percent
-    earlier: tuple[Bubble, ...]
-    context: tuple[Bubble, ...]
+    context: Bubbles
     response: Folded
     references: tuple[ReferenceLine, ...]
     ratings: tuple[RatingLine, ...]
@@ -277,6 +271,8 @@ class Page:
     readings: tuple[Reading, ...]
     samples: tuple[SampleRow, ...]
     sample_note: str  # what these rows omit
+    filters: tuple[Filter, ...]  # of these rows, by fields of the samples
+    contrasts: tuple[Contrast, ...]  # replies to the same context
     version: str
     command: str
     sources: tuple[Source, ...]
@@ -286,5 +282,6 @@ class Page:
     reference_curves: tuple[ReferenceCurve, ...] = ()
     rankings: tuple[RankTable, ...] = ()
     dialogues: tuple[DialogueReading, ...] = ()
+    dialogue_contrasts: tuple[DialogueContrast, ...] = ()
     continuity: tuple[Continuity, ...] = ()
     decisions: tuple[Decision, ...] = ()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Mapping
 
 from interloq.meta.disagreements import Disagreement, Disagreements
-from interloq.records import Key, Rating, Sample, Turn
+from interloq.records import Key, Rating, Sample
 from interloq.report import text
+from interloq.report.bubbles import bubbles
 from interloq.report.elements import Mark, Name
-from interloq.report.page import Bubble, Card, RatingLine, Reading, ReferenceLine
-
-RECENT = 3  # turns shown; the earlier ones are folded
+from interloq.report.page import Card, RatingLine, Reading, ReferenceLine
 
 
 def reading(
@@ -31,8 +29,6 @@ def reading(
 
 
 def _card(found: Disagreement, sample: Sample, marks: Mapping[str, Mark], aspect: str, weak: float | None) -> Card:
-    bubbles = tuple(_bubbles(sample.context))
-    fold = len(bubbles) - RECENT if len(bubbles) > RECENT + 1 else 0
     return Card(
         id=sample.id,
         mark=marks[sample.system],
@@ -42,8 +38,7 @@ def _card(found: Disagreement, sample: Sample, marks: Mapping[str, Mark], aspect
         judgment=text.number(found.judgment, 2),
         judgment_percentile=f"{found.judgment_percentile:.0f}",
         dots=(f"{found.percentile:.1f}", f"{found.judgment_percentile:.1f}"),
-        earlier=bubbles[:fold],
-        context=bubbles[fold:],
+        context=bubbles(sample.context),
         response=text.folded(sample.response),
         references=tuple(
             ReferenceLine(text.folded(r.text), text.number(r.weight, 2), r.source) for r in sample.references
@@ -51,15 +46,6 @@ def _card(found: Disagreement, sample: Sample, marks: Mapping[str, Mark], aspect
         ratings=tuple(_rating(r) for r in sample.ratings if r.aspect == aspect),
         weak="" if weak is None else text.number(weak),
     )
-
-
-def _bubbles(context: Sequence[Turn]) -> Iterator[Bubble]:
-    """Side of each turn: the reply is on the right, so the last speaker is on the left; unnamed turns alternate."""
-    named = any(turn.speaker for turn in context)
-    for i, turn in enumerate(context):
-        with_last = turn.speaker == context[-1].speaker if named else (len(context) - i) % 2 == 1
-        side: Literal["left", "right"] = "left" if with_last else "right"
-        yield Bubble(turn.speaker, side, text.folded(turn.text))
 
 
 def _rating(rating: Rating) -> RatingLine:

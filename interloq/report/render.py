@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from interloq.report.page import Page, SampleRow
+from interloq.report.page import Page
 from interloq.report.text import visible
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def render(page: Page) -> str:
         page=page,
         style=_trusted(style),
         script=_trusted(script),
-        samples=_trusted(_json(page.samples)),
+        samples=_trusted(_json(page)),
         policy=_policy(style, script),
     )
 
@@ -54,10 +53,15 @@ def _trusted(text: str) -> object:
     return Markup(text)  # noqa: S704 - never contains user input, except JSON with every < escaped
 
 
-def _json(rows: Sequence[SampleRow]) -> str:
-    """JSON that is safe inside <script>: nothing in it can end the element."""
+def _json(page: Page) -> str:
+    """The samples as JSON that is safe inside <script>: nothing in it can end the element.
+
+    To keep the page small, a system is its place among the page's marks.
+    """
     import orjson
 
+    place = {mark.system: i for i, mark in enumerate(page.marks)}
+    rows = ((id, place[str(system)], *rest) for id, system, *rest in page.samples)
     data = orjson.dumps(
         [[visible(value) if isinstance(value, str) else value for value in row] for row in rows]
     ).decode()

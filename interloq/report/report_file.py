@@ -45,6 +45,7 @@ def report_file(
     lower_is_better: bool | None = None,
     survival: bool = False,
     role: str = "",
+    slice_by: Sequence[str] | None = None,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
@@ -56,11 +57,12 @@ def report_file(
     files printed by `interloq meta --labels --json`. `comparisons`, printed by `interloq compare --json` or `interloq
     gate --json`, put their verdicts first. `survival` draws how long people would stay with each system.
     If `role` is given, only ratings by people in this role are used. `worst` disagreements are shown per metric, and
-    the `read` best and worst dialogues per system. Bad lines and `columns` are handled as in `interloq.read`.
+    the `read` best and worst dialogues per system. Samples can be filtered by the fields `slice_by`; by default those
+    that `interloq compare` slices by. Bad lines and `columns` are handled as in `interloq.read`.
     """
     inputs = Inputs(scores, samples, dialogues, models, curves, continuity, comparisons)
     refuse_overwriting([output], inputs.files)
-    options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better, survival, role)
+    options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better, survival, role, slice_by)
     check(inputs, options)
     evidence = read_evidence(inputs, options, strict=strict, on_reject=on_reject, fields=columns)
     page = build(

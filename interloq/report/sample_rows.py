@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isfinite
 
 from interloq.records import NO_SYSTEM, Key, Sample
 from interloq.report import text
+from interloq.report.filters import Filter
 from interloq.report.page import SampleRow
 from interloq.signature import fingerprint
 
@@ -23,14 +25,29 @@ def listed(samples: Sequence[Sample], drawn: Collection[Key]) -> list[Sample]:
     return sorted(order[:MOST], key=lambda s: s.key)
 
 
-def sample_row(
-    sample: Sample, judgment: float | None, columns: Iterable[Mapping[Key, float]], *, is_whole: bool
-) -> SampleRow:
-    """Id, system, last turn, reply, mean judgment and scores; the texts are cut, more so if not `is_whole`."""
+class Places:
+    """The context of each sample, as a number if several samples have it, and its values in filters."""
+
+    def __init__(self, contexts: Mapping[Key, str], filters: Sequence[Filter]) -> None:
+        self.contexts, self.filters = contexts, tuple(filters)
+        repeated = (name for name, n in Counter(contexts.values()).items() if n > 1)
+        self._numbers = {name: i for i, name in enumerate(repeated)}
+
+    def of(self, key: Key) -> tuple[int | None, ...]:
+        """The number of the context, then that of the value in each filter; None if there is none."""
+        return self._numbers.get(self.contexts[key]), *(found.number_of[key] for found in self.filters)
+
+
+def sample_row(sample: Sample, columns: Iterable[Mapping[Key, float]], places: Places, *, is_whole: bool) -> SampleRow:
+    """Id, system, last turn, reply, values of the columns (judgments first) and places.
+
+    The texts are cut, more so if not `is_whole`.
+    """
     last = text.cut(sample.context[-1].text, LAST) if sample.context and is_whole else ""
     reply = text.cut(sample.response, REPLY if is_whole else SHORT)
     system = sample.system or NO_SYSTEM
-    return (sample.id, system, last, reply, _short(judgment), *(_short(c.get(sample.key)) for c in columns))
+    values = (_short(column.get(sample.key)) for column in columns)
+    return (sample.id, system, last, reply, *values, *places.of(sample.key))
 
 
 def _short(value: float | None) -> float | None:

@@ -105,8 +105,6 @@ def _hash(key: Key) -> str:
 
 
 def _caption(row: MetricRow | None, n: int) -> str:
-    if not n:
-        return "No sample has both a score and a judgment."
     if row is None:
         return "No correlation was computed for this metric."
     parts = [

@@ -9,13 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import orjson
 import pytest
 
 from interloq import Rating, Reference, Sample
+from interloq.data.jsonl import to_json
 from interloq.learn.calibrate import calibration
+from interloq.meta.compare import compare
+from interloq.meta.gate import Gate, gate
 from interloq.report.build import build
 from interloq.report.render import render
 from tests.conftest import rated_samples
+from tests.meta.made_versions import drawn, version
 from tests.report.made_report import many_samples
 from tests.report.parsed_html import parse, report
 
@@ -72,11 +77,22 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report with everything in it: illustrative ratings, an unscored sample, a negative weight, a long text."""
     folder = tmp_path_factory.mktemp("report")
-    bare = Sample("7", ["how was it ?"], "fine " * 200, (), "<b>third</b>", [Rating(3, "rater-0", role="illustrative")])
-    bad = Sample("8", ["how was it ?"], "今日は", [Reference("it was", -0.5)], "bad", [Rating(5, "rater-1")])
+    long = ["how was it , and what did you think of all the rest ?"]
+    bare = Sample("7", long, "fine " * 200, (), "<b>third</b>", [Rating(3, "rater-0", role="illustrative")])
+    bad = Sample("8", long, "今日は", [Reference("it was", -0.5)], "bad", [Rating(5, "rater-1")])
+    (folder / "gate.json").write_bytes(orjson.dumps(to_json(_gate().facts())))
     options = ["--title", "In the <browser>", "--model", str(_model(folder / "rater"))]
+    options += ["--comparison", str(folder / "gate.json")]
     report(folder, [*rated_samples(), bare, bad], *options, metrics=["bleu(order=2)", "length", "bleu_star"])
     return folder / "report.html"
+
+
+def _gate() -> Gate:
+    old, new = (
+        version("<i>june</i>", drawn(), ratings=[3.0] * 9),
+        version("july", drawn(-0.2, seed=2), ratings=[4.0] * 9),
+    )
+    return gate(compare(old, new), 0.05)
 
 
 def _model(folder: Path) -> Path:
@@ -127,7 +143,8 @@ def test_it_opens_without_network_and_without_complaint(opened: Opened) -> None:
     opened.page.wait_for_load_state("networkidle")
     assert opened.page.title() == "In the <browser>"
     assert opened.page.locator("h1").inner_text() == "In the <browser>"
-    for name in ("overview", "scores", "agreement", "scatter", "matrix", "reading", "samples", "models", "source"):
+    names = "overview comparison scores agreement scatter samples side-by-side matrix reading models source"
+    for name in names.split():
         assert opened.page.locator(f"#{name}").is_visible()
 
 
@@ -220,7 +237,7 @@ def test_points_tell_their_sample_by_mouse_and_by_key(opened: Opened) -> None:
     second = tip.locator("div").first.inner_text()
     assert second != first
     page.keyboard.press("Enter")  # finds it in the table
-    assert page.locator("#sample-table tbody td:nth-child(-n + 2)").all_inner_texts() == second.split(" · ")
+    assert page.locator("#sample-table tbody td:nth-child(-n + 2) > div").all_inner_texts() == second.split(" · ")
     plot.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Escape")
@@ -249,10 +266,8 @@ def test_ten_thousand_samples_fit_in_a_page(browser: Browser, tmp_path: Path) ->
     page.get_by_label("Text", exact=True).fill("DIALOGUE-0012")
     assert page.locator("#found").inner_text() == "10 found, 10 shown"
     page.get_by_label("System", exact=True).select_option("system-3")
-    assert page.locator("#sample-table tbody td:first-child").all_inner_texts() == [
-        "dialogue-00123#3",
-        "dialogue-00128#3",
-    ]
+    assert _ids(page) == ["dialogue-00123#3", "dialogue-00128#3"]
+    assert page.locator("#plot1 .points use:not(.out)").count() < 375
     page.get_by_label("Text", exact=True).fill("")
     page.locator("#sample-table thead button", has_text="order=8").click()
     highest = page.locator("#sample-table tbody tr:first-child td:last-child")
@@ -265,6 +280,52 @@ def test_ten_thousand_samples_fit_in_a_page(browser: Browser, tmp_path: Path) ->
     assert "375 of 10,000 samples are drawn" in page.locator("#plot8 figcaption").inner_text()
     assert opened.complaints == []
     page.context.close()
+
+
+def _ids(page: Page) -> list[str]:
+    return page.locator("#sample-table tbody td:first-child > div").all_inner_texts()
+
+
+def test_a_system_chosen_in_the_plot_is_chosen_in_the_table_and_back(opened: Opened) -> None:
+    page = opened.page
+    points = page.locator("#plot1 .points use:not(.out)")
+    everything = points.count()
+    good = page.locator(".legend").get_by_role("button", name="good")
+    good.press("Enter")
+    assert good.get_attribute("aria-pressed") == "true"
+    assert _ids(page) == ["1", "2", "3"]
+    assert points.count() == 3 < everything
+    assert page.locator("#linked").inner_text() == f"3 of {everything} points match the filters."
+    page.get_by_label("System", exact=True).select_option("bad")
+    assert good.get_attribute("aria-pressed") == "false"
+    page.get_by_label("Text", exact=True).fill("music")
+    assert _ids(page) == ["6"]
+    page.locator("#plot1 svg").focus()
+    for _ in range(2):  # the arrow keys go round among the points that match
+        page.keyboard.press("ArrowRight")
+        assert page.locator("#tip .id").inner_text() == "6 · bad"
+    page.locator(".linked").get_by_role("button", name="Clear filters").click()
+    assert points.count() == everything
+    assert page.locator("#linked").inner_text() == ""
+    assert page.get_by_role("button", name="Clear filters").count() == 0
+
+
+def test_a_sample_leads_to_its_point_and_to_the_other_replies_to_its_context(opened: Opened) -> None:
+    page = opened.page
+    page.get_by_role("button", name="Show 2 of good in the plot").press("Enter")
+    assert page.locator("#tip .id").inner_text() == "2 · good"
+    assert page.locator("#tip").is_visible()
+    page.get_by_role("button", name="Show the replies to the context of 7").press("Enter")
+    assert _ids(page) == ["7", "8"]
+    page.get_by_role("button", name="Replies to one context").click()
+    assert len(_ids(page)) == 8
+    card = page.locator("#side-by-side article")
+    assert card.locator("tbody th").all_inner_texts() == ["<b>third</b>", "bad"]
+
+
+def test_samples_are_filtered_by_a_field(opened: Opened) -> None:
+    opened.page.get_by_label("Prompt length", exact=True).select_option("long")
+    assert _ids(opened.page) == ["7", "8"]
 
 
 def test_everything_reads_without_script(browser: Browser, html: Path) -> None:

@@ -20,7 +20,7 @@ def test_all_sections_are_there_and_linked(folder: Path, samples: list[Sample]) 
     page = parse(report(folder, samples, "--title", "June release"))
     assert page.one("head").one("title").text == page.one("h1").text == "June release"
     targets = [link.attributes["href"] for link in page.one("nav").all("a")]
-    names = ["overview", "scores", "agreement", "scatter", "matrix", "reading", "samples", "source"]
+    names = ["overview", "scores", "agreement", "scatter", "samples", "matrix", "reading", "source"]
     assert targets == [f"#{name}" for name in names]
     assert all(page.one(id=target[1:]).all("h2") for target in targets)
     facts = {fact.one("dt").text: fact.one("dd").text for fact in page.one("dl", cls="facts").all("div")}

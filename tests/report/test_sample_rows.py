@@ -9,7 +9,8 @@ import pytest
 from interloq import Sample
 from interloq.report import sample_rows
 from interloq.report.build import build
-from interloq.report.sample_rows import listed, sample_note, sample_row
+from interloq.report.filters import Filter
+from interloq.report.sample_rows import Places, listed, sample_note, sample_row
 from tests.report.made_report import many_samples
 
 SAMPLE = Sample("1", ["first", "last " * 50], "reply " * 50)
@@ -17,12 +18,14 @@ SAMPLE = Sample("1", ["first", "last " * 50], "reply " * 50)
 
 def test_a_row_has_texts_cut_and_numbers_short() -> None:
     columns: list[dict[tuple[str, str], float]] = [{SAMPLE.key: 0.123456}, {}, {SAMPLE.key: sys.float_info.max}]
-    id, system, last, reply, *numbers = sample_row(SAMPLE, 10 / 3, columns, is_whole=True)
+    judged, topic = {SAMPLE.key: 10 / 3}, Filter("topic", ("food",), {SAMPLE.key: 0})
+    places = Places({SAMPLE.key: "a", ("2", ""): "a"}, [topic])
+    id, system, last, reply, *numbers = sample_row(SAMPLE, [judged, *columns], places, is_whole=True)
     assert (id, system) == ("1", "(none)")
     assert [last, reply] == ["last " * 31 + "last…", "reply " * 39 + "reply…"]
-    assert numbers == [3.33, 0.123, None, sys.float_info.max]
-    short = sample_row(SAMPLE, None, [], is_whole=False)
-    assert short == ("1", "(none)", "", "reply " * 9 + "reply…", None)
+    assert numbers == [3.33, 0.123, None, sys.float_info.max, 0, 0]
+    short = sample_row(SAMPLE, [{}], Places({SAMPLE.key: "a"}, []), is_whole=False)
+    assert short == ("1", "(none)", "", "reply " * 9 + "reply…", None, None)  # no other sample has this context
 
 
 def test_only_drawn_samples_of_many_are_whole() -> None:
