@@ -1,5 +1,6 @@
 # make demo        set up, run the full workflow on embedded data (train, search, rate, score), write a report
 # make test        set up, check style and types, run the tests
+# make docs        build the documentation as a site in out/site
 # make check       run ruff and mypy
 # make check-fast  run ruff, mypy and the quick tests (under a minute)
 # make soak        kill every verb that writes with kill -9 at random moments (TRIALS=200)
@@ -19,13 +20,17 @@ PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $
 # Every process would compile the package again if its bytecode were not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check check-fast compiled soak fuzz bench clean
+.PHONY: demo test docs check check-fast compiled soak fuzz bench clean
 demo: .venv/runtime
 	$(BIN)/interloq demo -o out/demo
 
 test: .venv/development
 	$(MAKE) --jobs=2 check compiled
 	$(PYTEST)
+
+docs: .venv/development
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d out/site.doctrees docs out/site
+	@echo out/site/index.html
 
 # Compile all that the tests import while mypy, which uses one core, runs: each test process would do it again.
 # Errors are ignored here because the tests report them.

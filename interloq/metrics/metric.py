@@ -25,6 +25,7 @@ class Metric(Protocol):
     """A frozen dataclass whose fields are its whole configuration.
 
     Optional attributes:
+
     - `direction: ClassVar[Direction]`: "higher" (default) or "lower" is better, or "neither": then nothing is ranked by
       it unless the user says which is better.
     - `is_mean`: False if the value of a set is not the mean of its sample scores.
