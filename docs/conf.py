@@ -1,6 +1,8 @@
 """Settings of the docs site: `make docs` builds it with Sphinx, without a network."""
 
+import inspect
 import re
+from dataclasses import fields, is_dataclass
 
 from sphinx.application import Sphinx
 
@@ -28,6 +30,17 @@ def without_objects(*event: object) -> tuple[str, object] | None:
     return (re.sub(r"= <[^>]*>", "= ...", signature), returned) if isinstance(signature, str) else None
 
 
+def with_field_comments(*event: object) -> None:
+    """Add the comments on the fields of a dataclass to its docstring: `name: type  # comment`."""
+    documented, lines = event[3], event[-1]
+    if isinstance(documented, type) and isinstance(lines, list) and is_dataclass(documented):
+        source = "".join(inspect.getsource(cls) for cls in documented.__mro__[::-1] if is_dataclass(cls))
+        comments = dict(re.findall(r"^    (\w+): .*?  # (?!noqa|type:)(.+)$", source, re.MULTILINE))
+        named = [field.name for field in fields(documented) if field.name in comments]
+        lines += ["", *(f"- `{name}`: {comments[name]}" for name in named), ""]
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-process-signature", without_objects)
+    app.connect("autodoc-process-docstring", with_field_comments)
