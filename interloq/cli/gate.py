@@ -144,13 +144,13 @@ def _bless(args: argparse.Namespace) -> int:
 
 
 def _print(found: Gate, *, json: bool) -> None:
-    from interloq.report.gate_text import noise_table, verdict_table
+    from interloq.report.gate_text import noise_table, reason_lines, verdict_table
 
     if json:
         print_json(found.facts())
         return
     for table in (verdict_table(found), *([noise_table(found)] if found.noise else [])):
         print_table(table.title, table.columns, table.rows)
-    for verdict in found.verdicts:
-        print_line(f"{verdict.name}: {verdict.outcome}: {verdict.reason}")
+    for line in reason_lines(found):
+        print_line(line)
     print_comparison(found.comparison)

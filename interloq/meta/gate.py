@@ -84,11 +84,18 @@ class Verdict:
             return "worse by more than the margin"
         if self.constant is not None:
             return "this metric cannot tell the versions apart"
+        alone = (
+            f"worse by more than the margin, but not after adjustment for all tests (p = {self.p:.2g}); "
+            if self.ci[1] < -self.margin
+            else ""
+        )
         if self.needed is None:
             kinds = f"{self.counted}s or {RATED}s alone" if self.slope else f"{self.counted}s"
-            return f"so close to the margin that more {kinds} will hardly decide"
+            return f"{alone}so close to the margin that more {kinds} will hardly decide"
         known = self.slope.n if self.slope and self.needed_of == RATED else self.n
-        return f"about {count(self.needed - known, f'more {self.needed_of}')} would decide with a probability of 80 %"
+        more = count(self.needed - known, f"more {self.needed_of}")
+        where = " in this slice" if self.slice and self.needed_of != RATED else ""
+        return f"{alone}about {more}{where} would decide with a probability of 80 %"
 
 
 @dataclass(frozen=True, slots=True)

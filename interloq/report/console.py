@@ -70,9 +70,12 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         table.add_column(column, justify="right" if i else "left", overflow="fold")
     for row in rows:
         table.add_row(*[_escaped(cell) for cell in row])
-    console.print(table)
-    for line in [*names, *([note] if note else [])]:
-        console.print(_escaped(line), soft_wrap=True)
+    try:
+        console.print(table)
+        for line in [*names, *([note] if note else [])]:
+            console.print(_escaped(line), soft_wrap=True)
+    except SystemExit as stop:  # rich would exit with 1 when the reader has gone: the verb decides its exit code
+        raise BrokenPipeError from stop
 
 
 @contextlib.contextmanager

@@ -27,6 +27,12 @@ def verdict_table(gate: Gate) -> Table:
     return Table(f"gate: {gate.outcome}", columns, rows)
 
 
+def reason_lines(gate: Gate) -> list[str]:
+    """Reasons of all metrics, and of the slices that did not pass."""
+    shown = [verdict for verdict in gate.verdicts if not verdict.slice or verdict.outcome != "pass"]
+    return [f"{verdict.name}: {verdict.outcome}: {verdict.reason}" for verdict in shown]
+
+
 def _needed(verdict: Verdict) -> str:
     if verdict.outcome != "undecided" or verdict.constant is not None:
         return ""

@@ -71,8 +71,9 @@ def test_a_version_is_blessed_and_gated(files: Path, capsys: pytest.CaptureFixtu
     assert "gain +0 [0, 0] in scores, margin 0.5: not worse by more than the margin" in printed
 
 
-def test_a_reader_that_stops_does_not_turn_a_regression_into_a_pass(files: Path) -> None:
-    program = [sys.executable, "-m", "interloq.cli", *GATE, "--margin", "0.5", "--json"]
+@pytest.mark.parametrize("options", [["--json"], []])
+def test_a_reader_that_stops_does_not_change_the_exit_code(files: Path, options: list[str]) -> None:
+    program = [sys.executable, "-m", "interloq.cli", *GATE, "--margin", "0.5", *options]
     with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
         assert process.stdout
         process.stdout.close()

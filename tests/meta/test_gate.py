@@ -127,7 +127,8 @@ def test_regressions_are_adjusted_for_all_metrics_and_slices() -> None:
     assert (verdict.name, verdict.outcome) == ("chrf, topic: law", "undecided")
     assert verdict.ci[1] < -0.5
     assert verdict.p == pytest.approx(3 * gate(alone, 0.5).verdicts[0].p)
-    assert verdict.needed is not None
+    assert "worse by more than the margin, but not after adjustment for all tests (p = 0.0" in verdict.reason
+    assert "more samples in this slice would decide" in verdict.reason
 
 
 def test_a_metric_that_gives_one_score_to_all_decides_nothing() -> None:

@@ -9,7 +9,7 @@ from interloq.meta.compare import compare
 from interloq.meta.compare_options import Slices
 from interloq.meta.gate import gate
 from interloq.meta.repeats import Noise
-from interloq.report.gate_text import gate_junit, gate_markdown, noise_table, verdict_table
+from interloq.report.gate_text import gate_junit, gate_markdown, noise_table, reason_lines, verdict_table
 from tests.meta.made_versions import drawn, version
 
 FOUND = gate(compare(version("old", drawn()), version("new", drawn(seed=2)), slice_by=[]), 0.5)
@@ -54,6 +54,9 @@ def test_xml_has_one_case_per_metric() -> None:
 def test_slices_have_rows_and_cases_of_their_own() -> None:
     sliced = replace(ALL, verdicts=(PASSED, replace(UNDECIDED, metric="chrf", slice="topic: food")), outcome="pass")
     assert [row[0] for row in verdict_table(sliced).rows] == ["chrf", "chrf, topic: food"]
+    passed = replace(PASSED, slice="topic: art")
+    lines = reason_lines(replace(sliced, verdicts=(*sliced.verdicts, passed)))
+    assert [line.partition(": gain")[0] for line in lines] == ["chrf: pass", "chrf, topic: food: undecided"]
     cases: list[tuple[Slices, str]] = [("no-regression", "skipped"), ("pass", "error")]
     for slices, element in cases:
         found = replace(sliced, slices=slices)
