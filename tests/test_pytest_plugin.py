@@ -39,7 +39,7 @@ def test_only_a_pass_passes(tmp_path: Path) -> None:
     wrong: dict[str, Collection[int]] = {"old": (3,), "new": range(12), "mixed": (3, 7)}
     for name, bad in wrong.items():
         texts = [f"the answer to {i} is {i * 7}" for i in range(12)]
-        samples = [Sample(str(i), ["?"], "no" if i in bad else text, [text]) for i, text in enumerate(texts)]
+        samples = [Sample(str(i), [f"{i} ?"], "no" if i in bad else text, [text]) for i, text in enumerate(texts)]
         write(tmp_path / f"{name}.jsonl", samples, kind="samples")
     (tmp_path / "test_quality.py").write_text(TEST)
     printed = run(tmp_path)

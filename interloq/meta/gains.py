@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from interloq.errors import InputError, count
+from interloq.errors import InputError
 from interloq.meta.comparison import Change, Comparison, HumanMean
 from interloq.meta.score_slope import check_slope, in_ratings
 from interloq.meta.table import Estimate
@@ -91,7 +91,8 @@ def score_gain(change: Change, comparison: Comparison, margin: float, slope: Clu
     lower = change.direction == "lower" if change.direction != "neither" else downwards(change.metric)
     if change.ci is None:
         where = f" in {change.slice}" if change.slice else ""
-        raise InputError(f"only {count(change.clusters, 'independent unit')}{where}", hint="compare at least two")
+        hint = "give at least two of each version; replies to one context or in one dialogue count as one"
+        raise InputError(f"too few independent units{where}", hint=hint)
     names, counted = (change.metric, change.slice), (change.clusters, _counted(change, comparison))
     if slope is None:
         low, high = change.ci

@@ -117,8 +117,10 @@ def _keyed(units: Sequence[Unit], pairing: Pairing) -> dict[str, Unit]:
 
 
 def _cluster(unit: Unit, pairing: Pairing) -> str:
-    """Replies in one dialogue, and repeats of one prompt, are not independent."""
-    return f"dialogue {unit.dialogue}" if unit.dialogue and pairing == "id" else f"{pairing} {unit.keys[pairing]}"
+    """Replies in one dialogue, and replies to one context, are not independent."""
+    if pairing != "id":
+        return f"{pairing} {unit.keys[pairing]}"
+    return f"dialogue {unit.dialogue}" if unit.dialogue else f"context {unit.keys.get('context', unit.id)}"
 
 
 def _alone(unit: Unit, side: str, pairing: Pairing) -> str:
@@ -126,7 +128,7 @@ def _alone(unit: Unit, side: str, pairing: Pairing) -> str:
 
 
 def _own(unit: Unit, side: str) -> str:
-    return f"{side} {unit.dialogue or unit.id}"
+    return f"{side} {unit.dialogue or unit.keys.get('context', unit.id)}"
 
 
 def unscored(version: Version, metric: str) -> Iterator[Unit]:

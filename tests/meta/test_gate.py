@@ -82,7 +82,7 @@ def test_other_margins_are_refused(margin: float) -> None:
 
 
 def test_a_single_unit_gives_no_verdict() -> None:
-    with pytest.raises(InputError, match="only 1 independent unit"):
+    with pytest.raises(InputError, match="too few independent units; give at least two of each version"):
         gate(compare(version("old", [1.0]), version("new", [1.0])), 1.0)
 
 

@@ -69,7 +69,11 @@ def test_dialogues_that_cannot_be_judged_are_refused(folder: Path) -> None:
 
 def test_test_sets_that_differ_are_gated_only_if_asked(files: Path) -> None:
     write("short.jsonl", replies(0.9)[:20], kind="samples")
-    write("other.jsonl", [Sample(f"x{s.id}", ["?"], s.response, s.references) for s in replies(0.9, 1)], kind="samples")
+    write(
+        "other.jsonl",
+        [Sample(f"x{s.id}", [f"{s.id} ?"], s.response, s.references) for s in replies(0.9, 1)],
+        kind="samples",
+    )
     for new, message in (("short.jsonl", "20 samples in both"), ("other.jsonl", "share too few ids or contexts")):
         with pytest.raises(InputError, match=rf"the test sets differ: .*{message}.*--allow-unpaired"):
             gate_file(new, CHRF, old="old.jsonl", margin=0.5)

@@ -42,6 +42,10 @@ def test_replies_in_a_dialogue_and_repeats_of_a_prompt_are_one_cluster() -> None
     twice = matched(units("a", {"context": "x"}, {"context": "x"}), units("b", {"context": "x"}, {"context": "x"}))
     assert len(twice.pairs) == 2
     assert len(set(twice.pair_clusters)) == 1
+    keys: list[dict[Pairing, str]] = [{"id": "1", "context": "x"}, {"id": "2", "context": "x"}, {"id": "3"}]
+    assert len(set(matched(units("a", *keys), units("b", *keys)).pair_clusters)) == 2
+    other: list[dict[Pairing, str]] = [{"id": "8", "context": "y"}, {"id": "9", "context": "y"}]
+    assert len(set(matched(units("a", *keys), units("b", *other)).new_clusters)) == 1
 
 
 def test_units_without_a_score_are_found() -> None:
