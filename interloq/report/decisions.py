@@ -81,9 +81,10 @@ def decision(found: Comparison | Gate) -> Decision:
 
 
 def _gate(found: Gate) -> tuple[Tone, str, str, list[str]]:
-    """Tone, verdict, sentence, and the metrics that decided it."""
+    """Tone, verdict, sentence, and the metrics and slices that decided it."""
     tone, verdict, sentence = GATES[found.outcome]
-    decisive = [one for one in found.verdicts if one.outcome == found.outcome]
+    same = [one for one in found.verdicts if one.outcome == found.outcome]
+    decisive = same if found.outcome == "regression" else [one for one in same if found.counts(one)]
     said = sentence.format(old=found.comparison.old, new=found.comparison.new)
     return tone, verdict, f"{said}.", [f"{one.name}: {one.reason}" for one in decisive]
 

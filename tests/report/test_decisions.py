@@ -72,6 +72,7 @@ def test_verdicts_come_first_and_old_and_new_replies_stand_side_by_side(folder: 
     ]
     assert lost.prompt in card.text
     assert [row[0] for row in section.rows()].count("chrf") == 3  # the gate, and two comparisons
-    assert "40 samples paired by id" in section.text
+    assert "40 samples paired by id" in page.one("ul", id="notes1").text
+    assert page.one("div", cls="bad").one("a").text == "2 notes on the data"
     assert "--comparison gate.json --comparison compare.json" in page.one("footer").text
     assert str(WORSE.signature) in page.one("footer").text

@@ -168,8 +168,11 @@
     };
     const element = (index) => {
       const row = document.createElement("tr");
+      row.setAttribute("role", "row");
       for (const head of heads) {
         const cell = row.insertCell();
+        cell.setAttribute("role", "cell");
+        cell.dataset.label = head.dataset.label ?? "";
         const value = samples[index][head.dataset.field];
         cell.className = head.className;
         if (head.dataset.field === "3" && samples[index][2]) cell.append(line(samples[index][2], "quiet"));
