@@ -1,4 +1,4 @@
-# make demo        set up, run the full workflow on embedded data (train, search, rate, score), write a report
+# make demo        set up, run the full workflow on embedded samples and real logs, write a report
 # make test        set up, check style and types, run the tests
 # make docs        build the documentation as a site in out/site
 # make check       run ruff and mypy
@@ -66,7 +66,7 @@ clean:
 	touch $@
 
 .venv/runtime: .venv/python
-	$(PIP) --editable '.[rater,retrieve]'
+	$(PIP) --editable '.[demo]'
 	touch $@
 
 .venv/development: .venv/python

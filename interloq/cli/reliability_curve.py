@@ -94,6 +94,9 @@ def _print(curve: Curve) -> None:
     print_line(
         f"{count(curve.queries, 'query', 'queries')} with {count(curve.replies, 'rated reply', 'rated replies')}"
     )
+    if curve.distrusted:
+        references = count(curve.distrusted, "reference")
+        print_line(f"note: {references} of weight 0 or below counted in full, because the curve ignores weights")
     for reason, n in curve.skipped.items():
         print_line(f"skipped: {count(n, 'query', 'queries')} with {reason}")
 

