@@ -101,7 +101,7 @@ def bless_file(
 
 
 def _numbered(repeat: Sequence[str | Path]) -> dict[str, str | Path]:
-    return {f"repeat {i}": path for i, path in enumerate(repeat)}
+    return {f"repeat {i}": path for i, path in enumerate(repeat, 1)}
 
 
 def _read(files: Mapping[str, str | Path], baseline: str | Path | None, reading: Reading) -> Versions:

@@ -32,9 +32,9 @@ def gated_metrics(found: Versions, options: CompareOptions) -> list[str]:
     Metrics that are only shown beside a judge's preferences are not among them.
     """
     metrics = found.versions[NEW].metrics
-    for version in found.versions.values():
+    for side, version in found.versions.items():
         if missing := sorted(set(version.metrics) ^ set(metrics)):
-            what = f"{missing[0]} did not score both {version.name} and {found.versions[NEW].name}"
+            what = f"{missing[0]} did not score all versions: {side} and new differ"
             raise InputError(what, hint="score all versions with the same metrics, or choose some with -m")
     if options.judge and not options.metrics:
         metrics = [metric for metric in metrics if metric not in BESIDE]

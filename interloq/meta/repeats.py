@@ -32,19 +32,22 @@ class Noise:
     bot: float | None  # between replies to one prompt
     judge: float | None  # between scores of one reply
     left: tuple[float, float]  # of a prompt's mean score, due to bot and judge: what averaging left
-    shares: tuple[float, float] | None = None  # of bot and judge in the squared error of the difference
+    shares: tuple[float, float] | None = None  # of bot and judge in the squared error of the difference; NaN: unknown
 
     @property
     def advice(self) -> str:
         """What reduces the error of the difference most."""
-        bot, judge = self.shares or (0.0, 0.0)
+        bot, judge = np.nan_to_num(self.shares or (0.0, 0.0))
         if bot + judge < 0.5:
             return "more prompts"
         return "more replies per prompt" if bot >= judge else "more judgments per reply"
 
     def in_difference(self, n: int, error: float) -> Noise:
         """The same with shares in a difference of n prompts that has this standard error."""
-        bot, judge = (min(1.0, part / n / error**2) if error > 0 else 0.0 for part in self.left)
+        parts = zip(self.left, (self.bot, self.judge), strict=True)
+        bot, judge = (
+            math.nan if known is None else min(1.0, part / n / error**2) if error > 0 else 0.0 for part, known in parts
+        )
         return replace(self, shares=(bot, judge))
 
 

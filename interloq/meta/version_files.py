@@ -76,7 +76,7 @@ def read_versions(files: Mapping[str, str | Path], reading: Reading) -> Versions
     if kind == "scores":
         return Versions(*_from_scores(files, reading), origin)
     if not reading.options.scoring_metrics:
-        raise InputError(f"no metric to compare {kind} by", hint="name one: -m 'relevance(model=\\'ready\\')'")
+        raise InputError(f"no metric to compare {kind} by", hint="name one: -m \"relevance(model='ready')\"")
     versions, judges, notes = _from_records(files, kind, reading)
     return Versions(versions, judges, origin, notes)
 

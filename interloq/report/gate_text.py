@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from xml.etree import ElementTree as ET
 
@@ -44,7 +45,7 @@ def noise_table(gate: Gate) -> Table:
     columns = ["variance of", "prompts", "bot", "judge", "share of bot", "share of judge", "what helps most"]
     rows = []
     for n in gate.noise:
-        shares = [f"{share:.0%}" for share in n.shares or ()]
+        shares = ["n/a" if math.isnan(share) else f"{share:.0%}" for share in n.shares or ()]
         rows.append([n.metric, number(n.prompts, 4), number(n.bot, 4), number(n.judge, 4), *shares, n.advice])
     return Table("repeats: where the variation comes from", columns, rows)
 

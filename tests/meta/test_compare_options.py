@@ -13,4 +13,4 @@ def test_length_is_compared_beside_a_judge_unless_metrics_are_named() -> None:
 
 def test_repeats_have_the_system_of_the_new_version() -> None:
     options = CompareOptions(old_system="june", new_system="july")
-    assert [options.system(side) for side in ("old", "new", "repeat 0")] == ["june", "july", "july"]
+    assert [options.system(side) for side in ("old", "new", "repeat 1")] == ["june", "july", "july"]

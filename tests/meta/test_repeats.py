@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -42,6 +43,9 @@ def test_advice_depends_on_the_error_of_the_difference() -> None:
     assert found.in_difference(100, 0.12).advice == "more replies per prompt"
     assert replace(found, left=(0.1, 1.0)).in_difference(100, 0.12).advice == "more judgments per reply"
     assert found.in_difference(100, 0.0).shares == (0.0, 0.0)
+    unknown = replace(found, bot=None).in_difference(100, 1.0)
+    assert math.isnan((unknown.shares or (0.0,))[0])
+    assert unknown.advice == "more prompts"
 
 
 def said(found: Version, text: str) -> Version:
