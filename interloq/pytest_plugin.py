@@ -7,12 +7,14 @@ def test_reply_quality(interloq):
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from interloq.meta.compare_options import GateOptions
     from interloq.meta.gate import Gate
 
 
@@ -22,6 +24,7 @@ class Quality:
     def gate(
         self,
         new: str | Path,
+        options: GateOptions | None = None,
         *,
         margin: float,
         old: str | Path | None = None,
@@ -29,12 +32,21 @@ class Quality:
         metrics: Sequence[str] = (),
         rated: str | Path | None = None,
     ) -> Gate:
-        """Fail the test unless the new version passes; see `interloq.meta.gate_file.gate_file`."""
-        from interloq.meta.compare_options import GateOptions
+        """Fail the test unless the new version passes; see `interloq.meta.gate_file.gate_file`.
+
+        `metrics` and `rated` override those of `options`.
+        """
+        from interloq.errors import InterloqError
+        from interloq.meta.compare_options import GATE_DEFAULTS
         from interloq.meta.gate_file import gate_file
 
-        options = GateOptions(metrics=metrics, rated=rated)
-        return self.check(gate_file(new, options, margin=margin, old=old, baseline=baseline))
+        options = options or GATE_DEFAULTS
+        chosen = replace(options, metrics=metrics or options.metrics, rated=rated or options.rated)
+        try:
+            return self.check(gate_file(new, chosen, margin=margin, old=old, baseline=baseline))
+        except InterloqError as error:
+            refused = str(error)
+        pytest.fail(f"gate: refused: {refused}", pytrace=False)  # outside, so that the message is printed once
 
     def check(self, found: Gate) -> Gate:
         """Fail the test unless a gate passed; an undecided gate fails too."""

@@ -23,6 +23,9 @@ def test_regression(interloq):
 
 def test_undecided(interloq):
     interloq.check(gate_file("mixed.jsonl", GateOptions(metrics=["chrf"]), old="old.jsonl", margin=0.05))
+
+def test_refused(interloq):
+    interloq.gate("new.jsonl", GateOptions(slice_by=[]), old="old.jsonl", margin=0.05, metrics=["length"])
 """
 
 
@@ -44,8 +47,10 @@ def test_only_a_pass_passes(tmp_path: Path) -> None:
     (tmp_path / "test_quality.py").write_text(TEST)
     printed = run(tmp_path)
     assert "1 passed" in printed
-    assert "2 failed" in printed
+    assert "3 failed" in printed
     assert "gate: regression\nchrf: regression: gain -0." in printed
+    assert "gate: refused: cannot rank by length: neither a high nor a low score is better" in printed
+    assert "During handling" not in printed
     assert "gate: undecided\nchrf: undecided: gain -0." in printed
 
 
