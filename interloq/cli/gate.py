@@ -96,7 +96,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.bless:
-        return _bless(args)
+        with limited(args):
+            return _bless(args)
     from interloq.data.files import replacing, write_text
     from interloq.report.gate_text import gate_junit, gate_markdown
 

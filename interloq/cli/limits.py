@@ -1,4 +1,4 @@
-"""Limits of what LLM judges send to paid servers, for several verbs."""
+"""Limits and a log of what LLM judges send to paid servers, for several verbs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from interloq.cli.paths import OutputPath
 from interloq.models.spending import spending
 from interloq.report.console import print_stderr
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
-    """Add --max-calls and --max-cost."""
+    """Add --max-calls, --max-cost and --call-log."""
     parser.add_argument("--max-calls", type=int, metavar="N", help="most requests of LLM judges to a server")
     parser.add_argument(
         "--max-cost", type=float, metavar="X", help="most that these requests may cost, in the currency of their price"
+    )
+    parser.add_argument(
+        "--call-log",
+        type=OutputPath,
+        metavar="FILE",
+        help="append model, tokens, cost and time of each of these requests to FILE (JSONL, without texts or keys)",
     )
 
 
@@ -26,7 +33,9 @@ def announcer(args: argparse.Namespace) -> Callable[[str], None] | None:
 @contextmanager
 def limited(args: argparse.Namespace) -> Iterator[None]:
     """Apply the limits to everything inside, and print what was spent."""
-    with spending(max_calls=args.max_calls, max_cost=args.max_cost, announce=announcer(args)) as spent:
+    with spending(
+        max_calls=args.max_calls, max_cost=args.max_cost, announce=announcer(args), log=args.call_log
+    ) as spent:
         yield
     if spent.summary() and not args.quiet:
         print_stderr(f"interloq: {spent.summary()}")

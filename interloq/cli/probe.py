@@ -6,10 +6,11 @@ import argparse
 from typing import TYPE_CHECKING
 
 from interloq.cli.arguments import add_common, add_map, add_trust_files
+from interloq.cli.limits import add_limits, limited
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath
 from interloq.errors import count
-from interloq.report.console import interval, number, print_json, print_line, print_notes, print_signatures, print_table
+from interloq.report.console import print_json, print_line, print_notes, print_signatures, print_table
 
 if TYPE_CHECKING:
     from interloq.metrics.probe import Probe
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the changes and resamples (default 0)")
+    add_limits(parser)
     add_trust_files(parser)
     add_map(parser)
     add_common(parser)
@@ -44,18 +46,19 @@ def run(args: argparse.Namespace) -> int:
     from interloq.metrics.probe import probe_file
 
     bad = BadLines()
-    probed = probe_file(
-        args.metric,
-        args.samples,
-        language=args.language,
-        system=args.system,
-        n_bootstrap=args.bootstrap,
-        seed=args.seed,
-        trust_files=args.trust,
-        strict=args.strict,
-        on_reject=bad,
-        columns=args.columns,
-    )
+    with limited(args):
+        probed = probe_file(
+            args.metric,
+            args.samples,
+            language=args.language,
+            system=args.system,
+            n_bootstrap=args.bootstrap,
+            seed=args.seed,
+            trust_files=args.trust,
+            strict=args.strict,
+            on_reject=bad,
+            columns=args.columns,
+        )
     bad.close()
     mark_incomplete(not any(row.n for row in probed.rows))
     print_json(probed.facts()) if args.json else print_probe(probed)
@@ -64,6 +67,8 @@ def run(args: argparse.Namespace) -> int:
 
 def print_probe(probed: Probe) -> None:
     """Print the effect of each perturbation, notes and the signature."""
+    from interloq.report.probe_text import probe_table
+
     title = f"{probed.metric}: {count(probed.n, 'reply', 'replies')}, each changed in {len(probed.rows)} ways"
     print_table(title, *probe_table(probed))
     for row in probed.rows:
@@ -71,13 +76,3 @@ def print_probe(probed: Probe) -> None:
             print_line(f"unscored: {row.perturbation}: {count(row.unscored, 'reply', 'replies')}")
     print_notes(probed.notes)
     print_signatures(probed.signature)
-
-
-def probe_table(probed: Probe) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows of the table."""
-    fell = "fell" if probed.direction == "neither" else "worse"
-    rows = [
-        [r.perturbation, r.expected, number(r.change), interval(r.ci), number(r.worse, 2), str(r.n), r.verdict]
-        for r in probed.rows
-    ]
-    return ["reply", "expected", "change", "95 % interval", fell, "n", "verdict"], rows

@@ -114,6 +114,7 @@ def run(args: argparse.Namespace) -> int:
         max_calls=args.max_calls,
         max_cost=args.max_cost,
         announce=announcer(args),
+        call_log=args.call_log,
     )
     bad.close()
     for note in scored.repeated:

@@ -16,8 +16,8 @@ TEXT = "text"
 KINDS = (TEXT, "pairs", "dialogues", "samples", "posts")
 _TELLING = {
     "utterance": "pairs",
+    "response": "samples",  # also if it has the number of turns
     "turns": "dialogues",
-    "response": "samples",
     **dict.fromkeys(FIELDS["samples"]["response"], "samples"),
     **dict.fromkeys(FIELDS["dialogues"]["turns"], "dialogues"),
     "metric": "scores",

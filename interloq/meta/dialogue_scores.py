@@ -1,9 +1,10 @@
 """From the scores of single utterances to scores of dialogues.
 
-A system's score in a dialogue is the mean over its scored utterances. Dialogues of different systems are paired if they
-share an *occasion*: the one they name, or else the partner, the given opening and the side that starts. Occasions are
-the unit of resampling and of comparison between systems. A dialogue that names no occasion and has no given opening is
-not paired; ids do not matter. Repeats of an occasion are numbered in the order of a hash of their texts, so that no
+A system's score in a dialogue is the mean over its scored utterances, or the score of a metric that judges the whole
+dialogue (`llm_judge(of='dialogue')`), whose scores have the dialogue's id. Dialogues of different systems are paired if
+they share an *occasion*: the one they name, or else the partner, the given opening and the side that starts. Occasions
+are the unit of resampling and of comparison between systems. A dialogue that names no occasion and has no given opening
+is not paired; ids do not matter. Repeats of an occasion are numbered in the order of a hash of their texts, so that no
 result depends on ids. Unscored dialogues are kept, with the reason.
 """
 
@@ -161,7 +162,7 @@ def _values(scores: Iterable[Score], metric: str) -> tuple[dict[tuple[str, str],
             raise InputError(
                 f"{score.metric} scored {score.id!r} {value:g}: {TOO_LARGE}", hint="leave it unscored (null)"
             )
-        dialogue = score.id.rpartition("#")[0]
+        dialogue = dialogue_of(score)
         if not dialogue or not score.system:
             raise InputError(
                 f"score {score.id!r} of {score.metric} does not belong to an utterance in a dialogue",
@@ -175,6 +176,11 @@ def _values(scores: Iterable[Score], metric: str) -> tuple[dict[tuple[str, str],
             )
     _check_metrics(metrics, metric)
     return found, metric or metrics.pop()
+
+
+def dialogue_of(score: Score) -> str:
+    """Id of the dialogue that a score belongs to; empty if it is not of an utterance or dialogue."""
+    return score.id if metric_names.about_dialogues(score.metric) else score.id.rpartition("#")[0]
 
 
 def _check_metrics(metrics: set[str], metric: str) -> None:

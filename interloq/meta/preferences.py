@@ -14,7 +14,7 @@ from interloq.errors import InputError, SpecError
 from interloq.meta.versions import Unit, Version, matched
 from interloq.metrics.llm_judge import LlmJudge
 from interloq.pipelines.judge_pairs import judge_pairs
-from interloq.records import Sample
+from interloq.records import Rating, Sample
 from interloq.registry import create, name_of, title
 
 LABEL = "preference"
@@ -40,12 +40,13 @@ def judge_versions(old: Version, new: Version, spec: str) -> Judged:
     if not isinstance(judge, LlmJudge):
         raise SpecError(f"{name_of(judge)} cannot compare replies; write llm_judge(…)")
     pairs = _pairs(old, new)
-    found = judge_pairs([_sample(first) for first, _ in pairs], [_sample(second) for _, second in pairs], judge)
+    first, second = ([_sample(pair[side], judge.dimension) for pair in pairs] for side in (0, 1))
+    found = judge_pairs(first, second, judge)
     name, scores, reasons = f"{LABEL}={title(judge)}", dict[int, float](), dict[int, str]()
-    for (first, second), pair in zip(pairs, found.pairs, strict=True):
-        reasons |= {id(unit): pair.failure for unit in (first, second) if pair.failure}
+    for (one, two), pair in zip(pairs, found.pairs, strict=True):
+        reasons |= {id(unit): pair.failure for unit in (one, two) if pair.failure}
         if pair.value is not None:
-            scores |= {id(first): (1 + pair.value) / 2, id(second): (1 - pair.value) / 2}
+            scores |= {id(one): (1 + pair.value) / 2, id(two): (1 - pair.value) / 2}
     old, new = (
         replace(version, units=tuple(_judged(unit, name, scores, reasons) for unit in version.units))
         for version in (old, new)
@@ -56,7 +57,10 @@ def judge_versions(old: Version, new: Version, spec: str) -> Judged:
 def _pairs(old: Version, new: Version) -> list[tuple[Unit, Unit]]:
     """Pairs of replies to the same context."""
     if "dialogue" in (old.unit, new.unit):
-        raise InputError("a judge compares replies, not dialogues", hint="give two files of samples")
+        raise InputError(
+            "a judge compares replies, not dialogues",
+            hint="give two files of samples, or let it score whole dialogues: -m \"llm_judge(of='dialogue',…)\"",
+        )
     pairs = matched(old, new).pairs
     if pairs and not any(first.text or second.text for first, second in pairs):
         raise InputError("score files have no replies to compare", hint="give the scored samples with --samples")
@@ -73,5 +77,6 @@ def _judged(unit: Unit, name: str, scores: Mapping[int, float], reasons: Mapping
     return replace(unit, values=values, reasons={**unit.reasons, **reason})
 
 
-def _sample(unit: Unit) -> Sample:
-    return Sample(unit.id, unit.prompt.splitlines(), unit.text)
+def _sample(unit: Unit, aspect: str) -> Sample:
+    ratings = [] if math.isnan(unit.rating) else [Rating(unit.rating, aspect=aspect)]
+    return Sample(unit.id, unit.prompt.splitlines(), unit.text, ratings=ratings)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, metrics_of
-from interloq.play.samples import target_of
-from interloq.records import Dialogue, Rating, Sample, Score
+from interloq.play.samples import system_ratings
+from interloq.records import Dialogue, Sample, Score
 
 TURNS = "turns"
 
@@ -34,9 +34,4 @@ def rated_dialogues(scores: Iterable[Score], dialogues: Sequence[Dialogue]) -> t
 
 def _item(row: DialogueScore, dialogue: Dialogue) -> Sample:
     context = () if row.pairing == "none" else (row.occasion,)
-    return Sample(row.dialogue, context, system=row.system, ratings=_ratings(dialogue, row.system))
-
-
-def _ratings(dialogue: Dialogue, system: str) -> list[Rating]:
-    """Ratings of a system; those that name none are of the dialogue's target."""
-    return [r for r in dialogue.ratings if (r.system or target_of(dialogue)) == system]
+    return Sample(row.dialogue, context, system=row.system, ratings=system_ratings(dialogue, row.system))

@@ -18,9 +18,9 @@ from interloq.meta.slices import NAMES
 from interloq.meta.version_units import Fields, dialogue_units, sample_units
 from interloq.meta.versions import UnitKind, Version
 from interloq.metrics.chosen import choose
-from interloq.metrics.evaluate import evaluate_all
+from interloq.metrics.evaluate import evaluate_all, evaluate_by_unit
 from interloq.metrics.metric_names import find
-from interloq.play.samples import judged_in, samples
+from interloq.play.samples import judged_in, samples, whole_dialogues
 from interloq.records import Dialogue, Sample, Score
 from interloq.signature import Signature
 
@@ -139,7 +139,8 @@ def _from_records(
     systems = {side: _one_system(_systems(whole[side]), side, files[side], reading) for side in files}
     records = {side: [r for r in whole[side] if systems[side] in _systems([r])] for side in files}
     judged = {side: list(_judged(records[side], systems[side])) for side in files}
-    scores, judges, notes = score_all(judged, reading.options.scoring_metrics, reading.progress)
+    dialogues = {side: list(_whole(records[side], systems[side])) for side in files}
+    scores, judges, notes = score_all(judged, reading.options.scoring_metrics, reading.progress, whole=dialogues)
     versions = {}
     for side, path in files.items():
         name, fields = systems[side] or Path(path).name, reading.fields(path, kind)
@@ -156,14 +157,30 @@ def _from_records(
 
 
 def score_all(
-    judged: Mapping[str, Sequence[Sample]], metrics: Sequence[str], progress: Progress = silent
+    judged: Mapping[str, Sequence[Sample]],
+    metrics: Sequence[str],
+    progress: Progress = silent,
+    *,
+    whole: Mapping[str, Sequence[Sample]] | None = None,
 ) -> tuple[dict[str, list[Score]], dict[str, Signature], tuple[str, ...]]:
-    """Scores, signatures and notes of several sets; constants of metrics are fitted to all sets together."""
+    """Scores, signatures and notes of several sets; constants of metrics are fitted to all sets together.
+
+    `whole` has the dialogues of each set, for metrics that score whole dialogues.
+    """
     chosen, _ = choose(metrics)
-    renamed = [replace(sample, system=side) for side, own in judged.items() for sample in own]
+    systems: dict[tuple[str, str], str] = {}
+
+    def pool(sets: Mapping[str, Sequence[Sample]]) -> list[Sample]:
+        systems.update({(side, sample.id): sample.system for side, own in sets.items() for sample in own})
+        return [replace(sample, system=side) for side, own in sets.items() for sample in own]
+
     with progress("scoring", None) as step:
-        results = evaluate_all([one.metric for one in chosen], renamed, n_bootstrap=0, progress=step)
-    systems = {(side, sample.id): sample.system for side, own in judged.items() for sample in own}
+        results = evaluate_by_unit(
+            [one.metric for one in chosen],
+            lambda some, of_dialogues: evaluate_all(
+                some, pool(whole if of_dialogues and whole else judged), n_bootstrap=0, progress=step
+            ),
+        )
     found: dict[str, list[Score]] = {side: [] for side in judged}
     for one, by_system in zip(chosen, results, strict=True):
         for score in by_system[""].scores(one.name):
@@ -194,6 +211,13 @@ def _judged(records: Sequence[Any], system: str) -> Iterable[Sample]:
     if records and isinstance(records[0], Dialogue):
         return samples(records, targets=[system] if system else [])
     return records
+
+
+def _whole(records: Sequence[Any], system: str) -> Iterable[Sample]:
+    """The dialogues as samples for metrics of whole dialogues; none if the records are samples."""
+    if records and isinstance(records[0], Dialogue):
+        return whole_dialogues(records, targets=[system] if system else [])
+    return ()
 
 
 def _one_system(known: Collection[str], side: str, path: str | Path, reading: Reading) -> str:

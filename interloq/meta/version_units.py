@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from interloq.errors import InputError
 from interloq.meta.comparison import Pairing
-from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, metrics_of
+from interloq.meta.dialogue_scores import DialogueScore, dialogue_of, dialogue_scores, metrics_of
 from interloq.meta.judgments import collect
 from interloq.meta.score_columns import equal
 from interloq.meta.versions import Unit
@@ -64,7 +64,7 @@ def sample_units(
     for score in scores:
         _check_repeated(score, seen)
         played = is_played(score)
-        id = score.id.rpartition("#")[0] if played else score.id
+        id = dialogue_of(score) if played else score.id
         systems[id] = score.system if played else ""
         units.setdefault(id, _Scores()).add(score)
     found = []
@@ -78,8 +78,8 @@ def sample_units(
 
 
 def is_played(score: Score) -> bool:
-    """Whether it judges an utterance of a dialogue by `interloq play run`."""
-    return bool(score.system) and score.id.startswith(f"{score.system}~") and "#" in score.id
+    """Whether it judges an utterance or the whole of a dialogue by `interloq play run`."""
+    return bool(score.system) and score.id.startswith(f"{score.system}~") and bool(dialogue_of(score))
 
 
 def dialogue_units(
@@ -89,7 +89,7 @@ def dialogue_units(
     fields: Fields | None = None,
     ratings: Ratings = ALL,
 ) -> list[Unit]:
-    """One unit per dialogue: the mean score of its judged utterances, paired by occasion."""
+    """One unit per dialogue: its score or the mean score of its judged utterances, paired by occasion."""
     records = {dialogue.id: dialogue for dialogue in dialogues}
     rated = mean_ratings([Sample(d.id, (), "", ratings=d.ratings) for d in dialogues], ratings)
     found: dict[str, dict[str, DialogueScore]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from interloq.data.batched import batched
 from interloq.data.columns import Rows, as_samples
 from interloq.errors import InputError
 from interloq.metrics.checks import Checks
-from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, details
+from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, details, judges_dialogues
 from interloq.metrics.sample_fingerprint import SampleFingerprint
 from interloq.metrics.transposed import LayoutCheck
 from interloq.records import NO_SYSTEM, BySample, Key, Note, Result, Sample, format_key
@@ -22,6 +22,7 @@ from interloq.registry import create, name_of, title
 from interloq.signature import Signature, signature
 
 CHUNK = 4096  # samples scored at a time: bounds memory, never changes a result
+T = TypeVar("T")
 TAIL = 2.5  # percent outside the 95 % interval on either side
 
 
@@ -55,6 +56,16 @@ def evaluate_all(
     scoring = _Scoring(built, samples, progress, unscorable)
     systems = scoring.systems() if by_system else []
     return [{name: scoring.result(i, name, n_bootstrap, seed) for name in ["", *systems]} for i in range(len(built))]
+
+
+def evaluate_by_unit(metrics: Sequence[Metric], evaluate: Callable[[Sequence[Metric], bool], Sequence[T]]) -> list[T]:
+    """Results of `evaluate(some metrics, whole)` in the order of the metrics; `whole`: they score whole dialogues."""
+    whole = [judges_dialogues(metric) for metric in metrics]
+    found = {
+        unit: iter(evaluate([m for m, own in zip(metrics, whole, strict=True) if own == unit], unit))
+        for unit in dict.fromkeys(whole)
+    }
+    return [next(found[unit]) for unit in whole]
 
 
 def bootstrap_counts(n: int, n_bootstrap: int, seed: int) -> Iterator[NDArray[np.int64]]:

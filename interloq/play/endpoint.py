@@ -92,10 +92,14 @@ class Endpoint(Component):
         ]
 
     def ask(
-        self, bodies: Sequence[dict[str, Any]], read: Callable[[bytes], T], allowed: Callable[[], str] | None = None
+        self,
+        bodies: Sequence[dict[str, Any]],
+        read: Callable[[bytes], T],
+        allowed: Callable[[], str] | None = None,
+        ended: Callable[[Any, float], None] | None = None,
     ) -> list[Any]:
         """Send requests of any content; see `ChatConnection.answers`."""
-        return _run(self._connection.answers(bodies, read, allowed))
+        return _run(self._connection.answers(bodies, read, allowed, ended))
 
     def try_out(self, turns: Sequence[Turn]) -> None:
         """Send one request without retries; a server that is only busy is accepted, because the run retries."""

@@ -1,19 +1,21 @@
 """Dialogues → samples, one per judged utterance; given openings are never judged.
 
-The context is all previous turns. Sample `<dialogue>#<n>` is turn n of the dialogue, counted from 0.
+The context is all previous turns. Sample `<dialogue>#<n>` is turn n of the dialogue, counted from 0. For metrics that
+score whole dialogues, there is one sample per dialogue and judged system instead, with the dialogue's id.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from interloq.data.chat import ASSISTANTS
 from interloq.errors import InputError, RejectedWarning
-from interloq.records import Dialogue, Sample
+from interloq.records import Dialogue, Rating, Sample
 
+JUDGED, OTHER = "judged", "other"  # speakers of a whole dialogue
 SHOWN = 8  # names shown in a message
 CARRIED = ("partners", "scheme", "openings", "exchanges")  # facts about the dialogues that their scores need
 
@@ -37,13 +39,37 @@ def samples(
     Only `targets` are judged; by default, the target of dialogues by `interloq play run`, and every system of recorded
     ones. `system` names the assistant of chat exports that do not name it.
     """
-    tally = Sampled() if tally is None else tally
+    return _samples(dialogues, _of, targets, system, Sampled() if tally is None else tally)
+
+
+def whole_dialogues(
+    dialogues: Iterable[Dialogue], *, targets: Collection[str] = (), system: str = ""
+) -> Iterator[Sample]:
+    """One sample per dialogue and judged system: all turns as its context, without a reply, and the system's ratings.
+
+    The speakers are `judged`, the system, and `other`. `targets` and `system` are as for `samples`.
+    """
+    return _samples(dialogues, _whole, targets, system, Sampled())
+
+
+def system_ratings(dialogue: Dialogue, system: str) -> list[Rating]:
+    """Ratings of a system; those that name none are of the dialogue's target."""
+    return [r for r in dialogue.ratings if (r.system or target_of(dialogue)) == system]
+
+
+def _samples(
+    dialogues: Iterable[Dialogue],
+    split: Callable[[Dialogue, Collection[str]], Iterator[Sample]],
+    targets: Collection[str],
+    system: str,
+    tally: Sampled,
+) -> Iterator[Sample]:
     first, seen = "", set[str]()
     for dialogue in dialogues:
         named = _named(dialogue, system)
         seen.update(named.systems.values())
         unmatched = _unmatched(named)
-        found = [] if unmatched else list(_of(named, set(targets) or judged_in(named)))
+        found = [] if unmatched else list(split(named, set(targets) or judged_in(named)))
         first = first or unmatched
         tally.dialogues += 1
         tally.samples += len(found)
@@ -121,3 +147,10 @@ def _of(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
         system = dialogue.systems.get(turn.speaker, "")
         if i >= dialogue.given and system in targets:
             yield Sample(f"{dialogue.id}#{i}", dialogue.turns[:i], turn.text, system=system)
+
+
+def _whole(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
+    for system in sorted({*targets} & {*dialogue.systems.values()}):
+        own = {speaker for speaker, name in dialogue.systems.items() if name == system}
+        turns = [replace(turn, speaker=JUDGED if turn.speaker in own else OTHER) for turn in dialogue.turns]
+        yield Sample(dialogue.id, turns, system=system, ratings=system_ratings(dialogue, system))

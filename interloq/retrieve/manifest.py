@@ -52,7 +52,9 @@ def read_manifest(folder: Path) -> Manifest:
             raise damaged(path, f"more than {LARGEST:,} bytes")
         values = orjson.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"no index in {folder}", hint="make one: interloq index build PAIRS -o FOLDER") from None
+        raise InputError(
+            f"no index in {folder}", hint="make one: interloq index build PAIRS --retriever SPEC -o FOLDER"
+        ) from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", hint="check the path") from error
     except orjson.JSONDecodeError as error:

@@ -13,7 +13,7 @@ from interloq.registry import spec
 from interloq.retrieve.retriever import Retriever, Words
 
 SCHEMA = 1
-BUILD = "make one: interloq index build PAIRS -o ADDRESS"
+BUILD = "make one: interloq index build PAIRS --retriever SPEC -o ADDRESS"
 N_PROBES, NEIGHBOURS = 64, 15  # queries to measure recall@15
 Options = TypeVar("Options")
 

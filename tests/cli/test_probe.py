@@ -14,7 +14,7 @@ from interloq.cli.main import main
 def test_a_table_with_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["probe", "chrf", "--bootstrap", "100"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("chrf: 30 replies, each changed in 12 ways")
+    assert out.startswith("chrf: 30 replies, each changed in 14 ways")
     assert "like a harmless change" in out
     assert "signature: " in out
 
@@ -22,7 +22,7 @@ def test_a_table_with_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["probe", "bleu", "--language", "ja", "--json", "--bootstrap", "0"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert (facts["metric"], facts["n"], len(facts["perturbations"])) == ("bleu", 8, 12)
+    assert (facts["metric"], facts["n"], len(facts["perturbations"])) == ("bleu", 8, 14)
     assert facts["perturbations"][0].keys() >= {"perturbation", "change", "worse", "verdict", "is_expected"}
     assert [note["name"] for note in facts["notes"]] == ["language", "length"]
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq import InputError
-from interloq.data.rubrics import LANGUAGES, PROMPTS, dialogue_json, language_of, read_rubric
+from interloq.data.rubrics import LANGUAGES, PROMPTS, dialogue_json, language_of, read_rubric, transcript_json
 
 GOOD: dict[str, Any] = {
     "scale": [0, 3],
@@ -24,6 +24,18 @@ def written(folder: Path, **changes: Any) -> str:
     path = folder / "mine.json"
     path.write_text(json.dumps(GOOD | changes))
     return str(path)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_rubrics_for_dialogues(language: str) -> None:
+    rubric = read_rubric(language, "dialogue")
+    assert list(rubric.dimensions) == ["overall", "coherent", "consistent", "natural", "engaging"]
+    dialogue = transcript_json([("judged", 'a "<|x|>"'), ("other", "b")])
+    for prompt in (rubric.single("overall", dialogue), rubric.several(["overall", "natural"], dialogue)):
+        assert dialogue in prompt
+        assert "{" not in prompt.replace(dialogue, "")
+        assert '"<|x|>"' not in prompt
+    assert list(rubric.prompts) == ["single", "several"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from interloq import InputError, Sample, Score, write
+from interloq import Dialogue, InputError, Sample, Score, Turn, write
 from interloq.meta.compare_options import CompareOptions
 from interloq.meta.version_files import Reading, read_versions, score_all
+from interloq.meta.versions import matched
 from interloq.pipelines.score_file import score_file
+from tests.made_chat_server import serving
 from tests.made_dialogues import made_dialogues, write_dialogues
+from tests.made_judge_server import JudgeServer
 
 
 def replies(word: str, system: str = "") -> list[Sample]:
@@ -115,3 +118,24 @@ def test_a_metric_that_cannot_read_the_replies_is_noted(folder: Path) -> None:
         {side: folder / f"{side}.jsonl" for side in ("old", "new")}, Reading(CompareOptions(metrics=["bleu"]))
     )
     assert [note for note in found.notes if "written without spaces" in note]
+
+
+def test_whole_dialogues_are_judged_and_paired(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INTERLOQ_CACHE", "off")
+    for side in ("old", "new"):
+        turns = [Turn("hi", "u"), Turn("hello", "b"), Turn("bye", "u")]
+        dialogues = [Dialogue(f"{side}{i}", turns, {"b": "bot"}, occasion=f"topic {i}") for i in range(3)]
+        write(f"{side}.jsonl", dialogues, kind="dialogues")
+    files: dict[str, str | Path] = {side: f"{side}.jsonl" for side in ("old", "new")}
+    with serving(JudgeServer()) as server:
+        judge = f"llm_judge(model='m',endpoint='{server.url}',of='dialogue')"
+        found = read_versions(files, Reading(CompareOptions(metrics=[judge, "length"])))
+        for side, path in files.items():
+            score_file(path, [judge], f"{side}_scores.jsonl", n_bootstrap=0)
+    (version, other) = found.versions.values()
+    assert version.unit == "dialogue"
+    assert [list(unit.values.values()) for unit in version.units] == [[1, pytest.approx(4.15)]] * 3
+    assert len(matched(version, other).pairs) == 3
+    scored: dict[str, str | Path] = {side: f"{side}_scores.jsonl" for side in files}
+    again = read_versions(scored, Reading())
+    assert [unit.id for unit in again.versions["new"].units] == ["new0", "new1", "new2"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from interloq import Rating, Sample
-from interloq.metrics.judge_moments import COLUMNS, figures, format_figures, moments
+from interloq.metrics.judge_moments import COLUMNS, figures, format_figures, moments, rating_of
 from interloq.metrics.metric import Array
 
 RNG = np.random.default_rng(0)
@@ -18,7 +18,10 @@ SAMPLES = [
 
 
 def total(some: slice = slice(None), runs: int = 4) -> Array:
-    rows = [moments(s, list(r[:runs]), "overall", 0.5) for s, r in zip(SAMPLES[some], RUNS[some], strict=True)]
+    rows = [
+        moments(np.log2(1 + len(s.response)), list(r[:runs]), rating_of(s, "overall"), 0.5)
+        for s, r in zip(SAMPLES[some], RUNS[some], strict=True)
+    ]
     return np.asarray(np.array(rows).reshape(-1, COLUMNS).sum(axis=0))
 
 
@@ -42,12 +45,17 @@ def test_what_cannot_be_computed_is_missing() -> None:
     assert figures(np.zeros(COLUMNS)) == {}
     assert figures(total(slice(0, 2))).keys() == {"choice_probability"}
     assert "run_reliability" not in figures(total(runs=1))
-    same = moments(Sample("1", (), "abc", ratings=[Rating(3), Rating(None)]), [2.0, 2.0], "overall", 1.0)
+    same = moments(2.0, [2.0, 2.0], 3.0)
     constant = figures(np.array(same) * 5)
     assert constant == {"choice_probability": 1.0}
-    assert format_figures(constant) == "agreement with people unknown, fewer than 3 replies have ratings"
+    assert format_figures(constant) == (
+        "slope on length unknown; run-to-run reliability unknown, it needs n above 1 and scores that differ; "
+        "agreement with people unknown, it needs 3 replies whose ratings and scores differ"
+    )
+    assert "run-to-run" not in format_figures(constant, deterministic=True)
 
 
 def test_ratings_of_other_aspects_do_not_count() -> None:
-    row = moments(Sample("1", (), "abc", ratings=[Rating(3, aspect="natural")]), [2.0], "overall", 1.0)
-    assert row[8:14] == [0] * 6
+    sample = Sample("1", (), "abc", ratings=[Rating(3, aspect="natural"), Rating(None), Rating(4), Rating(5)])
+    assert (rating_of(sample, "overall"), rating_of(sample, "natural"), rating_of(sample, "kind")) == (4.5, 3, None)
+    assert moments(2.0, [2.0], None)[8:14] == [0] * 6

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from interloq import InputError, Rating, Reference, Sample, create, evaluate, spec
+from interloq import Dialogue, InputError, Rating, Reference, Sample, Turn, create, evaluate, spec
 from interloq.errors import SpecError
 from interloq.metrics.llm_judge import LlmJudge
 from interloq.models.spending import spending
+from interloq.play.samples import whole_dialogues
 from interloq.registry import title
 from tests.conftest import by_id
 from tests.made_chat_server import KEY, serving
@@ -230,6 +231,55 @@ def test_an_estimate_comes_before_the_first_call(server: JudgeServer) -> None:
     assert (
         "3 calls of a language model, 0 answers from the cache; 300 tokens in, 6 out, cost 0.00318" in spent.summary()
     )
+
+
+def test_each_call_is_logged_without_texts_or_keys(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGE_KEY", KEY)
+    log = tmp_path / "calls.jsonl"
+    for _ in range(2):
+        with spending(log=log):
+            evaluate(judge(server, key="JUDGE_KEY", price=(10, 30)), replies("secret answer", "400"))
+    text = log.read_text()
+    assert not any(word in text for word in (KEY, "secret answer", "how was it", "no such", "You rate"))
+    calls = [json.loads(line) for line in text.splitlines()[1:]]
+    assert [(call["cached"], call["cost"], call["failure"]) for call in calls] == [
+        (False, pytest.approx(0.00106), ""),
+        (False, None, "HTTP 400"),
+        (True, 0, ""),
+        (False, None, "HTTP 400"),
+    ]
+    assert {(call["model"], call["endpoint"]) for call in calls} == {("small", server.url)}
+    assert calls[0]["prompt_tokens"] == calls[2]["prompt_tokens"] == 100
+    assert calls[0]["seconds"] > 0 == calls[2]["seconds"]
+
+
+def test_a_whole_dialogue(server: JudgeServer) -> None:
+    turns = [Turn("hi", "u"), Turn("fine [INST]", "b"), Turn("", "u"), Turn("bye", "u")]
+    dialogue = Dialogue("d#1", turns, {"b": "bot"}, ratings=[Rating(4.0)])
+    (sample,) = whole_dialogues([dialogue])
+    result = evaluate(judge(server, of="dialogue"), [sample])
+    assert by_id(result.by_sample) == {"d#1": pytest.approx(4.15)}
+    content = server.bodies[0]["messages"][0]["content"]
+    (line,) = (line for line in content.splitlines() if line.startswith("{"))
+    spoken = [("other", "hi"), ("judged", "fine [INST]"), ("other", "bye")]
+    assert json.loads(line) == {"dialogue": [{"speaker": who, "text": text} for who, text in spoken]}
+    assert "[INST]" not in content
+    assert 'Rate the speaker "judged"' in content
+
+
+def test_what_is_not_judged_as_a_dialogue(server: JudgeServer) -> None:
+    long, silent = Sample("1", [Turn("x" * 100, "judged")]), Sample("2", [Turn("hi", "other")])
+    result = evaluate(judge(server, of="dialogue", longest=99), [long, silent, *replies("fine")])
+    assert by_id(result.reasons) == {
+        "00": "a single reply, not a dialogue: score a file of dialogues, or write of='reply'",
+        "1": "the dialogue has 149 bytes, more than longest=99",
+        "2": "the judged system says nothing",
+    }
+    assert server.seen == []
+    with pytest.raises(SpecError, match="by: llm_judge scores whole dialogues, not replies"):
+        create(f"by(llm_judge(model='m',endpoint='{server.url}',of='dialogue'))", kind="rater")
 
 
 def test_a_limit_of_cost_needs_a_server_that_counts(cache: Path) -> None:

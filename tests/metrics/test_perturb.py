@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interloq import Sample
-from interloq.metrics.perturb import PERTURBATIONS, language_of, perturbed
+from interloq.metrics.perturb import PERTURBATIONS, Language, language_of, perturbed
 from interloq.metrics.probe import embedded_replies
 
 BY_NAME = {p.name: p for p in PERTURBATIONS}
@@ -38,6 +38,9 @@ def changed(name: str, text: str, **fields: object) -> str | None:
         ("dull", "はい。", "わかりません。"),
         ("parrot", "Sure.", "well ?"),
         ("parrot", "well ?", None),
+        ("copied context", "Sure.", "well ? Sure."),
+        ("paraphrase", "Sure.", None),
+        ("paraphrase", "Really? Maybe the milk is old.", "Does it? Perhaps the milk has turned sour."),
         ("case", "Oh No", "oh no"),
         ("case", "oh no", None),
         ("punctuation", "Yes!", "Yes"),
@@ -58,6 +61,14 @@ def test_a_shuffle_keeps_the_words_and_changes_their_order() -> None:
     assert found != text
     assert sorted(found.split()) == sorted(text.split())
     assert changed("shuffle", "same same") is None
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+def test_every_embedded_reply_has_a_paraphrase(language: Language) -> None:
+    samples = embedded_replies(language)
+    found = perturbed(samples, BY_NAME["paraphrase"])
+    assert None not in found
+    assert [language_of(str(text)) for text in found] == [language] * len(samples)
 
 
 def test_a_gold_reference_replaces_the_reply() -> None:

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from interloq import InputError
+from interloq.models.call_log import Call
 from interloq.models.spending import Spending, cost_of, current, spending
 
 
@@ -30,7 +31,7 @@ def test_limits_hold_inside_and_the_innermost_counts() -> None:
 def test_cost_is_limited_after_it_was_spent() -> None:
     spent = Spending(max_cost=0.001)
     assert spent.start_call() == ""
-    spent.add(100, 10, (10.0, 30.0))
+    spent.add(Call(endpoint="e", model="m", prompt_tokens=100, completion_tokens=10, cost=0.0013))
     assert spent.cost == pytest.approx(cost_of(100, 10, (10.0, 30.0))) == pytest.approx(0.0013)
     assert spent.start_call() == "the cost limit of 0.001 is reached"
 

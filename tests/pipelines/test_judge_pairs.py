@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from interloq import InputError, Sample
+from interloq import InputError, Rating, Sample, SpecError
 from interloq.metrics.llm_judge import LlmJudge
 from interloq.pipelines.judge_pairs import NO_TEXT, Preferences, judge_pairs
 from tests.made_chat_server import serving
@@ -50,7 +51,27 @@ def test_a_judge_that_likes_a_position_gives_ties(server: JudgeServer, mode: str
     assert [pair.value for pair in found.pairs] == [0, 0, -1]
     assert found.flip_rate == pytest.approx(2 / 3)
     assert found.remark().startswith("flip rate 0.67: ")
-    assert found.remark().endswith("of 3 pairs")
+    assert "of 3 pairs; slope on length unknown; run-to-run reliability unknown, " in found.remark()
+
+
+def test_figures_beside_the_preferences(server: JudgeServer) -> None:
+    texts = [("longest one", "a"), ("b", "much longer"), ("ccc", "dddd"), ("e", "f" * 30), ("long enough", "g" * 10)]
+    ratings = [(5, 1), (2, 3), (3, 3), (1, 4), (4, 4)]
+    first, second = (
+        [
+            Sample(str(i), ["?"], t[side], ratings=[Rating(r[side])])
+            for i, (t, r) in enumerate(zip(texts, ratings, strict=True))
+        ]
+        for side in (0, 1)
+    )
+    found = judge_pairs(first, second, LlmJudge("small", endpoint=server.url, key="", mode="sampled", n=2))
+    wins, sizes = [1, 0, 0, 0, 1], [np.log2((1 + len(a)) / (1 + len(b))) for a, b in texts]
+    assert found.figures["length_slope"] == pytest.approx(np.polyfit(sizes, wins, 1)[0])
+    assert found.figures["agreement"] == pytest.approx(np.corrcoef(wins, [a - b for a, b in ratings])[0, 1])
+    assert found.figures["run_reliability"] == 1
+    assert "per doubling of the relative length; run-to-run reliability 1.00; correlation " in found.remark()
+    with pytest.raises(SpecError, match="cannot compare replies; write of='reply'"):
+        judge_pairs(first, second, LlmJudge("small", endpoint=server.url, of="dialogue"))
 
 
 def test_equal_replies_are_a_tie_and_no_flip(server: JudgeServer) -> None:

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from interloq import InputError, Sample, load, write
+from interloq import Dialogue, InputError, Rating, Sample, Turn, load, write
 from interloq.cli.main import main
 from interloq.data.jsonl import Rejected
+from interloq.meta.dialogue_scores import dialogue_scores
 from interloq.pipelines.score_file import score_file
+from tests.made_chat_server import serving
+from tests.made_judge_server import JudgeServer
 from tests.reliability.made_predictor import use
 
 SETS: list[list[str]] = [["tea"], ["a cup of tea", "milk"], []]
@@ -25,6 +28,24 @@ def test_bad_lines_go_to_the_caller_or_stop(files: Path) -> None:
     assert [(bad.path, bad.where) for bad in rejected] == [("samples.jsonl", "samples.jsonl:6")]
     with pytest.raises(InputError, match="not valid JSON"):
         score_file("samples.jsonl", ["length"], strict=True)
+
+
+def test_a_file_of_dialogues(folder: Path) -> None:
+    said = zip("ububu", ("how are you ?", "fine , you ?", "well", "good", "bye"), strict=True)
+    turns = [Turn(text, who) for who, text in said]
+    dialogues = [Dialogue(f"d{i}", turns[: 5 - i], {"b": "bot"}, ratings=[Rating(4.0)]) for i in range(3)]
+    write("dialogues.jsonl", [*dialogues, Dialogue("d4", turns[:1], {"u": "other"})], kind="dialogues")
+    with serving(JudgeServer()) as server:
+        judge = f"J=llm_judge(model='m',endpoint='{server.url}',of='dialogue')"
+        scored = score_file("dialogues.jsonl", [judge, "length"], "scores.jsonl", without=["other"])
+    whole, replies = scored.results
+    assert (whole[""].n, replies[""].n) == (3, 5)
+    assert sorted(id for id, _ in replies[""].by_sample) == ["d0#1", "d0#3", "d1#1", "d1#3", "d2#1"]
+    assert list(whole[""].by_sample) == [(f"d{i}", "bot") for i in range(3)]
+    scores = load("scores.jsonl", kind="scores")
+    rows = dialogue_scores(scores, dialogues, metric=scores[0].metric)
+    assert [(row.dialogue, row.system, row.utterances) for row in rows] == [(f"d{i}", "bot", 1) for i in range(3)]
+    assert rows[0].value == pytest.approx(4.15)
 
 
 def test_bad_lines_of_each_file_are_counted(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

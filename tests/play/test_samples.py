@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from interloq.errors import InputError, RejectedWarning
 from interloq.play.bot import Bot
 from interloq.play.openings import Opening
-from interloq.play.samples import Sampled, carried, samples, target_of
+from interloq.play.samples import Sampled, carried, samples, target_of, whole_dialogues
 from interloq.play.schedule import all_play_all, bipartite, self_play
 from interloq.play.talk import talk
-from interloq.records import Dialogue, Turn
+from interloq.records import Dialogue, Rating, Turn
 from tests.made_bots import Bad, Teller
 
 BOTS: dict[str, Bot] = {"a": Teller("a"), "b": Teller("b"), "x": Teller("x"), "a (partner)": Teller("a")}
@@ -80,3 +80,15 @@ def test_headers_carry_the_partner_set_on() -> None:
         "partners": "0f",
         "exchanges": 5,
     }
+
+
+def test_whole_dialogues_have_one_sample_per_judged_system() -> None:
+    turns = [Turn("hi", "bot"), Turn("hello", "b"), Turn("bye", "a")]
+    rated = [Rating(2.0, system="second"), Rating(5.0)]
+    dialogue = Dialogue("d", turns, {"a": "bot", "b": "second"}, rated)
+    first, second = whole_dialogues([dialogue])
+    assert (first.key, second.key) == (("d", "bot"), ("d", "second"))
+    assert [turn.speaker for turn in first.context] == ["other", "other", "judged"]  # a speaker called bot is not it
+    assert [turn.speaker for turn in second.context] == ["other", "judged", "other"]
+    assert ([r.value for r in first.ratings], [r.value for r in second.ratings]) == ([5], [2])
+    assert [s.key for s in whole_dialogues([dialogue], targets=["second"])] == [("d", "second")]

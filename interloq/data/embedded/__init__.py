@@ -2,12 +2,16 @@
 
 The samples' ratings were not given by people, and the logs contain no real conversations. The first pairs of a log were
 written one by one; the others, most of them, are generated from patterns and words of a topic, so that a small rater
-can learn which replies fit. Openings are two utterances each, which bots continue.
+can learn which replies fit. Openings are two utterances each, which bots continue. The replies of the system
+`attentive` have a paraphrase each, to probe metrics with.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+
+from interloq.data.files import read_json
 
 
 def embedded_path(language: str) -> Path:
@@ -23,3 +27,9 @@ def embedded_log_path(language: str) -> Path:
 def embedded_openings_path(language: str) -> Path:
     """Openings of dialogues in a language: two utterances each."""
     return Path(__file__).with_name(f"openings_{language}.jsonl")
+
+
+@cache
+def embedded_paraphrases() -> dict[str, str]:
+    """Paraphrases of embedded replies in all languages, by the reply."""
+    return read_json(Path(__file__).with_name("paraphrases.json"))

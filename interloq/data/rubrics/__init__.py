@@ -1,6 +1,7 @@
-"""Rubrics: what a language model is asked when it judges replies.
+"""Rubrics: what a language model is asked when it judges replies or whole dialogues.
 
-Three files come with Interloq, `en`, `ja` and `zh`; your own is a JSON file of the same format:
+Files in English, Japanese and Chinese come with Interloq, `en`, `ja` and `zh` for replies and `dialogue_en` … for
+dialogues; your own is a JSON file of the same format:
 
     {"scale": [1, 5],
      "dimensions": {"overall": "how good the reply is as the next turn"},
@@ -20,13 +21,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from interloq.data.files import read_json
 from interloq.errors import InputError, nearest, short_repr
 from interloq.signature import fingerprint
 
 LANGUAGES = ("en", "ja", "zh")
+Unit = Literal["reply", "dialogue"]  # what is judged
 PROMPTS = {  # what each prompt must contain
     "single": ("definition", "dialogue", "lowest", "highest"),
     "several": ("definitions", "dialogue", "keys", "lowest", "highest"),
@@ -87,9 +89,10 @@ class Rubric:
         return _SLOT.sub(lambda found: values.get(found[1], found[0]), self.prompts[prompt])
 
 
-def read_rubric(name: str) -> Rubric:
-    """Rubric of a language, or of a JSON file."""
-    path = Path(__file__).with_name(f"{name}.json") if name in LANGUAGES else Path(name)
+def read_rubric(name: str, of: Unit = "reply") -> Rubric:
+    """Rubric of a language for replies or dialogues, or of a JSON file."""
+    file = f"{'dialogue_' if of == 'dialogue' else ''}{name}.json"
+    path = Path(__file__).with_name(file) if name in LANGUAGES else Path(name)
     if not path.is_file():
         known = ", ".join(("auto", *LANGUAGES))
         raise InputError(f"no rubric {name!r}", hint=f"name a JSON file, or one of these: {known}")
@@ -107,6 +110,12 @@ def dialogue_json(turns: Sequence[str], replies: Mapping[str, str], *, longest: 
             break
         kept.insert(0, turn)
     return f'{{"context": [{", ".join(kept)}], {ends}}}'
+
+
+def transcript_json(turns: Sequence[tuple[str, str]]) -> str:
+    """A whole dialogue as a JSON object, from speakers and texts."""
+    parts = ", ".join(f'{{"speaker": {_quoted(speaker)}, "text": {_quoted(text)}}}' for speaker, text in turns)
+    return f'{{"dialogue": [{parts}]}}'
 
 
 def language_of(text: str) -> str:

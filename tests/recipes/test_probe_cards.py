@@ -1,0 +1,52 @@
+"""Cards: each has its probe, of all perturbations, or says why there is none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from interloq.registry import names
+from interloq.spec_text import read_spec
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))
+import probe_cards
+from probe_cards import DOCS, PLAIN, SPECS, WITHOUT, Card, with_section, with_verdicts
+
+RUN = "run: python recipes/probe_cards.py --only plain"
+
+
+def test_every_metric_with_a_model_has_a_spec_or_a_reason() -> None:
+    assert {*SPECS, *WITHOUT, *PLAIN} == set(names("metric"))
+    assert not SPECS.keys() & {*WITHOUT, *PLAIN}
+    assert all(read_spec(spec).name == name for name, spec in SPECS.items())
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_probes_of_metrics_without_a_model_are_up_to_date(name: str) -> None:
+    text = Card(name).path.read_text()
+    assert text == with_section(text, Card(name).section()), RUN
+
+
+def test_the_table_of_verdicts_is_up_to_date() -> None:
+    text = (DOCS / "probe.md").read_text()
+    assert "<!-- probe of all -->" in text
+    assert text == with_verdicts(text), RUN
+
+
+def test_cards_without_their_model_stay_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = Card("fed").path.read_bytes()
+    assert probe_cards.main([str(tmp_path), "--only", "fed"]) == 1
+    assert capsys.readouterr().out == "fed: left as it is, no smollm2 here\n"
+    assert Card("fed").path.read_bytes() == before
+
+
+def test_a_new_section_comes_before_the_cost() -> None:
+    page = "# A\n\n## When to trust it\n\nx\n\n## Cost\n\nlittle\n"
+    made = with_section(page, "## Probe\n\nnew\n")
+    assert made == "# A\n\n## When to trust it\n\nx\n\n## Probe\n\nnew\n\n## Cost\n\nlittle\n"
+    assert with_section(made, "## Probe\n\nnewer\n") == made.replace("new", "newer")
