@@ -10,7 +10,7 @@ is the ratio of its two classes). `openings` adds them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
@@ -86,8 +86,13 @@ class Labelled:
     cut: CutEnds | None = None
 
 
-def continuity(dialogues: Iterable[Dialogue], selection: Selection) -> Labelled:
-    """Label the turns of all usable dialogues. Dialogues with ends made by the collector are refused by default."""
+def continuity(
+    dialogues: Iterable[Dialogue], selection: Selection, *, rename: Callable[[Dialogue], Dialogue] | None = None
+) -> Labelled:
+    """Label the turns of all usable dialogues. Dialogues with ends made by the collector are refused by default.
+
+    `rename` gives usable dialogues pseudonyms: not earlier, since a speaker who changed names is recognised by them.
+    """
     dropped, kept, lengths = Counter[str](), list[Dialogue](), list[int]()
     for dialogue in dialogues:
         reason = unusable(dialogue)
@@ -95,7 +100,7 @@ def continuity(dialogues: Iterable[Dialogue], selection: Selection) -> Labelled:
         if reason and not opening:
             dropped[reason] += 1
             continue
-        turns = alternating(dialogue)
+        turns = alternating(rename(dialogue) if rename else dialogue)
         dropped["merged_turns"] += len(dialogue.turns) - len(turns.turns)
         if not opening:
             lengths.append(len(dialogue.turns))

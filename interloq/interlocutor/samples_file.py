@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,14 @@ from interloq.interlocutor.figures import figures
 from interloq.interlocutor.parts import along, conversations_by_user, limited, split
 from interloq.interlocutor.ratings import rated_dialogues, rated_replies
 from interloq.interlocutor.samples import Judged, Labelled, Selection, continuity
-from interloq.records import Sample
+from interloq.records import Dialogue, Sample
 from interloq.signature import file_fingerprint
 
 FACTS = "samples.json"
 CONTINUITY, RATINGS = "continuity", "interlocutor ratings"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """A file to read: records, optional profiles of users, and pseudonyms for ids (None: ids are kept)."""
 
@@ -54,11 +55,18 @@ class Source:
         return "" if str(self.path) == "-" else file_fingerprint(Path(self.path))
 
     def read(self, kind: str) -> Iterator[Any]:
-        """The records; ids of users are hashed unless the file's header says that this was decided before."""
-        found = read(self.path, kind=kind, strict=self.strict, on_reject=self.on_reject, columns=self.columns)
-        if self.names is None or self.decided():
-            return found
-        return map(self.names.dialogue if kind == "dialogues" else self.names.sample, found)
+        """The records, with the user ids of the file."""
+        return read(self.path, kind=kind, strict=self.strict, on_reject=self.on_reject, columns=self.columns)
+
+    def rename(self, record: Any) -> Any:
+        """A record with hashed user ids, unless they are to be kept or the file's header says that they are decided."""
+        if self._hash is None:
+            return record
+        return self._hash.dialogue(record) if isinstance(record, Dialogue) else self._hash.sample(record)
+
+    @cached_property
+    def _hash(self) -> Pseudonyms | None:
+        return None if self.decided() else self.names
 
     def read_profiles(self) -> dict[str, str]:
         """User → profile; empty without a file."""
@@ -69,7 +77,7 @@ def continuity_file(
     source: Source, output: str | Path, selection: Selection, *, compress: str = "zst"
 ) -> dict[str, Any]:
     """Write the continuity samples of a file of dialogues; returns what was kept and dropped."""
-    labelled = continuity(source.read("dialogues"), selection)
+    labelled = continuity(source.read("dialogues"), selection, rename=source.rename)
     return _split(source, output, selection, labelled, CONTINUITY, compress)
 
 
@@ -80,9 +88,9 @@ def ratings_file(source: Source, output: str | Path, selection: Selection, *, co
     """
     dropped = Counter[str]()
     if kind_held(source.path) == "dialogues":
-        labelled = Labelled(list(rated_dialogues(source.read("dialogues"), dropped)), dropped)
+        labelled = Labelled(list(rated_dialogues(map(source.rename, source.read("dialogues")), dropped)), dropped)
         return _split(source, output, selection, labelled, RATINGS, compress)
-    parts = along(rated_replies(source.read("samples"), dropped), selection)
+    parts = along(rated_replies(map(source.rename, source.read("samples")), dropped), selection)
     counts = {part: {"samples": len(samples)} for part, samples in parts.items()}
     return _write(source, output, parts, {"holds": RATINGS, "dropped": +dropped, "parts": counts}, {}, compress)
 
@@ -139,11 +147,13 @@ def _write(
     profiles: Mapping[str, str],
     compress: str,
 ) -> dict[str, Any]:
-    """Write one file per part, the profiles and the facts."""
+    """Write one file per part that has samples, the profiles and the facts."""
     refuse_overwriting([output], [source.path])
     users, fingerprint = source.users(), source.fingerprint()
     with atomic_folder(output) as folder:
         for part, samples in parts.items():
+            if not facts["parts"][part]["samples"]:
+                continue
             name = f"{part}{SUFFIXES[compress]}"
             about = {"holds": facts["holds"], "part": part, "users": users, "source": fingerprint}
             write(folder / name, samples, kind="samples", **about)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from interloq.data.pseudonyms import Pseudonyms
 from interloq.interlocutor.samples import Selection
 from interloq.interlocutor.samples_file import Source, continuity_file, ratings_file
 from interloq.records import Rating, Sample, Turn
-from tests.interlocutor.made_logs import log
+from tests.interlocutor.made_logs import log, talk
 
 NAMES = Pseudonyms("a key for the tests")
 SELECTION = Selection(min_conversations=5)
@@ -48,6 +49,17 @@ def test_ids_are_kept_on_request_and_hashed_once(dialogues: Path, tmp_path: Path
     write(tmp_path / "hashed.jsonl", map(NAMES.dialogue, log(20)), kind="dialogues", users="hashed")
     continuity_file(Source(tmp_path / "hashed.jsonl", names=NAMES), tmp_path / "once", SELECTION, compress="none")
     assert load(tmp_path / "once" / "test.jsonl")[0].context[0].speaker == NAMES("ann")
+
+
+def test_changed_names_are_recognised_before_ids_are_hashed(tmp_path: Path) -> None:
+    write(tmp_path / "d.jsonl", [*log(20), talk("away", ("ann", "ann|away", "ann"))], kind="dialogues")
+    facts = continuity_file(Source(tmp_path / "d.jsonl", names=NAMES), tmp_path / "out", SELECTION)
+    assert facts["dropped"]["renamed_speaker"] == 1
+
+
+def test_parts_without_samples_have_no_file(dialogues: Path, tmp_path: Path) -> None:
+    continuity_file(Source(dialogues), tmp_path / "out", replace(SELECTION, dev=0.0), compress="none")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"train.jsonl", "test.jsonl", "samples.json"}
 
 
 def test_no_user_with_enough_conversations(dialogues: Path, tmp_path: Path) -> None:
