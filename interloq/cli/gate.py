@@ -108,7 +108,8 @@ def run(args: argparse.Namespace) -> int:
     if args.markdown:
         write_text(args.markdown, gate_markdown(found))
     with suppress(BrokenPipeError):  # a reader that stops early must not turn the verdict into a pass
-        _print(found, json=args.json)
+        if args.json or args.markdown != "-":
+            _print(found, json=args.json)
     return found.exit_code
 
 

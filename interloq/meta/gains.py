@@ -75,7 +75,8 @@ class Gain:
         if self.slope:
             rated = _enough(self.slope.n, self.fixed, allowed - self.shrinking)
             return (rated, RATED) if rated else None
-        units = _enough(self.n, self.shrinking + self.fixed * self.most / self.n, allowed) if self.fixed else None
+        scores = self.fixed * self.most / self.n if self.fixed else 0.0  # with labels of all units
+        units = _enough(self.n, self.shrinking + scores, allowed)
         return (units, self.counted) if units else None
 
 

@@ -59,6 +59,13 @@ def test_files_for_builds_are_written(files: Path, capsys: pytest.CaptureFixture
     assert (files / "gate.md").read_text().startswith("**gate: regression**")
 
 
+def test_markdown_to_standard_output_replaces_the_tables(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*GATE, "--margin", "0.5", "--markdown", "-"]) == 3
+    printed = capsys.readouterr().out
+    assert printed.startswith("**gate: regression**")
+    assert printed.count("gate: regression") == 1
+
+
 def test_a_version_is_blessed_and_gated(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--baseline", "base.jsonl", "--higher-is-better", "--quiet"]
     assert main(["gate", "old.jsonl", "-m", "length", "--bless", *options]) == 0

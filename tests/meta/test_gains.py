@@ -13,7 +13,7 @@ from scipy import stats
 from interloq.meta.compare import compare
 from interloq.meta.comparison import Comparison
 from interloq.meta.few_labels import prediction_powered
-from interloq.meta.gains import ALPHA, RATED, rating_gain
+from interloq.meta.gains import ALPHA, RATED, Gain, rating_gain
 from interloq.meta.gate import gate
 from interloq.meta.score_slope import in_ratings, score_slope
 from interloq.statistics.clustered import Clustered, difference
@@ -124,3 +124,9 @@ def test_more_labels_than_units() -> None:
     assert needed[0] > 2 * 60
     variance = 2 / (0.1 / (stats.norm.ppf(0.975) + stats.norm.ppf(0.8))) ** 2  # labels of all units
     assert needed[0] == pytest.approx(2 * variance, rel=0.35)
+
+
+def test_scores_that_do_not_help_leave_the_number_to_the_labels() -> None:
+    gain = Gain(METRIC, "", -0.2, (-0.4, 0.0), 0.3, "rating", 80, "label", 78, 0.01, 0.0, 120)
+    assert gain.needed(ALPHA) == replace(gain, most=math.inf).needed(ALPHA)
+    assert (gain.needed(ALPHA) or (0,))[0] > 120
