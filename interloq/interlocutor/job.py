@@ -34,6 +34,11 @@ from interloq.retrieve.training_log import TrainingLog
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.statistics.correlation import pearson_rows
 
+CUT = {
+    "profiles": ("profile is", "profiles are"),
+    "replies": ("reply is", "replies are"),
+    "turns": ("turn is", "turns are"),
+}
 USELESS = "the model predicts no better than {what}; use more samples, or another encoder"
 
 
@@ -183,7 +188,7 @@ def report_examples(examples: Examples, tokens: int, run: Run) -> None:
     train, dev = len(examples.of("train")), len(examples.of("dev"))
     run.report(f"{count(train, 'sample')} for training, {dev:,} for dev{omitted}")
     if own["users"]:
-        few = f", {own['few_samples']:,} have too few samples" if own["few_samples"] else ""
+        few = f", {count(own['few_samples'], 'has', 'have')} too few samples" if own["few_samples"] else ""
         run.report(f"{count(own['users'], 'user gets', 'users get')} a token{few}")
     if own["without_judge"] and (own["users"] or examples.facts["profiles"]):
         run.report(f"{count(own['without_judge'], 'training sample')} without a known judge: read as by anyone")
@@ -192,7 +197,8 @@ def report_examples(examples: Examples, tokens: int, run: Run) -> None:
         run.report(f"{one} only one value in training: their tokens can learn nothing else")
     for what, n in cut.items():
         if n:
-            run.report(f"{n:,} {what} are too long for a model of {tokens} tokens: only their first tokens are read")
+            long = count(n, *CUT[what])
+            run.report(f"{long} too long for a model of {tokens} tokens: only first tokens are read")
 
 
 def dev_facts(kind: str, predicted: Floats, values: Floats, training: Floats) -> dict[str, Any]:

@@ -40,10 +40,10 @@ def test_what_is_unusual_is_reported(tmp_path: Path) -> None:
     train(made_job(tmp_path, personal="both", epochs=1), tmp_path / "model", device="cpu", report=said.append)
     assert said[:5] == [
         "126 samples for training, 40 for dev",
-        "2 users get a token, 1 have too few samples",
+        "2 users get a token, 1 has too few samples",
         "2 training samples without a known judge: read as by anyone",
         "1 user has only one value in training: their tokens can learn nothing else",
-        "2 replies are too long for a model of 48 tokens: only their first tokens are read",
+        "2 replies are too long for a model of 48 tokens: only first tokens are read",
     ]
 
 
