@@ -80,7 +80,8 @@ SPECS = {
     "valid": "valid(model='valid')",
     "vbertscore": f"vbertscore(index='index',rater=by({READY}),model='{ENCODER}')",
     "vbleu": f"vbleu(index='index',rater=by({READY}))",
-    **{m: f"{m}(model='smollm2')" for m in ("deep_fm", "fed", "full", "llm_judge", "perplexity", "pmi")},
+    "perplexity": "perplexity(model='smollm2',log=True)",
+    **{m: f"{m}(model='smollm2')" for m in ("deep_fm", "fed", "full", "llm_judge", "pmi")},
     **{m: f"{m}(vectors='vectors')" for m in ("embedding_average", "greedy_matching", "ruber_referenced")},
     "vector_extrema": "vector_extrema(vectors='vectors')",
 }

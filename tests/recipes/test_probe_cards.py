@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from interloq.metrics.perturb import PERTURBATIONS
 from interloq.registry import names
 from interloq.spec_text import read_spec
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))
 import probe_cards
-from probe_cards import DOCS, PLAIN, SPECS, WITHOUT, Card, with_section, with_verdicts
+from probe_cards import DOCS, NO_FIGURES, PLAIN, SPECS, WITHOUT, Card, with_section, with_verdicts
 
+ROW = re.compile(r"\| ([a-z ]+) \| (?:worse|same|better) \| (?:-?[0-9.]+|n/a) \| .* \| [0-9]+ \| [a-z, ]+ \|")
 RUN = "run: python recipes/probe_cards.py --only plain"
+
+
+@pytest.mark.parametrize("name", names("metric"))
+def test_every_card_has_its_probe_or_says_why_not(name: str) -> None:
+    text = Card(name).path.read_text()
+    assert text.count("## Probe\n") == 1
+    section = text.partition("## Probe\n")[2].partition("\n## ")[0]
+    if name in WITHOUT:
+        assert section.strip().startswith(NO_FIGURES)
+        return
+    assert f"<!-- probe of {Card(name).spec} -->" in section
+    rows = section.partition("|---")[2].splitlines()[1:]
+    found = [match[1] if (match := ROW.fullmatch(row)) else row for row in rows if row]
+    assert found == [p.name for p in PERTURBATIONS]
+    assert all(f"`{model}`: {probe_cards.MODELS[model]}" in " ".join(section.split()) for model in Card(name).models)
 
 
 def test_every_metric_with_a_model_has_a_spec_or_a_reason() -> None:
