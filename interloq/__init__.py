@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Interloq evaluates open-domain dialogue systems. The names here are the public API."""
 
 from interloq.data.columns import from_columns

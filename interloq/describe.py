@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Descriptions of components and their settings, read from their modules, for `interloq describe` and the docs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The errors and warnings, as a tree. A message says what was wrong, the value seen, what would be right, and where.
 
 InterloqError                 anything Interloq raises on purpose; the command line prints it in one line and exits 2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What each metric needs to score: references, a context, a model, an extra. Known without importing the metric."""
 
 from __future__ import annotations

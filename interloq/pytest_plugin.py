@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pytest plugin with the fixture `interloq`: reply quality as a test.
 
 def test_reply_quality(interloq):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The records that stages exchange: frozen, small, and the same in Python and on disk.
 
 A stage adds to a record with `dataclasses.replace`; it never changes its input.

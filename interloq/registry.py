@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Components by name: `create("delta_bleu(order=2,tokenizer='char')")` and back with `spec(component)`.
 
 A spec is `name` or `name(field=value, …)`. Values are Python literals or further specs; a spec may be given without

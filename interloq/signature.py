@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Signatures: everything a number depends on, such as the metric's fields, models, samples, seed and versions."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parsing of specs, `name(field=value,…)`: in time linear in their length, without evaluating them."""
 
 from __future__ import annotations

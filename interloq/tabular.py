@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How results are shown: text at the prompt, an HTML table in a notebook, and a data frame if pandas is installed."""
 
 from __future__ import annotations

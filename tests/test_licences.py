@@ -75,6 +75,13 @@ def test_the_project_has_the_apache_licence() -> None:
     assert "END OF TERMS AND CONDITIONS" in text
 
 
+def test_every_module_states_its_licence_in_its_first_line() -> None:
+    modules = sorted((ROOT / "interloq").rglob("*.py"))
+    assert modules
+    line = "# SPDX-License-Identifier: Apache-2.0\n"
+    assert [path.name for path in modules if not path.read_text("utf-8").startswith(line)] == [], f"first line: {line}"
+
+
 def test_every_file_that_is_not_code_is_accounted_for() -> None:
     """Data of a new folder need a line in the list."""
     ours = ("report/templates", "py.typed", "data/rubrics", "demo/project")  # written for this project, like the code

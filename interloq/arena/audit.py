@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much a ranking depends on the choice of systems and partners.
 
 Sato et al. (2022, §7): in all-play-all the systems under test are each other's partners, so whoever chooses the systems

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plays bots and scores their dialogues until the ranking is settled: connects `settle` to `play` and `metrics`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The current ranking while dialogues are still being played; finished dialogues are scored in batches, each once."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Play round by round, and stop when all adjacent systems in the ranking are separated or the budget ends.
 
 A round is one dialogue of every target with every partner, from one opening. A system's score in a round is the mean

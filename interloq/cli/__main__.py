@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`python -m interloq.cli`, for where the console command is not on the path."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arguments and options that several verbs have."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq choose`: rated samples or dialogues in, the metric that agrees best with people out."""
 
 from __future__ import annotations

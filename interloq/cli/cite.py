@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq cite`: BibTeX of every metric in score files."""
 
 from __future__ import annotations

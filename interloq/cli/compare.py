@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq compare`: two versions of a system in, their differences with intervals and tests out."""
 
 from __future__ import annotations

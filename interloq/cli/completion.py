@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq completion`: a script that completes commands in bash, zsh or fish."""
 
 from __future__ import annotations

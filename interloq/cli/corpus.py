@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq corpus`: raw logs in, dialogues and utterance–response pairs out."""
 
 from __future__ import annotations

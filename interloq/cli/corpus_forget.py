@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq corpus forget`: remove one user's data from a corpus, and say what cannot be undone."""
 
 from __future__ import annotations

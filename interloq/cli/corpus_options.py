@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The options of `interloq corpus build`: flags for the most important settings, and a settings file for all."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq corpus continuity` and `interloq corpus ratings`: samples judged by the person in the dialogue."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq data`: import published datasets; check and convert files."""
 
 from __future__ import annotations

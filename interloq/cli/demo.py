@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq demo`: the main workflow, end to end, on conversations that come with the package."""
 
 from __future__ import annotations

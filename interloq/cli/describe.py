@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq describe`: describe a metric, rater, retriever, tokenizer or bot and its fields."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq doctor`: what is installed, which models work offline, and how to get the rest."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq explain`: why one reply got its score."""
 
 from __future__ import annotations

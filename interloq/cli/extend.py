@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq extend`: samples in, samples with additional references from logs out."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq gate`: an old and a new version in, a verdict out.
 
 Exit codes: 0 pass, 2 refusal, 3 regression, 4 undecided.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq index`: build and search indexes of utterance–response pairs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits and a log of what LLM judges send to paid servers, for several verbs."""
 
 from __future__ import annotations

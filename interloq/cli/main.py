@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq VERB …`: runs the verb, and turns errors into one line and an exit code.
 
 Exit codes: 0 all of the input was used; 1 the verb finished, but something was left out or failed (lines set aside,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq meta`: scores and rated samples in, agreement with people out."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq meta --labels`: scores as predictions of 0/1 ratings."""
 
 from __future__ import annotations

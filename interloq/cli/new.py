@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq new`: write a commented folder to start a project from."""
 
 from __future__ import annotations

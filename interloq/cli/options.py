@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Command-line options derived from the fields of settings: one source for names, types, defaults and help."""
 
 from __future__ import annotations

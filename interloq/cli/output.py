@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shared by all verbs: bad lines reported on standard error, and an exit code of 1 if not all of the input was used."""
 
 from __future__ import annotations

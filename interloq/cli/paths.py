@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Types that mark arguments as inputs or outputs, so that an output that is also an input is refused early."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq play`: systems talk to themselves, to each other, or to a fixed set of partners."""
 
 from __future__ import annotations

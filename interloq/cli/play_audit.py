@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq play audit`: how much a ranking depends on the choice of systems and partners, from scored dialogues."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bots named on the command line: NAME=SPEC, or a TOML or JSON file that maps names to specs."""
 
 from __future__ import annotations

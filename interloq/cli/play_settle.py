@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq play run --until-settled METRIC`: play in rounds, score, and stop when the ranking is settled."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The view of a run in progress: a bar, the current ranking and failures by bot; in a pipe, a line every 10 seconds."""
 
 from __future__ import annotations

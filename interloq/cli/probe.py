@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq probe`: change good replies in known ways, and print which changes a metric notices."""
 
 from __future__ import annotations

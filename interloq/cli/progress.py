@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Progress on standard error: a bar with the remaining time on a terminal, otherwise a line every half minute."""
 
 from __future__ import annotations

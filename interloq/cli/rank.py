@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq rank`: scores of dialogues in, a ranking of systems with intervals and tests out."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq rate`: samples in, the same samples with weights on their references out."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq reliability`: how reliable references are, and how to make them better."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq reliability annotate`: a person decides on candidates in the terminal.
 
 The conversation is on standard error and standard input, one answer per line; the summary is on standard output.

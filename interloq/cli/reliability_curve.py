@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq reliability curve`: rated samples in, correlation with people by number of references out."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq report`: scores and samples in, one HTML file out."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq score`: replies in, scores with intervals out."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq signature`: how the scores in a file were computed, or how two files differ in this."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq train PART …`: train a model. A part is a registered job or a module `train_<part>`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq train baseline`: the BERTScore that unrelated texts reach with a model."""
 
 from __future__ import annotations

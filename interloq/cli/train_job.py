@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq train NAME` for every registered job."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq train tokenizer`: a SentencePiece model from the distinct texts of a file."""
 
 from __future__ import annotations

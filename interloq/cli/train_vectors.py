@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq train vectors`: train GloVe vectors on texts, or convert vectors of another program."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Append-only files that resume after their last complete line."""
 
 from __future__ import annotations

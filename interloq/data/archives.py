@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files of a published dataset: in a folder, in a tar archive, or a single file.
 
 Archives are read in memory, member by member: nothing is unpacked, names only identify files, and links are never

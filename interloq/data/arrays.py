@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory-mapped arrays in files, checked when opened."""
 
 from __future__ import annotations

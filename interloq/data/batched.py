@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Items of a stream in lists of a given size."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Folder for results that can be computed again, and for answers of servers that would be paid for again.
 
 It is named by INTERLOQ_CACHE (default: `interloq` in the user's cache folder); `off` disables the cache.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chat exports as turns: OpenAI's `{"role", "content"}` and ShareGPT's `{"from", "value"}` messages.
 
 Instructions to the model, tool calls and their results are not turns of the dialogue, and neither are pictures. They

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples from notebook data: parallel columns, lists of dicts, data frames, Hugging Face datasets.
 
 Columns are read by position, never by label: after `df.sample(frac=1)` or a filter, the labels of a pandas Series are

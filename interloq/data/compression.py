@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compressed streams by file suffix: .gz, .xz and .zst."""
 
 from __future__ import annotations

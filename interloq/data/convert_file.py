@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conversion of files of records in any supported layout to JSONL."""
 
 from __future__ import annotations

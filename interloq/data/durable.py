@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Atomic writes of files and folders, and locks that allow one writer at a time.
 
 Unfinished output is named `.NAME.<12 hex digits>.part`, next to its target, and its writer holds a lock on it. The lock

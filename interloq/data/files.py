@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opening and replacing files: compression by suffix, `-` for a pipe, atomic writes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Content of folders: stray files are ignored, and paths must stay inside the folder."""
 
 from __future__ import annotations

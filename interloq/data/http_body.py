@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The body of an HTTP answer, read in parts up to a size limit.
 
 HTTP clients decompress bodies before their size can be checked, and a few hundred bytes, compressed twice, become

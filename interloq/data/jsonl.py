@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The file format of records: one JSON object per line, and a header in the first line.
 
 `read` streams and `load` lists. Files without a header, JSON arrays, CSV and TSV (`tables.py`) are also read, plain or

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files with a header that is known only after the last record, since it contains counts.
 
 The records are first written to another file, and copied after the header without being parsed again.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records from other layouts: fields under other names, chat exports, rows of a table."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples from plain text files that belong together line by line: replies, contexts and references.
 
 Line i of each file belongs to line i of the others. A file of replies belongs to one system, named after the file or

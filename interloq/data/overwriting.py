@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Refuses an output that is also an input, comparing files, not names."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records from plain JSON values; every field is checked."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Profiles of users in one JSON file: `{"kind": "profiles", "users": "kept", "profiles": {"ann": "I have a dog."}}`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Progress reports of long work: `with progress(label, total) as step: step(n)`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pseudonyms of users: a keyed hash of each id, so that records name nobody but one person's records stay together.
 
 The same key gives the same pseudonyms. Whoever has the key can test whether a pseudonym belongs to an id, so the key

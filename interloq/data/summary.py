@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts of the records of a file, made while streaming."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fields under other names: `reply` for `response`, `model` for `system`, `annotator` for `rater`.
 
 A name that can only mean one field is accepted and reported; two candidates for a field are an error. `columns` (on the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """People's score of each system: `{"mine": 4.1, "theirs": 3.9}`, or a table with a name and a number per line."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of CSV and TSV files and of data frames: one row per sample, or per rating.
 
 Columns of samples: `id`, `context` and `references` (several joined by `|||`), `reference`, `reference_2`, …,

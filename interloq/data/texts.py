@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All texts of a file: records of any kind, or plain text with one text per line."""
 
 from __future__ import annotations

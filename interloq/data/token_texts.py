@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many texts as numbered tokens, for counting and averaging without lists of strings."""
 
 from __future__ import annotations

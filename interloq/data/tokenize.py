@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tokenizers, each with a signature that says exactly what it does.
 
 13a, intl, char, zh and ja-mecab are sacrebleu's; whitespace, space and sentencepiece are defined here.

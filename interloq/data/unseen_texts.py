@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Removal of repeated texts from more texts than fit into memory."""
 
 from __future__ import annotations

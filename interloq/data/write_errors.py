@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """File system errors in one line: what could not be written, why, and what to do."""
 
 from __future__ import annotations

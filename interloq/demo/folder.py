@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's folder: the embedded files or a real log, without the results of an earlier demo; what the results say."""
 
 from __future__ import annotations

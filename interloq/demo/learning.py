@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's rater: small enough to be trained in a minute."""
 
 from __future__ import annotations

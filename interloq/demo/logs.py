@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's part on logs: what they add to one reference, and why references must be rated.
 
 For English, the log is real if the extra `demo` is installed, and a network that comes with the package rates the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`interloq new`: a commented folder to start a project from; templates are in `project/`."""
 
 from __future__ import annotations

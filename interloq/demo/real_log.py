@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pairs of real conversations (BYU chit-chat, package `chitchat_dataset`), filtered for a first screen.
 
 An utterance is the last sentence of a turn, and its reply is the next turn. A pair is dropped for one reason, the first

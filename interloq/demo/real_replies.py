@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Replies to judge, from real conversations: questions that several people answered.
 
 The reference is what one person answered. The system `person` says what another one answered to the same question in

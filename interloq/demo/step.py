@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A step of the demo: a command, and the function that does the same."""
 
 from __future__ import annotations

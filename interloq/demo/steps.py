@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo, step by step: a first table, a comparison, what logs add, strong and weak references, a report.
 
 Each step is a function of the package with the command that does the same. Logs need the extra `demo`, or `rater` and

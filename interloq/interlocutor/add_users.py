@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adds users to a trained model: only their own vectors are learned, and nothing else in the model changes.
 
 Without a dev file, all samples are for training, as there may be few: the epoch with the lowest training loss is kept.

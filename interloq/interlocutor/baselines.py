@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Baselines of continuity prediction: probabilities of a reply from frequencies in the training samples alone.
 
 global_majority   share of all training samples that were answered

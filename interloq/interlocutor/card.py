@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The warning that comes with a model that knows single users: in its `model.json`, and in a README in its folder."""
 
 from __future__ import annotations

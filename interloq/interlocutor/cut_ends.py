@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dialogues that the collector ended after a fixed number of turns: their last turn is not an honest label.
 
 Of the dialogues that reach a length, some share ends there. In natural logs this share changes slowly with the length;

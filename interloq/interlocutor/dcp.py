@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dialogue continuity prediction (Tsuta et al., 2024): P(the interlocutor answers the reply).
 
 `model` is a folder written by `interloq train dcp`. The judge is the person who would speak next: `user`, or by

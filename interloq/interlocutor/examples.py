@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tokenised samples on disk, from which a model learns; their order does not depend on that of the files."""
 
 from __future__ import annotations

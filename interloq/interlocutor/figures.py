@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Statistics of judged turns: those of the paper's Table 3, and users for whom only one class is known."""
 
 from __future__ import annotations

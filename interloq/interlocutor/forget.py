@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Removes a user from a trained model: their token, their id and their profile."""
 
 from __future__ import annotations

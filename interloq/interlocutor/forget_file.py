@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Removal of one user from a corpus folder, a folder of samples or a file of records, in place.
 
 A record is removed if the user speaks in it, rates it, or is named in its id; pairs name no users and are removed with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Interlocutor score (Tsuta et al., 2024): the rating that the interlocutor would give the reply.
 
 `model` is a folder written by `interloq train interlocutor`. Scores are on the scale of the ratings in training. The

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training of the models that judge replies as the interlocutor: find the users, tokenise samples, train, calibrate."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples to learn from: each with its judge, the value to predict, and its part.
 
 The dev part is another file, or else a tenth of the dialogues, chosen by the hash of their ids; samples of one dialogue

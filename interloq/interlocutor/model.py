@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trained models that judge replies as the interlocutor: P(they answer), or the rating that they would give."""
 
 from __future__ import annotations

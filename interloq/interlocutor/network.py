@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cross-encoder with tokens for speakers: the side that is judged, the judge, and users that it knows.
 
     e(user) = e(judge) + own vector of the user

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Judged turns in train, dev and test: limits per user, and splits by time, by user or along each dialogue.
 
 `time` puts the latest dialogues of all users into test, as the paper does; `own-time` the latest of each user, so that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples with the ratings of the interlocutor: single replies, or whole dialogues rated by those who took part."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples as rows of tokens: [judge] profile [speaker] turn … [speaker] turn | [speaker] reply.
 
 A speaker's token starts each turn: one token for the side that is judged, one for the judge, or the judge's own. The

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Continuity samples (Tsuta et al., 2024): replies of logged dialogues, labelled by whether they were answered.
 
 A dialogue of two people is u_0 … u_(M-1). Each reply u_k (k ≥ 1) is one sample: its context is u_0 … u_(k-1), its judge

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of dialogues or rated replies → a folder with the samples of train, dev and test."""
 
 from __future__ import annotations

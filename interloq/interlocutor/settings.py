@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings of the models that judge replies as the interlocutor; in their own module so that they do not need torch.
 
 Learning rate, batch and epochs are those of Tsuta et al. (2024); they state nothing about schedule and weight decay.

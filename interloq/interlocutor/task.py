@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training task of the models that judge replies as the interlocutor: one logit z per sample.
 
 dcp           J = −w_y · log P(y),  P(1) = σ(z)        y: whether the reply was answered

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dialogues in which continuity can be labelled: two named people, in turns, with times that do not run backwards."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calibration of a rater's probabilities: reliability, calibration error and temperature scaling.
 
 Labels are 1 (a valid reply) and 0. Probabilities are P(valid); a logit is log P(valid) − log P(not valid).

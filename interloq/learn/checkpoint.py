@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Everything a training loop needs to resume exactly where it was: weights, optimizer, random state, counters.
 
 A new checkpoint replaces the previous one only when it is complete, so a full disk or a kill loses only the work done

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Claim a folder for a training job: the same interrupted job resumes, any other job is refused."""
 
 from __future__ import annotations

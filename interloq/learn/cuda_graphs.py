@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loss and gradients of a batch as one CUDA graph, recorded once per shape and replayed.
 
 A small network's step is hundreds of short kernels, and starting them one by one takes the processor longer than the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Device settings of the training loop: threads on a processor, packed rows and a stream on a GPU."""
 
 from __future__ import annotations

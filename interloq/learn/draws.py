@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random draws that depend only on a seed and an example's number: the same in any batch, order or process."""
 
 from __future__ import annotations

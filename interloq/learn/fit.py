@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The training loop of all networks.
 
 A task has a network and defines batches and their loss. `fit` does the rest: mixed precision on a GPU, gradient

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A bidirectional GRU that turns texts into vectors: the last states of both directions, concatenated.
 
 Texts are given concatenated and are packed, so no time is spent on padding.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Train any network, from settings to a folder with the trained model.
 
 A job provides settings, examples and a task; `train` does the rest. It claims the folder, lets the first process

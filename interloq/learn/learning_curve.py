@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A model's learning curve, and in a separate file how long each epoch took.
 
 Two uninterrupted runs write the same learning curve, byte for byte; times differ, so they have their own file.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Low-rank updates of a pretrained network: LoRA (Hu et al., 2022).
 
     W' = W + s · B A        A [rank, in] random, B [out, rank] zero at first; s is α / rank in the paper

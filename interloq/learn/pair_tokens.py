@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tokenised pairs of a log on disk, with each distinct text read and tokenised once.
 
 Texts are numbered in the order of their hashes and pairs are sorted by these numbers, so that nothing depends on the

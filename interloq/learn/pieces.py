@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Token ids from a SentencePiece model, for networks."""
 
 from __future__ import annotations

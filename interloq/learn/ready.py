@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scorer that comes with this package, named `ready`: where its weights are. Asking needs no torch."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks to start the training of a cross-encoder from: a pretrained encoder, or an already trained scorer.
 
 A scorer is a folder with `model.json`. One that was trained with low-rank updates stores only these and names the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Save and load trained networks: a folder with weights (safetensors) and facts (JSON), never a pickle.
 
 The facts include the weights' fingerprint, so files from different models are refused.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Registry of what `interloq train NAME` can train: settings, logs to read, and the job.
 
 Nothing here imports torch, so listing the options is fast. Other packages add theirs through the entry-point group

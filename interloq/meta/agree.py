@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How well people agree with each other: the standard to compare metrics with.
 
 Pairs of annotators over the samples both judged; each annotator against the mean of the others; one random half of the

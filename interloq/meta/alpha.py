@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Krippendorff's α (Krippendorff, 2004): agreement of any number of annotators, with judgments missing or unnamed.
 
 α = 1 − D_o / D_e, the disagreement within samples over that expected by chance. For interval judgments v, with m_u

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Baseline files: a version that was accepted, with all that later versions are compared by.
 
 A header with the signatures of the metrics and the origin of dialogues, then one unit per line. Only `bless_file`

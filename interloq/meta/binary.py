@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures of predictions of binary labels, exact in every bootstrap resample.
 
 accuracy = (TP + TN) / n

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bradley and Terry (1952): strengths from wins. System i beats system j with probability π_i / (π_i + π_j).
 
 The package choix finds the maximum-likelihood strengths by iterative Luce spectral ranking (Maystre and Grossglauser,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Choose a metric by its agreement with people on a few dozen rated samples.
 
 Metrics and blends of them are sorted by Spearman's ρ with the mean judgment. Blends are tested on contexts that their

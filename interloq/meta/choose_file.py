@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a file of rated samples or dialogues to the metric that agrees best with people, and a file that names it."""
 
 from __future__ import annotations

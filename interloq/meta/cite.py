@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BibTeX entries of the metrics in score files."""
 
 from __future__ import annotations

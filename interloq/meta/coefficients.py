@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The coefficients of a table: Pearson's, Spearman's and Kendall's, or any user-defined function `corr(x, y)`.
 
 A function takes two vectors of equal length and returns a number, or a scipy result with a `statistic`. It must not

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compare two versions of a system: means, differences with intervals, tests, slices, and people's mean rating.
 
 Intervals are t intervals over clusters (`interloq.statistics.clustered`): dialogues if units are replies in dialogues,

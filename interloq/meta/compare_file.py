@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From two files, of samples, dialogues or scores, to a comparison."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options of `compare` and `gate`: how two versions are read, scored and compared."""
 
 from __future__ import annotations

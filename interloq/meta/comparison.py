@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Comparisons of two versions of a system as plain values, ready for a table or JSON."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read comparisons and gates that `interloq compare --json` and `interloq gate --json` printed."""
 
 from __future__ import annotations

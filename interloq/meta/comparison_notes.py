@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Notes on a comparison for its reader: how units were paired, and what was excluded or cannot be trusted."""
 
 from __future__ import annotations

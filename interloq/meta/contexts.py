@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Correlation by sample: a coefficient within each context that has at least three replies, averaged over contexts.
 
 Resamples draw contexts. The p-value is from a t-test of the contexts' coefficients against 0. The permutation test

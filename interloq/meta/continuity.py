@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How well metrics predict whether people reply: accuracy, macro-F1, AUC and calibration; see `predictors.py`.
 
 With training samples, three baselines are added (interlocutor/baselines.py), and users are grouped by the number of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From files of scores and labelled samples to a table of how well replies are predicted."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results of predicting whether people reply, as plain values."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pearson's r, Spearman's ρ (average ranks) and Kendall's τ-b: for two vectors, row by row, and over resamples.
 
 A resample is a vector of counts: how often each point was drawn. Every coefficient is computed from the counts and

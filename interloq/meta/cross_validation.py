@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Candidates for a metric, and how well each agrees with people on samples that it was not learned from.
 
 A candidate learns weights of metrics from rated samples: a single metric (nothing is learned), metrics with equal

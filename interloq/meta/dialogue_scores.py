@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From the scores of single utterances to scores of dialogues.
 
 A system's score in a dialogue is the mean over its scored utterances, or the score of a metric that judges the whole

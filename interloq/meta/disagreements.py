@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The samples on which a metric and people disagree most.
 
 Metrics and people have different scales, so ranks are compared: each value becomes its percentile,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How well metrics agree with people: every metric against the mean judgment and against single annotators.
 
 p-values are adjusted in two families per coefficient: the tests of all metrics (is there a correlation at all), and the

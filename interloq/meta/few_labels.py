@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mean human rating from few labels and many scores: prediction-powered inference.
 
 Angelopoulos et al. (2023), PPI, with the tuned weight of PPI++ (Angelopoulos, Duchi and Zrnic, 2023). With ratings Y

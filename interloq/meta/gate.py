@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decide whether a new version may replace an old one: pass, regression or undecided.
 
 With a margin m > 0, the largest acceptable loss, and the 95 % interval [low, high] of the gain (new − old; old − new if

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From files of an old and a new version to a verdict. Everything that makes a verdict doubtful is refused."""
 
 from __future__ import annotations

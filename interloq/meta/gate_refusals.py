@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Refusals of a gate: input that would make its verdict doubtful."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mean human rating of two versions of a system, and the difference, from labels and scores."""
 
 from __future__ import annotations

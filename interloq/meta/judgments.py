@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """People's judgments of one aspect, collected from samples, in an order that does not depend on the file.
 
 An annotator is a rater id that rated at least two samples. Ratings without a rater id, and ids seen on only one sample,

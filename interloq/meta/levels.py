@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Levels of correlation: over all samples, over systems, or over the replies to each context.
 
 `by='none'`    a point is a sample; resamples draw samples. In this module.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slopes that convert a margin from human ratings to units of metrics.
 
 They are computed from rated samples, or read from the stored JSON of `interloq meta`. The judge must be that of the

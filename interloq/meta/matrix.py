@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How similar metrics are to each other: Spearman's ρ between all pairs of score columns."""
 
 from __future__ import annotations

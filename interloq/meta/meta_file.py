@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From files of scores and rated samples or dialogues to agreement with people."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that dialogues are comparable: same partner set, scheme, openings, length and judge.
 
 `interloq play` writes the first four to the header of dialogues, and files made from these copy them; the judge is in

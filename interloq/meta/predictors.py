@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scores as predictions of labels: the threshold above which a score predicts a reply, and the measures it gives.
 
 half         .5, for scores that are all between 0 and 1

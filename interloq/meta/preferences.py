@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Preferences of an LLM judge between two versions, as scores of their units: 1 for a win, ½ for a tie, 0 for a loss.
 
 So the mean score of a version is the share of pairs it wins, ties counting half, and its difference, interval and test

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rank systems from the scores of their dialogues, with the uncertainty of each rank.
 
 A system's score is the mean over its dialogues of the mean over its utterances (Sato et al., 2022), or its

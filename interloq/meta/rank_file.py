@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From files of scores and the dialogues they judge to rankings of systems."""
 
 from __future__ import annotations

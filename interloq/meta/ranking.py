@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rankings as plain values, ready for a table, JSON or the report."""
 
 from __future__ import annotations

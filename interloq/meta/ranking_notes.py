@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Notes on a ranking for its reader: what was resampled or excluded, and what cannot be compared."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ratings of whole dialogues: each dialogue becomes one rated item, with the mean of its utterances' scores.
 
 The item has no text of its own. Dialogues on one occasion (see dialogue_scores.py) share a context. The number of turns

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the variation of scores comes from: prompts, the bot's choice of reply, or the judge.
 
 Repeated runs give several replies to a prompt, and several scores of one reply. Score = prompt + reply + judgment, a

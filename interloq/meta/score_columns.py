@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scores as columns: one number per sample for every metric, in the order of the judgments."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a difference in a metric's score means in human ratings, from the slope of scores on ratings.
 
 Over rated samples, c is the least-squares slope of score = a + c · rating; its standard error is over clusters of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Metrics whose value for a set is not the mean of its sample scores: corpus BLEU, NIST, chrF, distinct-n.
 
 Score files contain sample scores, from which such a value cannot be computed. It is computed again from the samples,

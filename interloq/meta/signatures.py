@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The signatures of a score file, explained part by part, and the differences between two files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of whether one metric's correlation with people is higher than another's, and corrections for many tests.
 
 Williams (1959), for two correlations that share one variable; r12 and r13 are the metrics' correlations with people and

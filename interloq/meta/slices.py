@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slices of a test set: groups of units by topic, language, partner or length of their prompts.
 
 A slice is a property of the prompt, never of the reply: slices of replies would differ between two versions. `language`

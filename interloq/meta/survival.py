@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long would this person stay? Survival curves of systems from the probability of a reply to each of their turns.
 
     S(t) = mean over dialogues of P_1 · … · P_t

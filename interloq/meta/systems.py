@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Correlation by system: a point is a system's score and mean judgment, over the samples that have both.
 
 A system's score is the metric's value over its samples if that is known (`set_scores.py`), otherwise the mean of their

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups of users by their number of training samples (Figure 3 of Tsuta et al., 2024).
 
 Users are ordered by training samples and cut into groups with about the same number of training samples in total, so

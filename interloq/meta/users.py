@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Correlation by user, the person in the dialogue: does a metric order the replies to a user, or only users?
 
 between   over users: mean score and mean judgment of each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read versions of a system from files of samples, dialogues or scores; samples and dialogues are scored here."""
 
 from __future__ import annotations

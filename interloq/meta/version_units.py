@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From scores and the records they judge to the units of a version."""
 
 from __future__ import annotations

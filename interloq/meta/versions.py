@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Versions of a system to be compared, unit by unit, and how their units are paired.
 
 A unit is one reply, or one dialogue with the mean score of the system's utterances in it. Two units are paired if they

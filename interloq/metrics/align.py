@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Align the words of a reply with those of a reference: as many matches as possible, then as few chunks as possible.
 
 A chunk is a run of adjacent words of the reply matched to adjacent words of the reference in the same order. Matches

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deep AM-FM, the mean of adequacy and fluency (Zhang et al., 2021).
 
 score = ( n(AM) + n(FM) ) / 2,   n(x) = ( max(x, c) − c ) / |c|,   c = the 5 % quantile of the part over the sample set

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BERTScore of unrelated texts, for rescaling: a JSON file with every layer of a model.
 
 Texts are drawn from a corpus by a hash of seed and text, so neither order nor repetitions change the draw; each is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BERT-RUBER's unreferenced scorer (Ghazarian et al., 2019): does the reply fit the utterance before it?
 
 s = σ( MLP([q; qᵀ M r; r]) ), where q and r are a frozen encoder's pooled token vectors of the last turn of the context

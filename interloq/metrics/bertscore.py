@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BERTScore (Zhang et al., 2020): each token is matched to the most similar token of the other text.
 
 P = Σ_a s_a · max_b cos(a, b) over tokens a of the reply and b of a reference, R the other way round, F = 2PR / (P + R)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Blend: a weighted sum of standardised metrics.
 
 score = Σ wᵢ (sᵢ − mᵢ) / σᵢ   over the blended metrics, with weight w, mean m and scale σ

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BLEU (Papineni, Roukos, Ward and Zhu, 2002).
 
 BLEU = BP · exp(1/N Σ_n log p_n),  p_n = Σ_i Σ_g min(#_g(h_i), max_j #_g(r_ij)) / Σ_i Σ_g #_g(h_i)

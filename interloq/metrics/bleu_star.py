@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BLEU* (maximum single-reference BLEU; Gupta et al., 2019).
 
 BLEU*(h, R) = max_{r ∈ R} BLEU(h, {r}), averaged over samples.

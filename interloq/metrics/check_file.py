@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Check a file of records: its kind and counts, and what metrics cannot handle in it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks on samples, made while they are read: what makes a score mean something else than it seems to.
 
 Each check counts the replies it concerns, by system, and may add a note. It reads no sample twice and keeps none, so

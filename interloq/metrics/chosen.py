@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The metrics that a user chose: specs, lists of specs, specs with a short label (`uBLEU=vbleu(…)`), `@FILE`.
 
 The label stays in front of the spec wherever a metric is named, also in score files, so the name identifies the metric,

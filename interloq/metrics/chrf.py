@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """chrF (Popović, 2015) and, with `word_order=2`, chrF++ (Popović, 2017).
 
 chrF_β = (1 + β²) · P · R / (β² · P + R); P and R are the means over orders of n-gram precision and recall, over

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Base of metrics that use a network to score how well a reply fits its context."""
 
 from __future__ import annotations

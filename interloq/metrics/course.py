@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scores of a dialogue's replies in the order in which they were given, to find the turn where the score fell most."""
 
 from __future__ import annotations

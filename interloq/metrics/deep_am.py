@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deep AM, the adequacy half of Deep AM-FM (Zhang et al., 2021): does the reply mean what it should?
 
 reference_free: AM = cos( v(previous utterance), v(reply) )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deep FM, the fluency half of Deep AM-FM (Zhang et al., 2021): how likely is the reply to a language model?
 
 reference_free: FM = [ log p(utterance + reply) − log p(utterance) ] / (number of the reply's tokens)

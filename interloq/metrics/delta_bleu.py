@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ΔBLEU, discriminative BLEU (Galley et al., 2015), as υBLEU uses it (Tsuta et al., 2020 and 2023).
 
 p_n = Σ_i Σ_g max_{j: g ∈ r_ij} w_ij · min(#_g(h_i), #_g(r_ij)) / Σ_i Σ_g max_j w_ij · #_g(h_i)

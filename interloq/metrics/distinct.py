@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """distinct-n (Li, Galley, Brockett, Gao and Dolan, 2016).
 
 distinct-n = |{n-grams of the replies}| / number of n-grams in the replies

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Embedding Average: the cosine of the mean word vectors of reply and reference (Liu et al., 2016).
 
 Word vectors are not normalised, so long ones weigh more. Of several references the nearest is used. A set's score is

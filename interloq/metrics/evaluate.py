@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Score samples with metrics: values, bootstrap intervals, and unscored samples with reasons."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Explain a reply's score: every n-gram that earned credit, and the reference that it earned it from.
 
 For BLEU and for ΔBLEU's `sentence` mode, score = BP · (Π_n p_n)^(1/N) with p_n = credit / (n-grams · largest weight).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Explain the score of one sample of a file."""
 
 from __future__ import annotations

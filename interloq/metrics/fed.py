@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """FED (Mehri and Eskenazi, 2020): what would people say next? Praise speaks for the reply, complaints against it.
 
 conditional   s(f) = log p(f | dialogue) / tokens of f

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """FULL (De Bruyn et al., 2022): how unlikely is it that people complain after this dialogue?
 
 likelihood   score = − Σ over five follow-ups f of log p(f | dialogue)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Metrics from Python functions, without a package: `interloq.metric(fn)`, or `-m my_metric.py:fn --trust`.
 
 The function takes a sample and returns a number, or None to leave the sample unscored; with `batch=True` it takes a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Greedy Matching (Rus and Lintean, 2012; Liu et al., 2016): each word with its nearest word on the other side.
 
 The mean over a text's words of the largest cosine with a word of the other text; then the mean of both directions. Of

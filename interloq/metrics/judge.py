@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Judge: the rating that people would give the reply, from a linear head on the states of a relevance network.
 
 score = state · w + c, limited to −1 … 1: the expected rank among the rated replies of a set, from the worst (−1) to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers of an LLM judge: only what fits the schema counts, whatever else the text says."""
 
 from __future__ import annotations

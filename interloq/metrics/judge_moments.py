@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far to trust a judge's scores: sums over samples from which slopes and correlations follow.
 
 One row per sample, so that the figures of any set or resample are computed from its summed rows, like its score:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests of an LLM judge to a chat server: each is sent once, its answer checked, counted and kept on disk.
 
 An answer that cannot be used is asked for again with other seeds, a few times, and never cached.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole dialogues as samples for LLM judges: the context has all turns, the reply is empty (see play/samples.py)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Length: the mean number of tokens in a reply.
 
 It does not measure quality, but should be reported with every other metric: n-gram metrics penalise short replies, and

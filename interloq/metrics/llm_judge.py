@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """LLM judge: a language model rates the reply, or a speaker in a whole dialogue, on the scale of a rubric.
 
 expected   score = Σ s · p(s | prompt) / Σ p(s | prompt),  s the possible scores, p of the answer's first token

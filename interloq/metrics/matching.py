@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Greedy matching of token vectors: how much of a reply is found in a reference, and the other way round.
 
 P = Σ_a s_a · max_b (a · b) over the reply's tokens a, R the same over the reference's tokens b; shares s add up to 1 in

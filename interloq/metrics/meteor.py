@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """METEOR (Banerjee and Lavie, 2005), without Java.
 
 score = F · (1 − γ · (chunks / m)^β),  F = P · R / (α · P + (1 − α) · R),  P = m / |h|, R = m / |r|

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Interface of metrics: one row of statistics per sample, and a value from summed rows.
 
 `value(row)` is the sample's score and `value(sum of rows)` the set's, so corpus scores, bootstrap intervals and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Properties of a metric known from its name or spec, without loading it: its model may not be on this machine."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MLM: likelihood of the reply under a masked language model, without its context.
 
 likelihood = 1/n · Σ log p(token | the other tokens)      the mean: how fluent the reply is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """N-gram counts of replies and their references, for many samples at once.
 
 Texts become numbered tokens in flat arrays. Counting compares every token of a reply with every token of its references

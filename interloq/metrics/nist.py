@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NIST (Doddington, 2002).
 
 NIST = Σ_{n=1…N} [ Σ_g info(g) · min(#_g(h), max_j #_g(r_j)) / Σ_g #_g(h) ] · penalty

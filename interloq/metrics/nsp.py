@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BERT-NSP (Devlin et al., 2019), as a baseline of Tsuta et al. (2024): P(the reply follows the utterance).
 
 P(is-next | [CLS] utterance [SEP] reply [SEP]) of a BERT with its own next-sentence-prediction head; the utterance is

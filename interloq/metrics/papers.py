@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Papers of the metrics, as BibTeX entries in `papers.bib`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Perplexity: how much does the reply surprise a language model? Unlike elsewhere, lower is better.
 
 perplexity = exp( − log p(reply | context) / tokens of the reply )

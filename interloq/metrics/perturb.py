@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Perturbations of replies, to probe what a metric notices: damage that should cost points, and harmless changes.
 
 Each perturbation gives a changed reply, or None if it does not apply to this one (a reply without a statement cannot be

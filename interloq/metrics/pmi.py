@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much more likely is the reply after this context than after none?
 
 mean   ( log p(reply | context) − log p(reply) ) / tokens of the reply

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Probe a metric: change good replies in known ways, and test whether their scores change as they should.
 
 The replies and all their changed versions are scored together, so a metric with constants from the whole set is fitted

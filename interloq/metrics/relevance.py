@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Relevance: P(the reply fits the context), from a cross-encoder that reads the context and the reply together.
 
 `model` is a folder written by `interloq train relevance`, or `ready`, the scorer that comes with this package (extra

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ROUGE-L (Lin, 2004): the longest common subsequence of reply and reference.
 
 P_j = LCS(h, r_j) / |h|,  R_j = LCS(h, r_j) / |r_j|,  F = (1 + β²) P R / (R + β² P)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """RUBER, a blend of a referenced and an unreferenced metric (Tao et al., 2018).
 
 s = blend(ŝ_R, ŝ_U), ŝ = (s − min S) / (max S − min S)

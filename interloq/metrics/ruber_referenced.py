@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """RUBER's referenced half (Tao et al., 2018): the cosine of [max; min] pooled word vectors.
 
 A text's vector has the largest value of each dimension among its words, followed by the smallest. Of several references

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """RUBER's unreferenced scorer (Tao et al., 2018): does the reply fit the utterance before it?
 
 s_U = σ( MLP([q; qᵀ M r; r]) ), where q and r are the Bi-GRU vectors of the last turn of the context and of the reply;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fingerprint of a set of samples, for signatures."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Weights of tokens in BERTScore: uniform, or idf over references."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a metric does with its input, for checks on the data; found without loading a network."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Refuse references that were passed transposed.
 
 Some tools expect one list per *sample*, others one list per *reference set* over all samples. If they are mixed up,

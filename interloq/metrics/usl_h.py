@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """USL-H, a hierarchy of three qualities (Phy et al., 2020): a reply that cannot be understood need not make sense.
 
 score = ( w₁·U + w₂·U·S + w₃·U·S·L ) / ( w₁ + w₂ + w₃ )

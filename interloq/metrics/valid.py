@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Valid: P(the reply is a well-formed utterance), regardless of the context; the VUP of Phy et al. (2020).
 
 `model` is a folder written by `interloq train valid`. The encoder reads the reply alone; it is trained to tell replies

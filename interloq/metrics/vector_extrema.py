@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Vector Extrema (Forgues et al., 2014; Liu et al., 2016): the cosine of the most extreme values of each dimension.
 
 A text's value in a dimension is the smallest among its words if its magnitude exceeds the largest (|min| > max), else

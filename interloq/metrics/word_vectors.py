@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Base of metrics over word vectors: texts as bags of known words, and the best reference of a reply.
 
 Word order does not matter in these metrics, so a text is its distinct words, in the order of their numbers, with

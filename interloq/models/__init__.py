@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pretrained networks and their vectors, behind small interfaces used by all higher layers."""

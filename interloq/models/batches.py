@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batches of examples of similar length, so that little padding is needed."""
 
 from __future__ import annotations

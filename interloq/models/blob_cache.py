@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cache on disk: bytes by key in one table of an SQLite file, never a pickle.
 
 Several processes may share the file; it may be deleted at any time.

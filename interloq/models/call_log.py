@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Log of requests to paid servers: one JSON object per line, appended to a file; no prompts, no answers, no keys.
 
     {"time":"2026-11-16T20:01:02.345678+00:00","endpoint":"https://host/v1","model":"name","prompt_tokens":210,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers of chat servers on disk, by address and request: model, prompt and parameters, but not the key.
 
 They are in `answers.db` in the cache folder (see data/cache_folder.py).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests to a chat server: concurrent, rate-limited, retried, and with untrusted answers read safely."""
 
 from __future__ import annotations

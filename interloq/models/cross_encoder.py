@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A transformer that reads several texts together, [CLS] A [SEP] B [SEP] …, and computes logits from one state.
 
 An encoder uses the first state; a language model uses the last, the only one that has seen the whole row. The first

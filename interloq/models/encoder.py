@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Token and sentence vectors of a transformer encoder, from any layer.
 
 See `pretrained.py` for how a model is named. Each distinct text is encoded once, in batches of similar length. Padding

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How an encoder network behaves, found by running it on a few tokens rather than by its model type.
 
 Layers above the wanted one can be dropped if the remaining network then returns the wanted layer's states. That fails

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deterministic stand-ins for models, for tests and documentation: no weights, no downloads."""
 
 from __future__ import annotations

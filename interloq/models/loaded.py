@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks used by metrics and raters: imported on first use, and shared by all that use the same one."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Split work that does not fit in GPU memory in halves until it fits."""
 
 from __future__ import annotations

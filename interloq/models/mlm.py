@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Likelihood of texts under a masked language model: each token is masked in turn and predicted.
 
 Σ log p(token | the other tokens) over the tokens of `[CLS] text [SEP]` is the pseudo-log-likelihood of Salazar et al.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Next-sentence prediction of a pretrained BERT (Devlin et al., 2019): does the second text follow the first?
 
 BERT reads [CLS] A [SEP] B [SEP] with token types 0 and 1. Its head was trained in pretraining. Many encoders were

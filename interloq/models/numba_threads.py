@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Start numba's threads without changing the number of threads of other libraries."""
 
 from __future__ import annotations

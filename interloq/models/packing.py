@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks of transformers that read rows packed end to end: attention stays within each row.
 
 Attention is computed by the variable-length kernel of FlashAttention, which torch contains (bf16 and fp16, on a GPU).

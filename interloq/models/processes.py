@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One or more processes that train one network together, as started by `torchrun`."""
 
 from __future__ import annotations

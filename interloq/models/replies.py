@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Replies of bots and chat servers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Outputs of a network for many rows of tokens, read in batches of similar length that fit in memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What requests to paid servers cost: counted, announced before they are sent, limited, and logged.
 
 with spending(max_calls=500) as spent:

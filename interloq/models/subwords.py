@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Token ids from a pretrained tokenizer, for pretrained networks; `pieces.Pieces` does this for our own networks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A pretrained network with the head that predicts tokens, as transformers builds it, ready for further training.
 
 Model families differ in layout, but all go states → head → logits. A hook keeps only the states at the positions to be

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of token numbers for a network: padded to one length, or packed end to end without padding.
 
 The number of tokens of a packed batch is rounded up so that few shapes occur; the added tokens form rows of their

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """On-disk cache of text vectors, by model, layer and tokens; off by default.
 
 The file contains float32 rows (see blob_cache.py). It is set by the encoder's `cache` or by the environment variable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Interactive annotation of a file of samples: candidates, a session with its record, and the annotated samples."""
 
 from __future__ import annotations

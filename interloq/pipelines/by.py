@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A rater made from a metric: the metric scores each reference as if it were the reply.
 
 w = 2 · P − 1,  P the metric's score of the reference after the sample's context

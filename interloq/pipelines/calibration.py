@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Turn a metric's scores into probabilities without labels: true replies of a log against replies from elsewhere in it.
 
 P(the true reply) = σ(slope · z + offset),  z = Φ⁻¹(rank of the score among the examples' scores / (examples + 1))

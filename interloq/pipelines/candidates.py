@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Candidates for references, from an index or a log, without copies of the test items."""
 
 from __future__ import annotations

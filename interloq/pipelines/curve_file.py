@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Correlation of metrics with people as references are added, for a file of rated samples."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The metrics that samples allow, for users who name none, and what to do next.
 
 With references: BLEU-2, chrF, ROUGE-L and BERTScore, and ΔBLEU if references have weights. Without: relevance by the

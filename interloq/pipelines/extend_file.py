@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Add references from an index to a file of samples."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which of two replies to the same context is better, by an LLM judge that sees them in both orders.
 
 A pair is asked about twice, with the positions of the replies swapped. A reply is preferred only if it wins in both

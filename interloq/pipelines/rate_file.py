@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Add weights to the references of a file of samples; an interrupted run can be resumed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """References from logs with a rater's weights: `interloq extend`, then `interloq rate`, in one call.
 
 Extended and rated samples are cached (see stages.py), so another metric on them needs no second search.

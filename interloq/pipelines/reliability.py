@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reliability of the references in a file of samples: predict it, raise it with candidates from a log, use it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Score a file of samples or dialogues; write a file of scores with results and notes in its header."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cache of stages' results: the same samples through the same stage are read from disk the second time.
 
 Files are in the cache folder (see data/cache_folder.py). A file's name depends on the samples and the stage's

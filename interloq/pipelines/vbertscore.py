@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """vBERTScore (Tsuta et al., 2023): BERTScore with references from logs, weighted by a network trained on logs.
 
 extend (`interloq extend`) → rate (`interloq rate`) → `bertscore` with weights, in one call; the score equals that of

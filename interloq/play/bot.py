@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interface of bots: dialogues in, one reply per dialogue out; and the checks of their replies.
 
 A bot never stops a run because of one dialogue: errors are reported in the reply's `failure`. A failure with text is a

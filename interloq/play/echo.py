@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A bot that repeats the last turn: the simplest partner, useful for tests."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A rule-based bot in the style of ELIZA (Weizenbaum, 1966): patterns, and answers that reflect the speaker's words.
 
 The rules are our own, for English, Japanese and Chinese; `language='auto'` is determined by the script of the last

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rules of `eliza`: patterns, tried in order, each with its answers; `{x}` is the matched group named x."""
 
 from __future__ import annotations

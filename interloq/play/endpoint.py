@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A bot behind a server with OpenAI's `/chat/completions` API: a public service, or vLLM, llama.cpp, Ollama …
 
 Requests are sent concurrently. Temporary refusals (429, 5xx), lost connections, timeouts and answers that are not JSON

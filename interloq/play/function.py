@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A bot that is a Python function, named by the user as `module:function`.
 
 The function takes (turns, seed) and returns text; with `batch=N` it takes lists of both and returns a list of texts.

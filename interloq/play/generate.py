@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Text generation with language models, in batches in which each text is generated as if it were alone.
 
 Sampling is Gumbel-max: token = argmax_v [ log p(v)/T + g(seed, step, v) ] over the nucleus of probability `top_p`, with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A bot that is a language model: a Hugging Face folder, an installed package, or `hub:org/name@revision`.
 
 Models with a chat template get the dialogue as messages: the bot's turns are the assistant's, all others the user's.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Journal of finished dialogues: an append-only file, from which the output file is written at the end.
 
 A line is written as soon as its dialogue ends, so `kill -9` loses nothing; the file is synced to disk every few

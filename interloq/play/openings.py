@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Openings: the first utterances of dialogues, which are given to both speakers and never judged.
 
 They come from dialogues (the first turns of each), from lines {"id": …, "turns": ["…", "…"]}, from text with one

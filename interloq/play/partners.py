@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Partner sets: the fixed partners of bipartite-play as a file that can be shared and checked.
 
 A set is a JSON file with each partner's name, spec and signature (fingerprints of weights, rules, index), the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A bot that is a program in any language: it reads and writes one JSON object per line.
 
 → {"id": 7, "turns": [{"speaker": "a", "text": "Hi!"}], "seed": 1}

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One running program that answers in JSON lines, with limits on time, output and the number of crashes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Turns dialogues into prompts for a language model: with its chat template, or by concatenating the turns."""
 
 from __future__ import annotations

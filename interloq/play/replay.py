@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A bot that repeats a system's turns from recorded dialogues, so that a system that cannot be run can be a partner.
 
 A transcript is replayed if its opening is that of the dialogue: the given turns, or else those before the system's

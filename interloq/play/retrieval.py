@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A retrieval bot: it answers with the reply to the most similar utterance in a log.
 
 `index` is made by `interloq index build`: a folder, or a server's address. The last turn is searched for; texts that

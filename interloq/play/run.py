@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run from end to end: plan the matches, skip those already played, play, and write the file.
 
 The header of the file has everything the dialogues depend on: scheme, partner set, openings, exchanges, seed and every

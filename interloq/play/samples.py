@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dialogues → samples, one per judged utterance; given openings are never judged.
 
 The context is all previous turns. Sample `<dialogue>#<n>` is turn n of the dialogue, counted from 0. For metrics that

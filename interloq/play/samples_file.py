@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a file of dialogues to a file of samples, one per judged utterance."""
 
 from __future__ import annotations

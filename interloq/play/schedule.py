@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who talks with whom, and from which openings: self-play, all-play-all and bipartite-play (Sato et al., 2022).
 
 self-play        every target with itself:                       targets × openings × repeats

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs one program, and ends it with everything it started as soon as the parent process ends.
 
     python supervisor.py FD COMMAND …

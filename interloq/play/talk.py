@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The loop that plays dialogues: thousands of dialogues advance together, so that each bot answers in full batches.
 
 Dialogues wait for the bot that speaks next. The bot with the most waiting dialogues answers a batch of them, those

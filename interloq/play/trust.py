@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bots that come from a file: a file describes, it does not execute.
 
 A partner set or a file of specs may come from anyone. By default its bots may only talk: one that starts a program,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The NN-rater of vBERTScore (Tsuta et al., 2023): a transformer trained on logs by `interloq train rater --encoder`.
 
 It reads utterance, gold reply and reference together. See `network_rater.py` for its input and fields.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A trained BERT rater: a folder with weights, configuration, tokenizer, learning curve and calibration."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training task of the BERT rater: a transformer reads ⟨U1, R1, R2⟩ together and predicts if R2 can be a reply to U1.
 
     [CLS] U1 [SEP] R1 [SEP] R2 [SEP]  →  first state  →  two logits

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The weighted mean of two raters: w = (1 − share) · w₁ + share · w₂.
 
 Two raters that read different things know more than either: `bert` reads the last utterance and the gold reply,

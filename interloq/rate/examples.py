@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draw the NN-rater's training examples from a log, using only 64-bit keys of texts.
 
 A positive is two different replies to one utterance; a negative is two pairs of one log with different utterances and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The NN-rater of υBLEU (Tsuta et al., 2020 and 2023): a Bi-GRU trained on logs by `interloq train rater`.
 
 See `network_rater.py` for its input and fields.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Weights from people, as in ΔBLEU (Galley et al., 2015).
 
 w = 2 · (m − low) / (high − low) − 1,  m the mean of people's ratings of the reference.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training of all NN-raters: draw examples from logs, train, calibrate on the dev part."""
 
 from __future__ import annotations

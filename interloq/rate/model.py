@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A trained Bi-GRU rater: a folder with weights, SentencePiece model, learning curve and calibration."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The NN-rater's network (Tsuta et al., 2020 and 2023): can R2 be a reply to U1, given the reply R1?
 
 Three texts ⟨U1, R1, R2⟩ → shared Bi-GRU → [v(U1); v(R1); v(R2)] → five ReLU layers → two logits. It never sees both

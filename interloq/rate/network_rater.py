@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rating by a network (Tsuta et al., 2020 and 2023): its input for a sample, and weights from its output.
 
 P = P(R2 can be a reply to U1 | ⟨U1, R1, R2⟩), with U1 the sample's last turn, R1 its gold reply, R2 the reference.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training data of the NN-raters, made from logs and memory-mapped from disk.
 
 A log is read once: each distinct text is written as token ids, and only a 64-bit hash of its normalised form stays in

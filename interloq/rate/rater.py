@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Interface of raters: they take samples and return them with a weight on every reference."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Select rated references, with or without their weights."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings of the NN-raters, in their own module so that reading the defaults does not import torch.
 
 Those of the Bi-GRU are from the papers. For BERT the paper gives none: these are common for fine-tuning.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rated samples are written to a part file batch by batch, so that a killed run loses at most one batch.
 
 The part's first line identifies the job. A run of the same job resumes after its last complete line.

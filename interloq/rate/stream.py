@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read a log once, without keeping it in memory: keys of its pairs and tokens of its texts are written to disk."""
 
 from __future__ import annotations

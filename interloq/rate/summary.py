@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Summary of a rating: weights by source, and samples that cannot be scored with them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tokenizer of raters that read several turns: the end token is between two turns, [CLS] turn [SEP] … turn [SEP] R1 …
 
 In its own module, because it needs torch and what joins the turns does not.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several turns as one text, joined by a control character: raters can read a context in place of an utterance."""
 
 from __future__ import annotations

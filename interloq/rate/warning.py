@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A warning about a weak rater, from the dev figures in its folder.
 
 Half of the dev examples are positive, so guessing has a loss of ln 2 = .693. A rater is called weak if its loss is less

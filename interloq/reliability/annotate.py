@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Interactive annotation with REAM# (Gao et al., 2021): a person decides on candidates and sees their predicted effect.
 
 A session offers one candidate after another, with the prediction before and after adding it. The person keeps it, edits

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Automatic annotation of REAM# (Gao et al., 2021): add candidates that raise the reliability of a reference set.
 
 Candidates of a query are tried in random order. One that raises the predicted reliability is kept, until the set has

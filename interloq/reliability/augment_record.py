@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results of `augment`, appended to a file block by block: an interrupted run resumes after its last complete block.
 
 A result depends only on its request and on the run (model, limit and seed), so results are found by their request.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Correlation of a metric with people as references are added, own ones or foreign ones (Gao et al., 2021, Figure 1).
 
 Each query's references are shuffled several times and added one after another. In the noisy arm, only the first few are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decisions of a person who annotates a query, as a pure function from a state and a step to the next state."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Vectors of queries with references: the [CLS] state of an encoder that reads both together.
 
 Vectors are float16 rows, written as they are computed: an interrupted run resumes after the last complete batch.

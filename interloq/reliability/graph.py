@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One-head graph attention (Veličković et al., 2018) over complete graphs with self-loops.
 
 h = W x,  e_ij = LeakyReLU(t · h_i + s · h_j),  α_i = softmax over j of e_ij,  y_i = Σ_j α_ij h_j + b

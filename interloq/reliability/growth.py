@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many more references a set needs to reach a reliability, judged by how predictions grow in a set of samples.
 
 Each query's own references are put in random orders. The rise at size k is the mean difference between the predictions

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training of REAM#'s network: score all replies against all references, label sets, encode pairs, train.
 
 Scoring and encoding are done once; the results are in `<folder>/work` until the network is trained.

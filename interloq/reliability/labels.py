@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How reliable sets of references are, measured with people's ratings: the labels of REAM# (Gao et al., 2021).
 
 c(q, R) = correlation over the replies to query q of metric(reply, R) with people's mean rating

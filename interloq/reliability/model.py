@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trained reliability networks: how reliable sets of references are, and which reference helps or harms.
 
 Predictions are from −1 to 1: the expected correlation of the metric with people if replies to the query are scored with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """REAM#'s network (Gao et al., 2021): how reliable a set of references is, from one vector per query and reference.
 
 v_1 … v_n = GAT(x_1 … x_n),  f(q, R) = tanh(w · max_i v_i + b), the maximum of each dimension

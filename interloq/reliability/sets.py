@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Labelled sets of references as numbers, on disk: what the network is trained on.
 
 A pair is a query with one reference. The first pairs are those of every query with its own references, the others those

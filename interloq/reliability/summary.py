@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Predicted reliabilities among scores: recognise them, and say which samples have too weak references."""
 
 from __future__ import annotations

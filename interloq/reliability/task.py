@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training task of REAM#'s network (Gao et al., 2021): predict labels, and rank a set above worse ones.
 
 J = (f(q, R) − c)² + mean over the worse sets R⁻ of max(0, Δ − f(q, R) + f(q, R⁻))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The agreement table: metrics with people, and people with each other."""
 
 from __future__ import annotations

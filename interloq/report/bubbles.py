@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contexts as conversations: one bubble per turn, on the left or the right."""
 
 from __future__ import annotations

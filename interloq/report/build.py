@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From records and results to the page."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Comparisons as tables, for the terminal and for Markdown."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scripts that complete commands in bash, zsh and fish, without a call of Python at each key.
 
 The three scripts do the same: they find the verb and action typed so far, then offer the values of the option before

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Output for people and programs: lines, tables, JSON.
 
 Only `print_line`, `print_stderr`, `print_table` and `print_json` print texts from data: they escape control characters.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How well metrics predict whether people reply: a table, and drawings by training size of users."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trained models: their learning curves, and how well their probabilities are calibrated."""
 
 from __future__ import annotations

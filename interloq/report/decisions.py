@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Comparisons and gates in the report: the verdict in words, tables, and the units that got worse side by side."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ranking of systems, and each system's best and worst dialogues with the scores of each turn."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elements of the page that several sections show, as plain values."""
 
 from __future__ import annotations

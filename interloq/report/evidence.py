@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Computes what a report shows from its input files."""
 
 from __future__ import annotations

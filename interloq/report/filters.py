@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Filters of the samples by their fields: topic, language, partner, length of the prompt."""
 
 from __future__ import annotations

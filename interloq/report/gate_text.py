@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Verdicts of a gate as a table, Markdown and JUnit XML."""
 
 from __future__ import annotations

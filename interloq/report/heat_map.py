@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The heat map: how similarly metrics and people order the samples."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The input files of a report: the names it shows for them, and the command that reproduces it."""
 
 from __future__ import annotations

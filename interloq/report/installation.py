@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The installation: packages and extras, models that work without a network, metrics that can run, and folders.
 
 Nothing is downloaded, and a network is never loaded.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several lines in one drawing, with bands for their intervals."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Warnings at the top of the report, which a reader must know before believing a number."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The overview: systems by metrics, mean judgments, and which metric agrees best with people."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report as plain values: everything the template shows, already formatted.
 
 Texts are not escaped (the template does it); coordinates are texts, in the units of their picture.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The largest disagreements, shown as conversations."""
 
 from __future__ import annotations

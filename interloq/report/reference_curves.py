@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How well metrics agree with people as references are added: one drawing per metric."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Renders the page as one self-contained HTML file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the report of score files and samples."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of the sample table, from which the plots also take the texts of their points."""
 
 from __future__ import annotations

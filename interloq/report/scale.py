@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Axes: round ticks, and positions of values. They work for numbers of any size."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scatter plots: each metric against the mean judgment, one point per sample."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The score table: each metric's score of each system."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Side by side: what each system said in the same place, where systems differ most."""
 
 from __future__ import annotations

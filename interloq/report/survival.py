@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long people would stay with each system, as a drawing."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Formats numbers and texts for the reader."""
 
 from __future__ import annotations

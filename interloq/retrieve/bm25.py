@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BM25 (Robertson et al., 1995) over utterances, or over utterances and responses."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cosine of sentence vectors: averaged word vectors (`vectors`), or a sentence encoder (`encoder`).
 
 Word vectors are used as in υBLEU's code: each is scaled to length 1, then they are averaged; unknown words have the

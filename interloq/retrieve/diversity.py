@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Maximal marginal relevance (Carbonell and Goldstein, 1998): relevant replies that differ from each other.
 
 The next reply is the one with the largest (1 − d) · relevance − d · (largest similarity to a chosen reply). With d = 0

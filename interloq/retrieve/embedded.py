@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An index in a folder: immutable segments and a manifest that lists them.
 
 A batch of pairs becomes a segment: it is written under a temporary name, renamed, and added to the manifest, which is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Extending references with replies from logs (Galley et al., 2015; Tsuta et al., 2020 and 2023).
 
 A sample's references are extended with its utterance (the parrot) and the replies of the k pairs nearest to it. Copies

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An index: a retriever that compares texts, and a store of pairs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Building an index from files of pairs: excludes pairs that overlap test samples, and resumes when interrupted."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pairs with similar utterances by Jaccard similarity, the share of common words among all words, from a log in memory.
 
 REAM# (Gao et al., 2021) chooses its candidates this way. It needs no index; for large logs an index is faster.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keeping test items out of their own references.
 
 Logs contain copies: a test dialogue that was crawled twice, its thread, a quoted reply. A copy among the references

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Vectors of one segment, memory-mapped: exact in a small index, faiss inverted lists of 8-bit codes in a large one.
 
 All segments of an index share one trained faiss index (centroids and the range of codes), so a query is compared with

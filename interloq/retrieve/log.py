@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pairs of one segment: concatenated JSON in one memory-mapped file, and the end of each pair."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The manifest of an index in a folder. Every value is checked: the folder may be damaged or untrusted."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pairs in a PostgreSQL table: vectors with the extension pgvector, or words.
 
 `<table>` has one row per pair: its position, the pair as JSON, and one vector per field. Words have their own table

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SQL statements for PostgreSQL, and the formats of pgvector.
 
 In the statements, `{…}` are names that psycopg quotes, and `%(…)s` are values that are sent separately.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BM25 postings of one segment: the texts that contain each word, in memory-mapped arrays.
 
 score(q, d) = Σ_{w ∈ q} idf(w) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · |d| / avgdl)),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pairs in a Qdrant collection, on one node or spread over many.
 
 A pair is a point: its id is the pair's position, its payload the pair, and each compared field is a named vector: a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Creating, storing, finding and removing the points of one Qdrant collection; see qdrant.py for what they contain."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests to Qdrant nodes, some of which may be down: nodes are asked in turn, with retries and a time limit.
 
 This uses the REST interface directly, because sending and reading numbers is most of the work: the official client

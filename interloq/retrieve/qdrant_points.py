@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Texts in Qdrant's format: dense vectors, or sparse vectors of word weights."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recall of approximate search, and the least effort that reaches a wanted recall."""
 
 from __future__ import annotations

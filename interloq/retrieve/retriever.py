@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The two interfaces of retrieval: how texts are compared (a retriever) and where pairs are stored (a store).
 
 A retriever encodes texts as vectors (`dense`) or weighted words (`bm25`). It is a frozen dataclass, independent of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Common parts of the stores on servers: their manifest, and options in addresses."""
 
 from __future__ import annotations

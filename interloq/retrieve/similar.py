@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Similar texts for many queries at once: BM25 over token numbers, where each query searches only a part of the texts.
 
 Good but wrong replies are found at ranks 5 to 50 of a whole log. The first ranks of a twentieth of the log are about

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stores by address: a folder's path, `qdrant://host:6333/collection` or `postgresql://host/database#table`.
 
 Another package adds a scheme with an entry point of the group `interloq.stores`: its name is the scheme, its value

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Search of faiss's inverted lists of 8-bit codes for many queries, list by list instead of query by query.
 
 faiss compares a query with one code at a time. If many queries visit the same list, all comparisons can be one matrix

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Logs for training networks: files of pairs or dialogues, without pairs that overlap test samples."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Means of values in clusters, such as replies in dialogues, and their differences, with t intervals.
 
 An estimate keeps the influence of each cluster c on it: for the mean m of n values in G clusters,

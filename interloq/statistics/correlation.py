@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pearson's r, Spearman's ρ (average ranks) and Kendall's τ-b of each row of two matrices; NaN if undefined."""
 
 from __future__ import annotations

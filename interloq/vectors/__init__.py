@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Word vectors: trained from logs with GloVe, or read from files."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tokenizer of word vectors: recorded with them, and the only one that may be used with them."""
 
 from __future__ import annotations

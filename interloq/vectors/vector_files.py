@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Word vectors of other programs: GloVe text, word2vec text and binary, fastText `.vec`; also .gz .xz .zst.
 
 Text has one word with its numbers per line, with or without a first line `words dimensions`. Binary has that line, then

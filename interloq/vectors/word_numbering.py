@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Texts as numbered tokens, concatenated in one array.
 
 If the tokenizer never looks past white space, each distinct word is split once and cached.

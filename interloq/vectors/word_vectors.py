@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Word vectors: opened in milliseconds, looked up by word, averaged to sentence vectors.
 
 A sentence vector is the mean of its words' vectors, each first scaled to length 1 (as in υBLEU's code). Saved vectors

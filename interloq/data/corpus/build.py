@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A corpus from raw logs: posts → clean posts → threads → dialogues, pairs and groups, split by time.
 
 The build runs in stages, with results in `<output>/.work` until the corpus is complete: shards of the logs are cleaned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Classes of characters as ranges of code points, used for patterns and for the tables of whole batches."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cleaning posts: every filter is a small pure function on one text or one post.
 
 Texts are cleaned in a fixed order (`clean_text`): HTML entities, Markdown if asked, invisible characters, URLs, user

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cleaning one shard: from raw lines to a table of kept posts, with counts and examples of dropped posts.
 
 The table and the bad lines are written first and the counts last, each atomically: if the counts exist, the shard is

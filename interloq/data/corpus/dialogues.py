@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dialogues and pairs from threads: a thread is a tree of posts, each answering the one above it.
 
 Following Ritter et al. (2010) and Tsuta et al. (2020), replies are followed from the first post of the thread; a path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The content of `corpus.json`: counts and examples of every filter, replies, threads and parts."""
 
 from __future__ import annotations

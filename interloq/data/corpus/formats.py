@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The formats of logs, and their detection from the start of a file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Language detection with up to three detectors, which must all agree.
 
 `label` is the language given in the log (as by the API of X); posts without a label are left to the others. `fasttext`

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The output files of a build: compressed pieces that are concatenated without decompression."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writing the pairs of a file of dialogues."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cleaning many texts at once, with the results of `clean.py`.
 
 Most filters do not change most texts. So the characters of a whole batch are looked up in one table, which says for

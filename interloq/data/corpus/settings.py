@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The settings of a build: everything that the content of a corpus depends on."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The settings of a build as a TOML file. Its keys are the documented fields of `Settings` and of its groups."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Splitting logs into shards of complete lines, a few megabytes each, at positions that depend only on the files."""
 
 from __future__ import annotations

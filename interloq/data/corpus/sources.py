@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files of logs: single files, folders, or tar archives that are read without unpacking.
 
 Files of a folder or archive without posts (such as a licence) are skipped; a file named by the user must have posts.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Splitting a corpus by time: training data is older than test data, and no thread is in two parts.
 
 Tsuta et al. (2020) train on one year, develop on the next and test on a third. Borders are given as dates, or chosen so

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From the ordered posts of a range of threads to compressed lines of dialogues, pairs and groups, with counts."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joining posts into threads out of core: from clean posts on disk to the ordered posts of threads, in limited memory.
 
 DuckDB joins and sorts the tables, on disk if they do not fit into memory. Every step reads files and writes one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times of posts: read from many formats as microseconds since 1970 in UTC, and written as ISO 8601."""
 
 from __future__ import annotations

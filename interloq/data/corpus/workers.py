@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Worker processes that are safe to interrupt: on Ctrl-C running tasks finish, and no worker outlives its parent."""
 
 from __future__ import annotations

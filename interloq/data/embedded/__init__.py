@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Short texts written for this project: samples of four invented systems, logs for retrieval, and openings.
 
 The samples' ratings were not given by people, and the logs contain no real conversations. The first pairs of a log were

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Follow-ups: what people say after a good or bad reply, by dimension.
 
 Three files come with Interloq, `en`, `ja` and `zh`; your own is a JSON file of the same format:

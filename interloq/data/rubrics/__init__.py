@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rubrics: what a language model is asked when it judges replies or whole dialogues.
 
 Files in English, Japanese and Chinese come with Interloq, `en`, `ja` and `zh` for replies and `dialogue_en` … for

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Public data sets, rated or not."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BYU chit-chat (package chitchat_dataset): conversations of two students each, with user ids, times and natural ends.
 
 Read from the package's `dataset.json` (turns are lists of messages, joined here) or from one dialogue per line. Ratings

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ChatterBot corpus: short conversations in YAML, one folder per language (package chatterbot-corpus).
 
 The files have one simple structure (`- - first`, `  - next`), so a small parser is enough. It also handles a missing

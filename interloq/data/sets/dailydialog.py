@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DailyDialog (Li et al., 2017): one dialogue per line, `__eou__` after every utterance; two speakers take turns."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """FED (Mehri and Eskenazi, 2020): replies of Meena, Mitsuku and people, and whole dialogues, five judgments each.
 
 Replies have nine qualities (`samples`), dialogues eleven (`dialogues`). Answers such as `N/A (no errors)` become None.

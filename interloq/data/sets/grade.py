@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """GRADE (Huang et al., 2020): replies to ConvAI2, DailyDialog and EmpatheticDialogues contexts, 8 to 11 scores each.
 
 Scores are in `human_score/human_judgement.json`. Line k of `eval_data/<dataset>/<model>/human_ref.txt` is the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hazumi (Komatani and Okada, 2021): Japanese dialogues with a Wizard of Oz, one ELAN file per participant.
 
 Exchange i is the i-th annotation of every tier: the Wizard's utterance (`sys_utterance`), the participant's

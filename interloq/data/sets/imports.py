@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Public data sets written as files of records."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fields of published items, checked one by one; errors name the file and the item's number."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Japanese Daily Dialogue (Akama et al., 2023): one file per topic, each a list of dialogues."""
 
 from __future__ import annotations

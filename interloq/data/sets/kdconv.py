@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """KdConv (Zhou et al., 2020): Chinese dialogues about films, music and travel; two speakers take turns."""
 
 from __future__ import annotations

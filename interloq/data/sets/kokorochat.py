@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """KokoroChat (Qi et al., 2025): Japanese counselling played by trained counsellors, rated by the client.
 
 The client's own total score (`score`, 0 to 100) and 20 items are ratings with role `interlocutor`; unanswered items are

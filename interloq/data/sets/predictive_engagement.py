@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PredictiveEngagement (Ghazarian et al., 2020): 600 query and reply pairs of DailyDialog, three scores each.
 
 The table has one row per worker, without the worker's name. `samples` merges the rows of a pair; `scores` gives the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """RealPersonaChat (Yamashita et al., 2023): Japanese dialogues of people who know their own persona, rated by both.
 
 `human` has the dialogues between people, `system` those of people with five GPT systems. Ratings were given by the

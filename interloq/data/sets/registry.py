@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Published datasets by name: a description, file names, and their records.
 
 Some have rated replies, others are corpora of dialogues, most of them unrated.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """USR (Mehri and Eskenazi, 2020): Topical-Chat and PersonaChat replies, six qualities, three named annotators.
 
 The original reply is a system like the others (`Original Ground Truth`) and the only reference of every reply to its

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Further training of pretrained networks on logs, and small networks from scratch."""

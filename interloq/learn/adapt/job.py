@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pre-training on logs: a pretrained network learns the language of your own conversations before its actual task.
 
 Its stages are tokenising the pairs, the loss before any training, and the epochs. The result is in Hugging Face layout.

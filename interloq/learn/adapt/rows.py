@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pairs as rows of token ids for self-supervised training, and the masks for an encoder.
 
 A row is `[CLS] utterance [SEP] response [SEP]` for an encoder and `utterance <eos> response <eos>` for a language

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small BERT trained from scratch on logs, for languages without an installed model.
 
 It starts with its own tokenizer and random weights, and is then trained like any network in `job.py`.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Self-supervised training on a log: predict masked tokens, or the next ones.
 
 The loss of a token is its cross-entropy. The loss of an example is the sum over its tokens, divided by the mean number

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Train a WordPiece tokenizer, also for languages written without spaces.
 
 Texts are split where the script changes: every kanji, digit, sign and emoji is on its own; hiragana, katakana and

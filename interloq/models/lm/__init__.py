@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Likelihoods of texts under language models."""

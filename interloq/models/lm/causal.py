@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Log-likelihoods of continuations under a causal language model.
 
 log p(continuation | context) = Σ_t log p(token_t | start, context, the continuation's tokens before t)

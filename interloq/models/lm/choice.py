@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Constrained choice: probabilities of a few possible answers to a prompt, under a local language model."""
 
 from __future__ import annotations

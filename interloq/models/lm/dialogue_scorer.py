@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Log-likelihoods of replies and follow-ups under a language model, shared by several metrics.
 
 Metrics (one per dimension) call one after another with the same dialogues and different follow-ups. The first call

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Base of all language models: loading, signature, and handling of insufficient memory."""
 
 from __future__ import annotations

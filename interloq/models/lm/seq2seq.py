@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Log-likelihoods of continuations under an encoder-decoder model, such as BlenderBot, BART or T5.
 
 The encoder reads the dialogue. The decoder begins with its start token (and with the forced first token, if the model

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Continuations of many contexts as trees of tokens, so that shared prefixes are computed once.
 
 A row has the tokens of one or more contexts, with shared prefixes stored once, followed by one block per context: the

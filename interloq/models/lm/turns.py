@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dialogue turns as the tokens that a language model reads before the next turn.
 
 Layouts:

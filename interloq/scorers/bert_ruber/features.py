@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Vectors of a log's texts on disk, with each distinct text encoded once, and the log's pairs as text numbers.
 
 Vectors are float16 rows in the order of the input, written as they are computed: an interrupted run resumes after the

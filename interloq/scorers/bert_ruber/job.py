@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training of BERT-RUBER's scorer: encode all texts, then train. Encoding resumes after the last row written."""
 
 from __future__ import annotations

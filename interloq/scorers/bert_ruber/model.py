@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BERT-RUBER's unreferenced scorer (Ghazarian et al., 2019): RUBER's scorer on vectors of a frozen encoder.
 
 q, r = pool(token vectors of utterance, of reply), m = qᵀ M r, score = σ( MLP([q; m; r]) ), MLP 256–512–128 with tanh

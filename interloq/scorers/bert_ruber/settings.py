@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings of BERT-RUBER's scorer, in their own module so that reading the defaults does not import torch."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training task of BERT-RUBER's scorer: tell a true reply from a random one.
 
 J = −log s(q, r) − log( 1 − s(q, r⁻) ), with r⁻ the reply to another utterance, redrawn in every epoch

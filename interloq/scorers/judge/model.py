@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trained judges: the mean rating that people would give a reply, as a rank from −1 to 1, for each rated aspect.
 
 The folder holds the heads and names the relevance network whose states they read. That is another folder if the

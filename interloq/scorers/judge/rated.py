@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rated replies of several sets, and what can be learned from them about each aspect."""
 
 from __future__ import annotations

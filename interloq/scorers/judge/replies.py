@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tokenised rated replies on disk: the examples that a judge is tuned on."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ridge regression from states to ranks of ratings, over sets with different scales and raters.
 
     x̃ = (x − mean of its set) / σ,   σ² = mean over sets of the variance of each dimension

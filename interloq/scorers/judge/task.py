@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training task of a tuned judge: put the replies of a set in the order of their ratings.
 
     J = Σ softplus(−(z_i − z_j) · sign(y_i − y_j)) · |y_i − y_j|  /  Σ |y_i − y_j|      over all pairs of a batch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training of the scorer `judge` by fine-tuning: a relevance network learns the order of the rated replies of each set.
 
 The tuned network is a complete `relevance` scorer in `<folder>/scorer`. The judge reads its states with the network's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tokenised exchanges of dialogues on disk, with each distinct text read and tokenised once.
 
 An exchange is a reply with the turns before it. Texts are numbered in the order of their hashes, and exchanges are

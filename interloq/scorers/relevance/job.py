@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training of the scorers `relevance` and `valid`: tokenise exchanges, train, calibrate.
 
 Exchanges are tokenised once, to `<folder>/work` or to a separate folder that other jobs can use.

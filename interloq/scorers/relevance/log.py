@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exchanges from logs of dialogues or pairs, and from contexts with written replies."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trained scorers: an encoder that reads a reply with its context, or alone.
 
 `relevance` is P(the reply fits the context), `valid` is P(the reply is well formed).

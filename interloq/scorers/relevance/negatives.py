@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wrong replies for the scorers `relevance` and `valid`: random, similar, and corrupted ("spoiled") true replies.
 
 An exchange's wrong replies depend only on the seed, the epoch and its position.

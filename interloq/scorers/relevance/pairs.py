@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exchanges tokenised for `relevance` and `valid`, as pairs for `train adapt`."""
 
 from __future__ import annotations

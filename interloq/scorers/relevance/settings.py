@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings of the scorers `relevance` and `valid`, in their own module so that the defaults do not need torch."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training task of the scorers `relevance` and `valid`: tell true replies from wrong ones to the same context.
 
 [CLS] turn [SEP] … turn [SEP] reply [SEP] → logit z        relevance

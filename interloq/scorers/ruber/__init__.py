@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """RUBER's unreferenced scorer: Tao et al., 2018."""

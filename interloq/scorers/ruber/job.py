@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training of RUBER's unreferenced scorer: train a tokenizer, tokenise the pairs, train the network."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """RUBER's unreferenced scorer (Tao et al., 2018): how well a reply fits an utterance, without any reference.
 
 q = BiGRU_Q(utterance), r = BiGRU_R(reply), m = qᵀ M r, score = σ( MLP([q; m; r]) ), MLP 256–512–128 with tanh

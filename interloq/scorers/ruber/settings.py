@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings of RUBER's unreferenced scorer, in their own module so that the defaults do not need torch."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training task of RUBER's unreferenced scorer: a true reply must beat a random one by a margin.
 
 J = max(0, Δ − s(q, r) + s(q, r⁻)), Δ = .5, with r⁻ the reply to another utterance, redrawn in every epoch

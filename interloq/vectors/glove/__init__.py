@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """GloVe: training word vectors on texts."""

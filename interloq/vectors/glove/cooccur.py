@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Co-occurrence counts of words, weighted by 1/distance, for a corpus of any size.
 
 X[a, b] is the sum of 1/d over all places where a and b are d ≤ window words apart in one text, in either order; a word

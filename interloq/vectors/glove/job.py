@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """GloVe: Pennington, Socher, Manning 2014, "GloVe: Global Vectors for Word Representation".
 
 Loss: ½ Σ f(X_ij) · (w_i · w̃_j + b_i + b̃_j − log X_ij)² over all pairs with X_ij > 0, where

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """GloVe's AdaGrad steps, compiled for the CPU with numba. Import this module only when it is used."""
 
 from __future__ import annotations

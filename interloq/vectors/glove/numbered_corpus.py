@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A corpus of any size on disk as numbered tokens, with its vocabulary; read and tokenised once.
 
 Tokens are numbered in order of appearance. After counting, words are ranked by frequency (ties alphabetically, so that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The parameters of GloVe, and how they are saved between epochs."""
 
 from __future__ import annotations

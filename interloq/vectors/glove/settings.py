@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The settings of GloVe, in their own module so that reading the defaults needs neither numba nor torch."""
 
 from __future__ import annotations

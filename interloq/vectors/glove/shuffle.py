@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The entries of a co-occurrence matrix in random order, in chunks on disk, arranged so that threads share no word.
 
 Words are divided into BLOCKS groups, so the matrix has BLOCKS × BLOCKS blocks. The blocks (b, b + s) of one diagonal s

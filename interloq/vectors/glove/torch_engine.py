@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """GloVe's AdaGrad steps with torch, for a GPU: many entries at once instead of one by one.
 
 All entries of a batch compute their steps from the same parameters, and the steps are added: as one by one, but with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readers of logs, one module per format. A reader turns a piece of a file into raw posts and sets bad lines aside."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exports of chat programs: Telegram, Discord and Slack as JSON, WhatsApp as text.
 
 WhatsApp does not record replies: a message is taken to answer the one before it, if that is less than a day old.

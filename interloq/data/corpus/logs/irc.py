@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """IRC logs: lines `[hh:mm] <nick> text`, with or without a date and seconds; one file per day.
 
 Replies are given by an annotation next to the log (`x.annotation.txt` for `x.ascii.txt`: lines `i j -`, counted from 0;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Posts in Interloq's own format, and any JSONL, CSV or TSV with a field or column for each part of a post."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reddit dumps: comments and submissions as JSON lines. Texts are Markdown; deleted posts have no text and no user."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Posts of X (formerly Twitter): objects of API versions 1.1 and 2, and whole responses of version 2."""
 
 from __future__ import annotations
