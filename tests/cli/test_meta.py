@@ -182,7 +182,7 @@ def test_the_page_in_docs_runs(folder: Path, capsys: pytest.CaptureFixture[str])
     page = (Path(__file__).parents[2] / "docs" / "meta-evaluation.md").read_text()
     commands = "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL)).split("\n")
     commands = [command for command in commands if command]
-    assert len(commands) == 8
+    assert len(commands) == 7
     for command in commands:
         assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
     capsys.readouterr()
