@@ -17,6 +17,7 @@ from interloq.meta.table import Estimate
 from interloq.signature import Signature
 
 Record = TypeVar("Record", Change, Comparison, Estimate, Gate, HumanMean, Noise, Verdict, Worse)
+TYPES: Mapping[str, Any] = {"float": (int, float), "int": int, "Mapping": dict}  # of fields in JSON; others are texts
 
 
 def read_comparison(path: str | Path) -> Comparison | Gate:
@@ -64,14 +65,13 @@ def _record(kind: type[Record], value: Mapping[str, Any], **parts: Any) -> Recor
 
 def _value(value: Any, kind: str) -> Any:
     """A value from JSON, where NaN is null and a tuple a list; one of another type than the field's is an error."""
-    if "tuple[float, float]" in kind and value is not None:
+    if value is None and (kind == "float" or kind.endswith("| None")):
+        return math.nan if kind == "float" else None
+    if kind.startswith("tuple[float, float]"):
         low, high = value
         return _value(low, "float"), _value(high, "float")
-    if isinstance(value, list):
-        return tuple(_value(item, "str") for item in value)
-    if value is None:
-        return math.nan if kind == "float" else None
-    expected = (int, float) if kind.startswith(("float", "int")) else dict if kind.startswith("Mapping") else str
-    if not isinstance(value, expected):
+    many = kind == "tuple[str, ...]"
+    expected = list if many else TYPES.get(kind.partition(" ")[0].partition("[")[0], str)
+    if not isinstance(value, expected) or isinstance(value, bool):
         raise TypeError(f"{value!r} instead of {kind}")
-    return value
+    return tuple(_value(item, "str") for item in value) if many else value

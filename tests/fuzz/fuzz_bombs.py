@@ -16,6 +16,7 @@ from interloq.data.follow_ups import read_follow_ups
 from interloq.data.sets.registry import read_dataset
 from interloq.data.system_scores import read_system_scores
 from interloq.errors import InterloqError
+from interloq.meta.comparison_file import read_comparison
 from interloq.metrics.baseline import load_baseline
 from interloq.play.openings import read_openings
 from interloq.play.partners import load_partners
@@ -28,6 +29,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "bots.toml": lambda path: named_bots([], str(path), "bot"),
     "follow_ups.json": read_follow_ups,
     "baseline.json": load_baseline,
+    "comparison.json": read_comparison,
     "scores.json": read_system_scores,
     "scores.csv": read_system_scores,
     "openings.txt": read_openings,

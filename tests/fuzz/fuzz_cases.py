@@ -28,6 +28,7 @@ from interloq.data.jsonl import header, read
 from interloq.data.sets.registry import read_dataset, read_parts
 from interloq.data.system_scores import read_system_scores
 from interloq.data.texts import file_texts
+from interloq.meta.comparison_file import read_comparison
 from interloq.metrics.baseline import load_baseline
 from interloq.play.journal import Journal
 from interloq.play.openings import read_openings
@@ -36,6 +37,7 @@ from interloq.rate.human import Human
 from interloq.rate.spool import Spool
 from interloq.records import Dialogue, Pair, Sample
 from interloq.report.curves import model, read_model
+from interloq.report.decisions import decision
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.retriever import Query
 from interloq.vectors.word_vectors import WordVectors
@@ -45,6 +47,7 @@ from tests.fuzz.fuzz_seeds import (
     BASELINE,
     CALIBRATION,
     CHAT,
+    COMPARED,
     CORPORA,
     CURVE,
     FOLLOW_UPS,
@@ -204,6 +207,7 @@ def _settings() -> Iterator[Case]:
     yield alone("c.toml", default_toml().replace("\n# user", "\nuser"), read_settings, "corpus settings")
     yield Case("partner set", _files_of(_partners), lambda folder: load_partners(folder / "p.json"))
     curves = {"learning_curve.json": as_json(CURVE), "calibration.json": as_json(CALIBRATION)}
+    yield alone("c.json", as_json(COMPARED), lambda path: decision(read_comparison(path)), "comparison")
     yield Case("learning curve", curves, lambda folder: model(read_model(folder, "m")))
 
 

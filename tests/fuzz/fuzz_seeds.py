@@ -116,6 +116,28 @@ BASELINE = {"schema": 1, "kind": "bertscore baseline", "model": "m", "longest": 
 CURVE = {"signature": "s", "epochs": [{"epoch": 1, "train_loss": 0.5, "dev_loss": 0.4, "seconds": 1.0}]}
 BINS = [{"low": 0.0, "high": 0.5, "count": 3, "confidence": 0.2, "positive": 0.3}]
 CALIBRATION = {"bins": BINS, "ece": 0.1, "temperature": 1.2, "scaled": {"ece": 0.05}}
+ESTIMATE = {"value": 0.5, "n": 9, "ci": [0.4, 0.6], "p": None, "p_adjusted": None, "note": ""}
+CHANGE = {
+    "metric": "chrf", "direction": "higher", "slice": "", "old": ESTIMATE, "new": ESTIMATE, "difference": -0.1,
+    "ci": [-0.2, 0.1], "p": 0.3, "p_adjusted": 0.4, "detectable": None, "clusters": 9, "error": 0.1, "freedom": 8,
+}  # fmt: skip
+VERDICT = {
+    "metric": "chrf", "outcome": "undecided", "gain": -0.1, "ci": [-0.2, 0.1], "margin": 0.05, "scale": "score",
+    "n": 9, "counted": "sample", "needed": 20, "needed_of": "sample", "slice": "", "p": 0.2, "slope": ESTIMATE,
+}  # fmt: skip
+HUMAN = {"which": "new", "metric": "", "value": 3.5, "ci": None, "labels": 9, "scored": 0, "weight": None}
+WORSE = {"id": "1", "metric": "chrf", "old": 0.5, "new": 0.1, "prompt": "hi", "old_text": "a", "new_text": "b"}
+COMPARED = {
+    "outcome": "undecided",
+    "slices": "shown",
+    "verdicts": [VERDICT],
+    "noise": [{"metric": "chrf", "prompts": 1.0, "bot": 2.0, "judge": None, "left": [1.0, 0.0], "shares": [0.7, 0.0]}],
+    "comparison": {
+        "old": "june", "new": "july", "unit": "sample", "pairing": "id", "changes": [CHANGE], "people": [HUMAN],
+        "worse": [WORSE], "unscored": {"chrf": {"old": 0, "new": 0}}, "notes": ["a"],
+        "signature": {"name": "compare", "parts": {"seed": "0"}},
+    },
+}  # fmt: skip
 
 SPECS = (
     "ruber(referenced=bertscore(model='x',layer=6),unreferenced=ruber_unreferenced(model='m'))",
