@@ -112,6 +112,24 @@ def test_a_model_for_another_metric_or_encoder_is_refused(folder: Path, capsys: 
     assert capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("language", "tokenizer"), [("ja", "char"), ("zh", "zh")])
+def test_queries_in_japanese_and_chinese(folder: Path, capsys: Captured, language: str, tokenizer: str) -> None:
+    write("pairs.jsonl", islice(read(embedded_log_path(language), kind="pairs"), 200), kind="pairs")
+    samples, quick = str(embedded_path(language)), ["--epochs", "1", "--device", "cpu", "--quiet"]
+    small = ["--layers", "1", "--dimensions", "16", "--heads", "2", "--vocabulary", "400", "--longest", "64"]
+    assert main(["train", "encoder", "pairs.jsonl", "-o", "encoder", *small, *quick]) == 0
+    sizes = ["--sizes", "1,2,3", "--hidden", "8", "--ensemble", "2", "--context", "32", "--reply", "24"]
+    metric = ["--metric", f"bleu_star(tokenizer={tokenizer!r})", "--encoder", "encoder"]
+    assert main(["train", "reliability", samples, "-o", "reliability", *metric, *sizes, *quick]) == 0
+    assert main(["reliability", "predict", samples, "--model", "reliability", "-o", "predicted.jsonl", "--quiet"]) == 0
+    labelled = json.loads(Path("reliability/model.json").read_text())["examples"]
+    assert (sum(labelled["queries"].values()), labelled["skipped_queries"], labelled["undefined_sets"]) == (8, {}, {})
+    given, predicted = load(samples), load("predicted.jsonl", kind="scores")
+    assert len({score.value for score in predicted} - {None}) == 8  # one per query
+    for sample, score in zip(given, predicted, strict=True):
+        assert score.details["helps"]["text"] in {reference.text for reference in sample.references}
+
+
 def test_help_has_examples(capsys: Captured) -> None:
     with pytest.raises(SystemExit):
         main(["reliability", "--help"])
