@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`interloq demo`: the main workflow, end to end, on conversations that come with the package."""
+"""`interloq demo`: the main workflow, end to end, on embedded samples and, with the extra `demo`, a real log."""
 
 from __future__ import annotations
 

@@ -46,32 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline", type=InputPath, metavar="FILE", help="blessed version to compare with; only --bless writes it"
     )
     parser.add_argument("--bless", action="store_true", help="accept NEW: write it to --baseline")
-    parser.add_argument(
-        "--rated",
-        type=InputPath,
-        metavar="FILE",
-        help="rated samples; the margin is in their ratings, converted by the slope of scores on ratings",
-    )
-    parser.add_argument(
-        "--rated-scores", type=InputPath, metavar="FILE", help="scores of the rated samples (default: scored here)"
-    )
-    parser.add_argument(
-        "--meta",
-        type=InputPath,
-        metavar="FILE",
-        help="stored JSON of interloq meta instead: its slope of scores on ratings converts the margin",
-    )
-    parser.add_argument(
-        "--by-ratings",
-        action="store_true",
-        help="gate on the mean human rating, estimated from the ratings in both files and the metric's scores",
-    )
+    _add_ratings(parser)
     add_list(
         parser,
         "--repeat",
         type=InputPath,
         metavar="FILE",
-        help="another run of NEW on the same prompts: scores are averaged, and the bot's noise told from the judge's",
+        help="another run of NEW on the same prompts: scores are averaged, noise is split between bot and judge",
     )
     parser.add_argument(
         "--slices",
@@ -93,6 +74,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_compare_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
+
+
+def _add_ratings(parser: argparse.ArgumentParser) -> None:
+    """Add the options for margins in human ratings."""
+    parser.add_argument(
+        "--rated",
+        type=InputPath,
+        metavar="FILE",
+        help="rated samples; the margin is in their ratings, converted by the slope of scores on ratings",
+    )
+    parser.add_argument(
+        "--rated-scores", type=InputPath, metavar="FILE", help="scores of the rated samples (default: scored here)"
+    )
+    parser.add_argument(
+        "--meta",
+        type=InputPath,
+        metavar="FILE",
+        help="stored JSON of interloq meta instead: its slope of scores on ratings converts the margin",
+    )
+    parser.add_argument(
+        "--by-ratings",
+        action="store_true",
+        help="gate on the mean human rating, estimated from the ratings in both files and the metric's scores",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -54,7 +54,7 @@ VERBS = {
     "new": "write a folder with samples, commands and a metric to start from",
     "completion": "print a script that completes commands in bash, zsh or fish",
     "doctor": "show what is installed, which models work offline, and how to get the rest",
-    "demo": "run the whole workflow on embedded data: train, search, rate, score, explain, report",
+    "demo": "run the main workflow: score, compare, add and rate references from a log, explain, report",
 }
 INTERRUPTED = 130
 DEBUG = "INTERLOQ_DEBUG"  # if set, unexpected errors are raised with their traceback

@@ -15,7 +15,7 @@ from interloq.records import Dialogue, Pair, Post, Sample
 
 TEXT = "text"
 KINDS = (TEXT, "pairs", "dialogues", "samples", "posts")
-_TELLING = {
+_KIND_BY_FIELD = {
     "utterance": "pairs",
     "response": "samples",  # also if it has the number of turns
     "turns": "dialogues",
@@ -53,7 +53,7 @@ def kind_of(path: str | Path) -> str:
     value = None if str(path) == "-" else first_object(path)
     if value is None:
         return TEXT
-    return str(value.get("kind") or next((kind for field, kind in _TELLING.items() if field in value), "samples"))
+    return str(value.get("kind") or next((kind for field, kind in _KIND_BY_FIELD.items() if field in value), "samples"))
 
 
 def texts_of(record: Sample | Dialogue | Pair | Post) -> Iterator[str]:

@@ -199,7 +199,7 @@ def report_examples(examples: Examples, tokens: int, run: Run) -> None:
     for what, n in cut.items():
         if n:
             long = count(n, *CUT[what])
-            run.report(f"{long} too long for a model of {tokens} tokens: only first tokens are read")
+            run.report(f"{long} too long for a model of {tokens} tokens: only the first tokens are read")
 
 
 def dev_facts(kind: str, predicted: Floats, values: Floats, training: Floats) -> dict[str, Any]:

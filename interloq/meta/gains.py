@@ -28,7 +28,7 @@ from interloq.statistics.clustered import POWER, Clustered, t_probability, t_qua
 Scale = Literal["score", "rating"]
 ALPHA = 0.025  # one-sided: that of a 95 % interval
 RATED = "rated sample"
-MOST = 1000  # times as many units: above it, more data are no advice
+MOST = 1000  # times as many units; advice to collect more than that would be useless
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
 from interloq.metrics.chosen import Chosen, choose, spec_files
 from interloq.metrics.evaluate import evaluate_all, evaluate_by_unit
-from interloq.metrics.metric import Metric
+from interloq.metrics.metric import Metric, judges_dialogues
 from interloq.metrics.metric_names import about_sets
 from interloq.metrics.selection import Selection
 from interloq.models.spending import spending
@@ -84,32 +85,21 @@ def score_file(
     refuse_overwriting([path for path in (output, call_log) if path], [samples, *spec_files(metrics)])
     selection = Selection(drop_own_replies=drop_own_replies, without=without)
     replies, dialogues = _read(samples, strict=strict, on_reject=on_reject, columns=columns)
-    records: Iterable[Sample] = selection.samples(replies)
-    records, metrics, advice = (records, metrics, {}) if metrics else _by_default(records, str(samples))
+    records, metrics, advice = _or_default(selection.samples(replies), metrics, str(samples))
     chosen, repeated = choose(metrics, trust=trust_files)
     built = [one.metric for one in chosen]
     trust = _trust(reliability, min_reliability, built)
     limits = spending(max_calls=max_calls, max_cost=max_cost, announce=announce, log=call_log)
+    units = _units(records, dialogues, built, without)
     with progress("scoring", None) as step, limits as spent:
-        found = evaluate_by_unit(
-            built,
-            lambda some, whole: evaluate_all(
-                some,
-                Selection(without=without).samples(whole_dialogues(dialogues)) if whole and dialogues else records,
-                n_bootstrap=n_bootstrap,
-                seed=seed,
-                by_system=True,
-                progress=step,
-                unscorable=trust.reasons,
-            ),
-        )
-    origin = _origin(samples)
+        evaluate = partial(evaluate_all, n_bootstrap=n_bootstrap, seed=seed, by_system=True, progress=step)
+        found = evaluate_by_unit(built, lambda some, whole: evaluate(some, units[whole], unscorable=trust.reasons))
     results = _named(chosen, found, {**selection.facts(), **trust.facts})
     notes = dict.fromkeys(note for by_system in results for note in by_system[""].notes)
     costs = [Note("cost", spent.summary(), 0, 0)] if spent.summary() else []
     scored = Scored(results, [*trust.notes, *selection.notes(), *notes, *costs], repeated, **advice)
     if output:
-        write(output, scored.scores(), kind="scores", **scored.facts(), **origin)
+        write(output, scored.scores(), kind="scores", **scored.facts(), **_origin(samples))
     return scored
 
 
@@ -129,6 +119,16 @@ def _read(
     return utterances(dialogues), dialogues
 
 
+def _units(
+    replies: Iterable[Sample], dialogues: Sequence[Dialogue], metrics: Sequence[Metric], without: Sequence[str]
+) -> dict[bool, Iterable[Sample]]:
+    """What metrics of replies (False) and of whole dialogues (True) score; the same if there are only samples."""
+    if dialogues:
+        return {False: replies, True: Selection(without=without).samples(whole_dialogues(dialogues))}
+    shared = list(replies) if any(map(judges_dialogues, metrics)) else replies  # otherwise read once, as a stream
+    return {False: shared, True: shared}
+
+
 def _named(
     chosen: Sequence[Chosen], found: Sequence[Mapping[str, Result]], facts: Mapping[str, str]
 ) -> list[dict[str, Result]]:
@@ -139,10 +139,12 @@ def _named(
     ]
 
 
-def _by_default(
-    samples: Iterable[Sample], path: str
-) -> tuple[list[Sample], tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """The samples, the metrics they allow, and advice for `Scored`."""
+def _or_default(
+    samples: Iterable[Sample], metrics: Sequence[str | Metric], path: str
+) -> tuple[Iterable[Sample], Sequence[str | Metric], dict[str, tuple[str, ...]]]:
+    """The samples and metrics; without metrics, those that the samples allow, with advice for `Scored`."""
+    if metrics:
+        return samples, metrics, {}
     kept = list(samples)
     defaults = default_metrics(kept)
     single = next(metric for metric in defaults.metrics if not about_sets(metric))

@@ -2,9 +2,9 @@
 """A warning about a weak rater, from the dev figures in its folder.
 
 Half of the dev examples are positive, so guessing has a loss of ln 2 = .693. A rater is called weak if its loss is less
-than a third below that, above .462. Measured raters (docs/rate.md): a Bi-GRU with .570 told valid replies from random
-ones with an AUC of .61, and the rater of the demo's embedded log with .51 gives high weights to replies that repeat the
-utterance; a rater from MiniLM with .268 had an AUC of .85.
+than a third below that, above .462. Measured raters (docs/rate.md): a Bi-GRU with .570 distinguished valid replies from
+random ones with an AUC of .61, and the rater of the demo's embedded log with .51 gives high weights to replies that
+repeat the utterance; a rater from MiniLM with .268 had an AUC of .85.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from interloq.report.filters import filters
 from interloq.report.heat_map import heat_map
 from interloq.report.notices import judges, notices, orders_users, weak_references
 from interloq.report.overview import overview
-from interloq.report.page import TITLE, Fact, Page, Reading, SampleRow, Scatter, Source
+from interloq.report.page import TITLE, Fact, Notice, Page, Reading, SampleRow, Scatter, Source
 from interloq.report.reading import reading
 from interloq.report.reference_curves import reference_curve
 from interloq.report.sample_rows import WHOLE, Places, listed, sample_note, sample_row
@@ -86,8 +86,7 @@ def build(
     results = complete(evidence.results, evidence.scores)
     who = judges(samples, aspect)
     dialogues = {dialogue.id: dialogue for dialogue in evidence.dialogues}
-    found = columns(evidence.scores)
-    scored = {metric: found.get(metric, {}) for metric in names}
+    scored = _by_metric(evidence.scores, names)
     places = Places(contexts(samples), filters(samples, evidence.fields, evidence.slice_by))
     rows, scatters = _samples(evidence, samples, names, marks, scored, places)
     return Page(
@@ -95,11 +94,7 @@ def build(
         aspect=aspect,
         judges=who,
         facts=_facts(samples, names, evidence.table, aspect, who),
-        notices=(
-            *notices(samples, evidence.scores, results, names, aspect, evidence.unranked, evidence.notes),
-            *weak_references(evidence.predictions, samples),
-            *(orders_users(evidence.table.users) if evidence.table else ()),
-        ),
+        notices=_notices(evidence, samples, results, names, aspect),
         overview=overview(results, evidence.judgments, evidence.table, names, marks, who, evidence.lower_is_better),
         marks=tuple(marks[s] for s in sorted({s.system for s in samples})),
         scores=score_tables(results, names, marks),
@@ -131,6 +126,11 @@ def identified(scores: Iterable[Score], samples: Iterable[Sample]) -> list[Score
     known = SampleKeys(sample.key for sample in samples)
     keys = ((score, known.find(score.id, score.system)) for score in scores)
     return [score if key in (None, score.key) else replace(score, system=key[1]) for score, key in keys]
+
+
+def _by_metric(scores: Iterable[Score], names: Iterable[str]) -> dict[str, dict[Key, float]]:
+    found = columns(scores)
+    return {metric: found.get(metric, {}) for metric in names}
 
 
 def columns(scores: Iterable[Score]) -> dict[str, dict[Key, float]]:
@@ -167,6 +167,20 @@ def _marks(systems: set[str]) -> dict[str, Mark]:
     order = [*sorted(systems - {"", NO_SYSTEM}), NO_SYSTEM]
     marks = {system: Mark(system, i % COLOURS, (i + i // COLOURS) % SHAPES) for i, system in enumerate(order)}
     return {**marks, "": marks[NO_SYSTEM]}
+
+
+def _notices(
+    evidence: Evidence,
+    samples: Sequence[Sample],
+    results: Sequence[SystemScore],
+    names: Mapping[str, Name],
+    aspect: str,
+) -> tuple[Notice, ...]:
+    return (
+        *notices(samples, evidence.scores, results, names, aspect, evidence.unranked, evidence.notes),
+        *weak_references(evidence.predictions, samples),
+        *(orders_users(evidence.table.users) if evidence.table else ()),
+    )
 
 
 def _facts(

@@ -20,12 +20,12 @@ SHOWN = 5  # reasons listed with a verdict
 GATES: dict[Outcome, tuple[Tone, str, str]] = {
     "pass": ("good", "Pass", "{new} is not worse than {old} by more than the margin"),
     "regression": ("bad", "Regression", "{new} is worse than {old} by more than the margin"),
-    "undecided": ("open", "Undecided", "the data do not show if {new} is worse than {old} by more than the margin"),
+    "undecided": ("open", "Undecided", "it is open whether {new} is worse than {old} by more than the margin"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class VersionText:
     """The text of one version, with its score."""
 
     version: str
@@ -41,7 +41,7 @@ class WorseCard:
     metric: str
     difference: str
     prompt: Folded
-    sides: tuple[Said, Said]  # old, new
+    sides: tuple[VersionText, VersionText]  # old, new
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ def _gate(found: Gate) -> tuple[Tone, str, str, list[str]]:
     tone, verdict, sentence = GATES[found.outcome]
     same = [one for one in found.verdicts if one.outcome == found.outcome]
     decisive = same if found.outcome == "regression" else [one for one in same if found.counts(one)]
-    said = sentence.format(old=found.comparison.old, new=found.comparison.new)
-    return tone, verdict, f"{said}.", [f"{one.name}: {one.reason}" for one in decisive]
+    filled = sentence.format(old=found.comparison.old, new=found.comparison.new)
+    return tone, verdict, f"{filled}.", [f"{one.name}: {one.reason}" for one in decisive]
 
 
 def _comparison(found: Comparison) -> tuple[Tone, str, str, list[str]]:
@@ -100,12 +100,12 @@ def _comparison(found: Comparison) -> tuple[Tone, str, str, list[str]]:
     if len(parts) == 2:
         return "open", "Mixed", f"compared with {found.old}, {found.new} is {' and '.join(parts)}.", reasons
     if not parts:
-        said = f"the data do not show whether {found.new} is better or worse than {found.old}, or equal."
-        return "open", "No significant difference", said, reasons
+        sentence = f"the data do not show whether {found.new} is better or worse than {found.old}, or equal."
+        return "open", "No significant difference", sentence, reasons
     tone: Tone
     tone, verdict = ("good", "better") if by["better"] else ("bad", "worse")
-    said = f"{found.new} is {verdict} than {found.old} by {', '.join(by[verdict])}."
-    return tone, verdict.capitalize(), said, reasons
+    sentence = f"{found.new} is {verdict} than {found.old} by {', '.join(by[verdict])}."
+    return tone, verdict.capitalize(), sentence, reasons
 
 
 def _reason(change: Change, name: str) -> str:
@@ -123,6 +123,6 @@ def _worse(unit: Worse, compared: Comparison) -> WorseCard:
         (compared.old, unit.old_text, unit.old),
         (compared.new, unit.new_text, unit.new),
     )
-    old, new = (Said(version, text.folded(said), text.score(score)) for version, said, score in texts)
+    old, new = (VersionText(version, text.folded(reply), text.score(score)) for version, reply, score in texts)
     difference = text.signed(unit.new - unit.old)
     return WorseCard(unit.id, unit.metric, difference, text.folded(unit.prompt), (old, new))

@@ -43,7 +43,7 @@ def test_what_is_unusual_is_reported(tmp_path: Path) -> None:
         "2 users get a token, 1 has too few samples",
         "2 training samples without a known judge: read as by anyone",
         "1 user has only one value in training: their tokens can learn nothing else",
-        "2 replies are too long for a model of 48 tokens: only first tokens are read",
+        "2 replies are too long for a model of 48 tokens: only the first tokens are read",
     ]
 
 

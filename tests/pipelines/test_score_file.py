@@ -48,6 +48,13 @@ def test_a_file_of_dialogues(folder: Path) -> None:
     assert rows[0].value == pytest.approx(4.15)
 
 
+def test_a_judge_of_dialogues_leaves_samples_to_the_other_metrics(files: Path) -> None:
+    judge = "llm_judge(model='m',endpoint='http://localhost:9/v1',of='dialogue')"
+    for metrics in ([judge, "length"], ["length", judge]):
+        found = {by_system[""].metric: by_system[""] for by_system in score_file("samples.jsonl", metrics).results}
+        assert (found["length"].n, found[judge].n, found[judge].unscored) == (4, 0, 4)
+
+
 def test_bad_lines_of_each_file_are_counted(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, metric in (("a.jsonl", "length"), ("b.jsonl", "bleu")):
         score_file("samples.jsonl", [metric], name)

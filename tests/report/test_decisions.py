@@ -26,7 +26,7 @@ BETTER = compare(version("june", drawn()), version("july", drawn(0.2, seed=2)))
     [
         ("pass", "good", "Pass: <b>july is not worse than june by more than the margin."),
         ("regression", "bad", "Regression: <b>july is worse than june by more than the margin."),
-        ("undecided", "open", "Undecided: the data do not show if <b>july is worse than june"),
+        ("undecided", "open", "Undecided: it is open whether <b>july is worse than june"),
     ],
 )
 def test_a_gate_is_said_in_words_with_the_metrics_that_decided_it(outcome: Outcome, tone: str, words: str) -> None:
