@@ -23,6 +23,7 @@ EXAMPLES = """\
   interloq compare old_scores.jsonl new_scores.jsonl --samples old.jsonl --samples new.jsonl
   interloq compare old_dialogues.jsonl new_dialogues.jsonl -m "relevance(model='ready')" --slice partner
   interloq compare replies.jsonl replies.jsonl --old-system june --new-system july -m bleu --markdown summary.md
+  interloq compare old.jsonl new.jsonl -m chrf -o comparison.json
   interloq compare old.jsonl new.jsonl --judge "llm_judge(endpoint='https://host/v1',model='name')" --max-calls 500"""
 
 
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_compare_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that become `CompareOptions`, which `gate` has too, and --markdown."""
+    """Add the options that become `CompareOptions`, which `gate` has too, --output and --markdown."""
     add_list(
         parser,
         "-m",
@@ -77,12 +78,19 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the permutations (default 0)")
     parser.add_argument("--worst", type=int, default=5, metavar="N", help="units that got worse to print (default 5)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=OutputPath,
+        metavar="FILE",
+        help="file for the JSON that --json prints: interloq report --comparison FILE",
+    )
     parser.add_argument("--markdown", type=OutputPath, metavar="FILE", help="also write a Markdown summary")
     add_map(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.data.files import write_text
+    from interloq.data.files import write_json, write_text
     from interloq.meta.compare_file import compare_file
     from interloq.meta.compare_options import CompareOptions
     from interloq.report.comparison_text import comparison_markdown
@@ -102,11 +110,13 @@ def run(args: argparse.Namespace) -> int:
         if n:
             mark_incomplete()
             print_stderr(f"interloq: not used: {count(n, found.unit)} only in the {side} version")
+    if args.output:
+        write_json(args.output, found.facts())
     if args.markdown:
         write_text(args.markdown, comparison_markdown(found))
     if args.json:
         print_json(found.facts())
-    elif args.markdown != "-":
+    elif "-" not in (args.output, args.markdown):
         print_comparison(found)
     return 0
 

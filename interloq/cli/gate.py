@@ -104,17 +104,19 @@ def run(args: argparse.Namespace) -> int:
     if args.bless:
         with limited(args):
             return _bless(args)
-    from interloq.data.files import replacing, write_text
+    from interloq.data.files import replacing, write_json, write_text
     from interloq.report.gate_text import gate_junit, gate_markdown
 
     found = _gate(args)
     if args.junit:
         with replacing(args.junit) as file:
             file.write(gate_junit(found))
-    if args.markdown:
-        write_text(args.markdown, gate_markdown(found))
     with suppress(BrokenPipeError):  # a reader that stops early must not turn the verdict into a pass
-        if args.json or args.markdown != "-":
+        if args.output:
+            write_json(args.output, found.facts())
+        if args.markdown:
+            write_text(args.markdown, gate_markdown(found))
+        if args.json or "-" not in (args.output, args.markdown):
             _print(found, json=args.json)
     return found.exit_code
 

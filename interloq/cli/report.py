@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "--comparison",
         metavar="FILE",
-        help="start with this verdict: a file printed by `interloq compare --json` or `interloq gate --json`",
+        help="start with this verdict, written by `interloq compare -o` or `interloq gate -o`",
         type=InputPath,
     )
     _add_settings(parser)

@@ -7,13 +7,18 @@ references. Otherwise the log is the embedded one, and a small rater is trained 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from interloq.data.files import write_json
+from interloq.data.progress import Progress
 from interloq.demo.learning import options, train_rater
 from interloq.demo.real_replies import ASPECT
 from interloq.demo.step import TOKENIZERS, Step, delta_bleu, quoted
+from interloq.meta.compare_file import compare_file
+from interloq.meta.compare_options import CompareOptions
+from interloq.meta.comparison import Comparison
 from interloq.meta.meta_file import meta_file
 from interloq.metrics.explain_file import explain_file
 from interloq.pipelines.extend_file import extend_file
@@ -29,6 +34,7 @@ K = 5  # replies to retrieve: about as many as the embedded log has per utteranc
 EXPLAINED = {"en": "en/01/attentive", "ja": "ja/04/attentive", "zh": "zh/05/attentive"}
 EXPLAINED_REAL = "real/012/person"
 TITLE = "Interloq demo"
+COMPARISON = "comparison.json"
 ONE, UNRATED, VBLEU, WITH_PARROT = "one_reference", "unrated", "uBLEU", "uBLEU_parrot"  # labels of metrics
 
 
@@ -54,6 +60,11 @@ class LogPart:
     def samples(self) -> str:
         """The replies that are judged."""
         return self.path("replies.jsonl" if self.real else "samples.jsonl")
+
+    @property
+    def comparison(self) -> str:
+        """A stored comparison of two systems of these samples."""
+        return self.path("real_comparison.json" if self.real else COMPARISON)
 
     @property
     def aspect(self) -> str:
@@ -82,7 +93,7 @@ def log_steps(part: LogPart) -> list[Step]:
 
 def reading_steps(part: LogPart) -> list[Step]:
     """Steps that show how far to trust the scores, and where one of them comes from."""
-    return [_meta(part), _explain(part)]
+    return [_meta(part), *([_compare(part)] if part.real else []), _explain(part)]
 
 
 def _index(part: LogPart) -> Step:
@@ -166,6 +177,30 @@ def _meta(part: LogPart) -> Step:
     )
 
 
+def _compare(part: LogPart) -> Step:
+    """Compare the systems of the lesson."""
+    return comparison_step(
+        "By which metrics is a person better than the parrot?",
+        part.path("scores.jsonl"),
+        part.comparison,
+        CompareOptions(old_system="parrot", new_system="person", samples=[part.samples]),
+    )
+
+
+def comparison_step(why: str, path: str, output: str, options: CompareOptions) -> Step:
+    """Compare two systems of one file, and store the comparison for the report."""
+    chosen = {"--old-system": [options.old_system], "--new-system": [options.new_system]}
+    chosen |= {"-m": list(options.metrics), "--samples": [str(samples) for samples in options.samples]}
+
+    def compare(progress: Progress) -> Comparison:
+        found = compare_file(path, path, replace(options, slice_by=[]), progress=progress)
+        write_json(output, found.facts())
+        return found
+
+    words = [word for option, values in chosen.items() for value in values for word in (option, value)]
+    return Step(why, ["compare", path, path, *words, "--no-slices", "-o", output], compare)
+
+
 def _explain(part: LogPart) -> Step:
     samples, metric = part.path("rated.jsonl") if part.vbleu else part.samples, delta_bleu(part.language)
     id = EXPLAINED_REAL if part.real else EXPLAINED[part.language]
@@ -180,11 +215,19 @@ def report_step(part: LogPart) -> Step:
     """The report of this part."""
     scores, page = part.path("scores.jsonl"), part.path("report.html")
     models = [part.path("rater")] if part.vbleu and not part.real else []
-    shown = [word for model in models for word in ("--model", model)]
+    shown = ["--comparison", part.comparison, *(word for model in models for word in ("--model", model))]
     return Step(
-        "Put everything on one page.",
+        "Put everything on one page, with the verdict of the comparison first.",
         ["report", scores, "--samples", part.samples, *_aspect(part), *shown, "-o", page, "--title", TITLE],
-        lambda _: report_file([scores], page, samples=part.samples, aspect=part.aspect, models=models, title=TITLE),
+        lambda _: report_file(
+            [scores],
+            page,
+            samples=part.samples,
+            aspect=part.aspect,
+            models=models,
+            comparisons=[part.comparison],
+            title=TITLE,
+        ),
         page,
     )
 

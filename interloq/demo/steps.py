@@ -11,9 +11,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from interloq.demo import folder as files
-from interloq.demo.logs import NEEDED, REAL, LogPart, log_steps, missing, reading_steps, report_step
+from interloq.demo.logs import (
+    COMPARISON,
+    NEEDED,
+    REAL,
+    LogPart,
+    comparison_step,
+    log_steps,
+    missing,
+    reading_steps,
+    report_step,
+)
 from interloq.demo.step import TOKENIZERS, Step, quoted
-from interloq.meta.compare_file import compare_file
 from interloq.meta.compare_options import CompareOptions
 from interloq.pipelines.curve_file import curve_file
 from interloq.pipelines.score_file import score_file
@@ -60,13 +69,12 @@ def _first_table(folder: Path) -> Step:
 
 
 def _comparison(folder: Path) -> Step:
-    samples, (old, new), metric = str(folder / "samples.jsonl"), VERSIONS, "chrf"
-    return Step(
+    old, new = VERSIONS
+    return comparison_step(
         f"Is {new} better than {old}? Compare their replies to the same utterances.",
-        ["compare", samples, samples, "--old-system", old, "--new-system", new, "-m", metric],
-        lambda progress: compare_file(
-            samples, samples, CompareOptions(metrics=[metric], old_system=old, new_system=new), progress=progress
-        ),
+        str(folder / "samples.jsonl"),
+        str(folder / COMPARISON),
+        CompareOptions(metrics=["chrf"], old_system=old, new_system=new),
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read comparisons and gates that `interloq compare --json` and `interloq gate --json` printed."""
+"""Read comparisons and gates that `interloq compare -o` and `interloq gate -o` wrote."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TYPES: Mapping[str, Any] = {"float": (int, float), "int": int, "Mapping": dict} 
 
 def read_comparison(path: str | Path) -> Comparison | Gate:
     """Read a comparison, or a gate with the comparison it is based on."""
-    hint = "make one: interloq compare --json, or interloq gate --json"
+    hint = "make one: interloq compare -o FILE, or interloq gate -o FILE"
     value = read_json(path, hint=hint)
     with reading_saved(path, "not a comparison", hint=hint):
         return _gate(value) if "comparison" in value else _comparison(value)

@@ -39,6 +39,17 @@ def test_json_has_all_numbers(files: Path, capsys: pytest.CaptureFixture[str]) -
     assert found["signature"]["name"] == "compare"
 
 
+def test_the_json_is_stored_beside_the_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["compare", "old.jsonl", "new.jsonl", "-m", "length", "--quiet"]
+    assert main([*command, "--json"]) == 0
+    printed = capsys.readouterr().out
+    assert main([*command, "-o", "comparison.json"]) == 0
+    assert "bot → bot" in capsys.readouterr().out
+    assert (files / "comparison.json").read_text() == printed
+    assert main([*command, "-o", "-"]) == 0
+    assert capsys.readouterr().out == printed
+
+
 def test_markdown_to_standard_output_replaces_the_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "old.jsonl", "new.jsonl", "-m", "length", "--markdown", "-"]) == 0
     assert capsys.readouterr().out.startswith("**bot → bot**")

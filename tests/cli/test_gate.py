@@ -50,8 +50,9 @@ def test_refusals_are_one_line_and_exit_2(files: Path, capsys: pytest.CaptureFix
 
 
 def test_files_for_builds_are_written(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*GATE, "--margin", "0.5", "--junit", "gate.xml", "--markdown", "gate.md", "--json"]) == 3
-    found = json.loads(capsys.readouterr().out)
+    assert main([*GATE, "--margin", "0.5", "--junit", "gate.xml", "--markdown", "gate.md", "-o", "gate.json"]) == 3
+    assert "gate: regression" in capsys.readouterr().out
+    found = json.loads((files / "gate.json").read_bytes())
     assert (found["exit_code"], found["outcome"]) == (3, "regression")
     assert found["verdicts"][0]["reason"].endswith("worse by more than the margin")
     assert found["comparison"]["changes"][0]["metric"] == "length"
@@ -78,7 +79,7 @@ def test_a_version_is_blessed_and_gated(files: Path, capsys: pytest.CaptureFixtu
     assert "gain +0 [0, 0] in scores, margin 0.5: not worse by more than the margin" in printed
 
 
-@pytest.mark.parametrize("options", [["--json"], []])
+@pytest.mark.parametrize("options", [["--json"], [], ["-o", "-"], ["--markdown", "-"]])
 def test_a_reader_that_stops_does_not_change_the_exit_code(files: Path, options: list[str]) -> None:
     program = [sys.executable, "-m", "interloq.cli", *GATE, "--margin", "0.5", *options]
     with subprocess.Popen(program, stdout=subprocess.PIPE) as process:

@@ -17,14 +17,17 @@ import pytest
 from interloq import Sample, load
 from interloq.cli.main import main
 from interloq.demo import learning, logs, steps
+from interloq.meta.comparison import Comparison
+from interloq.meta.comparison_file import read_comparison
 from interloq.pipelines.rate_file import rate_file
 from interloq.rate.settings import Shape
+from interloq.report.decisions import decision
 from tests.conftest import missing
 
 Captured = pytest.CaptureFixture[str]
 LAST = ["meta", "explain", "reliability", "reliability", "report"]
 VERBS = ["score", "compare", "index", "train", "extend", "rate", "score", "score", *LAST]
-REAL_VERBS = ["score", "compare", "index", "extend", "score", "rate", "score", "score", *LAST]
+REAL_VERBS = ["score", "compare", "index", "extend", "score", "rate", "score", "score", "meta", "compare", *LAST[1:]]
 ODD = 'it\'s "a" demo'  # a folder whose name the shell and specs must quote
 HIDDEN = f"""
 import sys
@@ -135,6 +138,18 @@ def test_the_agreement_of_every_kind_of_reference_is_shown(real: Shown, capsys: 
     agreement = {row["metric"].partition("=")[0]: row["with_mean"]["spearman"]["value"] for row in table["rows"]}
     assert agreement[logs.UNRATED] < 0 < agreement[logs.ONE] < agreement[logs.VBLEU]
     assert "uBLEU > one_reference" in real.out, "with its p-value: the difference may be chance"
+
+
+@pytest.mark.parametrize(("name", "stored"), [("real", "real_comparison.json"), ("written", logs.COMPARISON)])
+def test_the_page_starts_with_the_verdict_on_its_own_samples(
+    name: str, stored: str, request: pytest.FixtureRequest
+) -> None:
+    demo: Shown = request.getfixturevalue(name)
+    found = read_comparison(demo.folder / stored)
+    assert isinstance(found, Comparison)
+    page = (demo.folder / "report.html").read_text()
+    assert decision(found).sentence in page
+    assert {found.old, found.new} <= {score.system for score in load(demo.folder / "scores.jsonl", kind="scores")}
 
 
 def test_what_nobody_judged_is_called_so(real: Shown) -> None:

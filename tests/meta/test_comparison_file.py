@@ -47,5 +47,5 @@ def test_other_files_are_refused(folder: Path, place: str, value: object) -> Non
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"comparison": {}, "outcome": "fine"}'])
 def test_a_hint_says_how_to_make_one(folder: Path, content: str) -> None:
     (folder / "found.json").write_text(content)
-    with pytest.raises(InputError, match=r"found\.json.*interloq gate --json"):
+    with pytest.raises(InputError, match=r"found\.json.*interloq gate -o FILE"):
         read_comparison("found.json")
