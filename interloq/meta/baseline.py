@@ -8,7 +8,7 @@ writes one.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ def write_baseline(path: str | Path, version: Version, found: Versions) -> None:
     """Write a version as the baseline."""
     results = [{"metric": name, "signature": asdict(judge)} for name, judge in found.judges.items()]
     facts: dict[str, Any] = {**found.origin, "name": version.name, "unit": version.unit, "results": results}
-    write(path, version.units, kind=KIND, **facts)
+    write(path, [replace(unit, turns=()) for unit in version.units], kind=KIND, **facts)
 
 
 def read_baseline(path: str | Path) -> Versions:

@@ -8,7 +8,7 @@ are computed like those of any metric.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from interloq.errors import InputError, SpecError
@@ -41,7 +41,8 @@ def judge_versions(old: Version, new: Version, spec: str) -> Judged:
     if not isinstance(judge, LlmJudge):
         raise SpecError(f"{name_of(judge)} cannot compare replies; write llm_judge(…)")
     pairs = _pairs(old, new)
-    first, second = ([_sample(pair[side], judge.dimension) for pair in pairs] for side in (0, 1))
+    # the new version is never from a baseline, which does not have the turns
+    first, second = ([_sample(pair[side], pair[1].turns, judge.dimension) for pair in pairs] for side in (0, 1))
     found = judge_pairs(first, second, judge)
     name, scores, reasons = f"{LABEL}={title(judge)}", dict[int, float](), dict[int, str]()
     for (one, two), pair in zip(pairs, found.pairs, strict=True):
@@ -78,6 +79,6 @@ def _judged(unit: Unit, name: str, scores: Mapping[int, float], reasons: Mapping
     return replace(unit, values=values, reasons={**unit.reasons, **reason})
 
 
-def _sample(unit: Unit, aspect: str) -> Sample:
+def _sample(unit: Unit, context: Sequence[str], aspect: str) -> Sample:
     ratings = [] if math.isnan(unit.rating) else [Rating(unit.rating, aspect=aspect)]
-    return Sample(unit.id, unit.prompt.splitlines(), unit.text, ratings=ratings)
+    return Sample(unit.id, context, unit.text, ratings=ratings)

@@ -141,15 +141,17 @@ def sample_unit(id: str, sample: Sample | None) -> Unit:
     """A unit without scores; `sample`, if known, adds its context and text."""
     dialogue, _, turn = id.rpartition("#")
     keys: dict[Pairing, str] = {"id": id}
-    if sample and sample.context:
-        keys["context"] = fingerprint(*(part.text for part in sample.context))
+    turns = tuple(part.text for part in sample.context) if sample else ()
+    if turns:
+        keys["context"] = fingerprint(*turns)
     return Unit(
         id=id,
         values={},
         keys=keys,
         dialogue=dialogue if turn.isdigit() else "",
-        prompt="\n".join(part.text for part in sample.context) if sample else "",
+        prompt="\n".join(turns),
         text=sample.response if sample else "",
+        turns=turns,
     )
 
 

@@ -34,6 +34,7 @@ class Unit:
     prompt: str = ""  # context of a reply, given turns of a dialogue
     text: str = ""
     reasons: Mapping[str, str] = field(default_factory=dict)  # metric → why there is no score
+    turns: tuple[str, ...] = ()  # of the context of a reply; joined in `prompt`, and not stored in baselines
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,19 @@ def test_the_share_of_wins_is_a_metric(server: JudgeServer) -> None:
     assert len(server.seen) == 24
 
 
+def test_a_turn_of_several_lines_is_one_turn(server: JudgeServer) -> None:
+    for name, words in (("old", 1), ("new", 3)):
+        contexts = [[f"first line\nsecond line {i}", "well ?"] for i in range(2)]
+        samples = [Sample(str(i), c, "word " * (words + i), references=["word"]) for i, c in enumerate(contexts)]
+        write(f"{name}.jsonl", samples, kind="samples")
+    bless_file("old.jsonl", "baseline.jsonl", CompareOptions(metrics=["chrf"], slice_by=[]))
+    options = GateOptions(judge=judge(server), slice_by=[])
+    gate_file("new.jsonl", options, baseline="baseline.jsonl", margin=0.1)
+    prompts = [body["messages"][0]["content"] for body in server.bodies]
+    assert prompts
+    assert all(r"first line\nsecond line" in prompt for prompt in prompts)
+
+
 def test_a_judge_that_likes_a_position_prefers_no_version(server: JudgeServer) -> None:
     server.first = True
     found = compare_file("old.jsonl", "new.jsonl", CompareOptions(judge=judge(server), metrics=["length"], slice_by=[]))
