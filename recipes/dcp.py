@@ -130,7 +130,7 @@ def log_tables(name: str, plan: Plan, rows: Sequence[Arm], networks: Networks, r
     log = CONTINUITY[name]
     print_line(f"{log.title}: {log.deviation}")
     if warning := read_json(plan.out / DATA / name / FACTS)["cut_ends"]:
-        print_line(f"warning: {warning}: these ends are not honest labels")
+        print_line(f"warning: {warning}: these ends are not valid labels")
     print_rows(f"{len(parts['test']):,} replies, {table.replied:,} answered", by_title, networks.missing())
     print_groups(table)
     correct = correctness(by_title, predicted, parts)

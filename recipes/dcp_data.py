@@ -3,7 +3,7 @@
 - BYU chit-chat has natural ends but long conversations: 98 % of its replies were answered. In every part, inner replies
   are drawn at random so that ANSWERED of the samples were answered, as in the paper; all last replies are kept.
 - #ubuntu and Reddit: users with 5 and 3 conversations instead of the paper's 30; of each thread, the longest branch.
-  The Reddit sample was cut by its collector (`cut_ends`), so its last replies are not honest labels.
+  The Reddit sample was cut by its collector (`cut_ends`), so its last replies are not valid labels.
 - No log has profiles. In their place is what users wrote about themselves in the training part: their turns with "I" or
   "my", the earliest first.
 - `pairs.jsonl` has PAIRS training pairs, for baselines that are trained.
@@ -92,7 +92,7 @@ CONTINUITY: Mapping[str, Log] = {
         Selection(min_conversations=3, by="own-time", cut_ends=True, **SHARES),  # type: ignore[arg-type]
         _built("reddit_posts"),
         deviation="English; users with 3 conversations instead of 30; ends were cut by the collector, so labels are "
-        "not honest; profiles made from own turns",
+        "not valid; profiles made from own turns",
     ),
 }
 

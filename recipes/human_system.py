@@ -1,6 +1,6 @@
 """Table 5 of Tsuta et al. (2024) on RealPersonaChat: are replies of people easier to judge than those of systems?
 
-The paper correlates P(answer) with two annotators' engagement in single replies. No Japanese log here has honest
+The paper correlates P(answer) with two annotators' engagement in single replies. No Japanese log here has valid
 continuity labels, so this is another experiment: models learn the partners' own `satisfaction` with whole dialogues
 between people, and predict it for later dialogues of the same raters with people, and for 150 dialogues of ten of them
 with five GPT systems. Correlations are over dialogues. Baselines score the last reply that the rater was

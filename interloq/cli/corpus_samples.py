@@ -15,7 +15,7 @@ from interloq.interlocutor.samples import Selection
 from interloq.report.console import print_json, print_line, print_table
 
 FILE = "JSONL, also .gz .xz .zst; - for a pipe"
-UNLIMITED = Selection(min_conversations=0, max_conversations=0)  # ratings are honest however few there are
+UNLIMITED = Selection(min_conversations=0, max_conversations=0)  # ratings are valid labels however few there are
 OF_RATINGS = ("min_conversations", "max_conversations", "context", "by", "dev", "test", "seed")
 
 
@@ -71,7 +71,7 @@ def _run(args: argparse.Namespace, selection: Selection, stage: Callable[..., di
 
 def _print(facts: dict[str, Any]) -> None:
     if facts.get("cut_ends"):
-        print_line(f"warning: {facts['cut_ends']}: these ends are not honest labels")
+        print_line(f"warning: {facts['cut_ends']}: these ends are not valid labels")
     if facts["dropped"]:
         rows = [[name.replace("_", " "), f"{n:,}"] for name, n in sorted(facts["dropped"].items())]
         print_table("", ["dropped or changed", "count"], rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues that the collector ended after a fixed number of turns: their last turn is not an honest label.
+"""Dialogues that the collector ended after a fixed number of turns: their last turn is not a valid label.
 
 Of the dialogues that reach a length, some share ends there. In natural logs this share changes slowly with the length;
 a fixed number of turns makes it jump. Recognised is a length at which at least half of the dialogues that reach it end,

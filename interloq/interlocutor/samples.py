@@ -114,8 +114,8 @@ def continuity(
 
 
 def _refuse(cut: CutEnds) -> None:
-    what = f"{cut}, so the collector ended them and not a person: their last turns are not honest labels"
-    raise InputError(what, hint="use logs with natural ends, or allow cut ends (cut_ends, --cut-ends) all the same")
+    what = f"{cut}, so the collector ended them and not a person: their last turns are not valid labels"
+    raise InputError(what, hint="use logs with natural ends, or allow cut ends (cut_ends, --cut-ends)")
 
 
 def _kept(dialogue: Dialogue, selection: Selection, dropped: Counter[str]) -> bool:

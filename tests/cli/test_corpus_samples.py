@@ -47,7 +47,7 @@ def test_cut_dialogues_are_refused_with_one_line(folder: Path, capsys: Captured)
     assert "40 of 40 dialogues (100%) end after exactly 30 turns" in error
     assert error.count("\n") == 1
     assert main([*arguments, "--cut-ends"]) == 0
-    assert "these ends are not honest labels" in capsys.readouterr().out
+    assert "these ends are not valid labels" in capsys.readouterr().out
 
 
 def test_ratings_of_an_imported_set(folder: Path, capsys: Captured) -> None:

@@ -86,7 +86,7 @@ def test_systems_do_not_judge() -> None:
 
 def test_ends_made_by_the_collector_are_refused_unless_the_user_insists() -> None:
     dialogues = [of_length(f"d{i}", 30) for i in range(47)] + [of_length(f"e{i}", 10 + i) for i in range(3)]
-    with pytest.raises(InputError, match=r"47 of 50 dialogues \(94%\) end after exactly 30 turns.*not honest labels"):
+    with pytest.raises(InputError, match=r"47 of 50 dialogues \(94%\) end after exactly 30 turns.*not valid labels"):
         continuity(dialogues, Selection())
     found = continuity(dialogues, Selection(cut_ends=True))
     assert found.cut

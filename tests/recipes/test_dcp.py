@@ -91,7 +91,7 @@ def test_tables_of_a_log(
     )
     found = recipe.log_tables("byu", plan, arms, recipe.Networks("encoder"), 20)
     shown = capsys.readouterr().out
-    for words in ("not honest labels", "BERT-NSP is not available", "DCP + both above turn_index", "private_majority"):
+    for words in ("not valid labels", "BERT-NSP is not available", "DCP + both above turn_index", "private_majority"):
         assert words in shown
     assert found["rows"]["FED"] == {"not available": "no language model of this language is given (--lm)"}
     assert found["rows"]["Deep-AM"]["threshold"] == "reply-ratio"
