@@ -110,5 +110,8 @@ def add_without_system(parser: argparse.ArgumentParser) -> None:
 def add_trust_files(parser: argparse.ArgumentParser) -> None:
     """Add the option `--trust` for metrics of the form `FILE.py:NAME`."""
     parser.add_argument(
-        "--trust", action="store_true", help="allow metrics FILE.py:NAME, which execute the file as Python code"
+        "--trust",
+        dest="trust_files",
+        action="store_true",
+        help="allow metrics FILE.py:NAME, which execute the file as Python code",
     )

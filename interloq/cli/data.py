@@ -117,7 +117,7 @@ def _check(args: argparse.Namespace) -> int:
     from interloq.metrics.check_file import check_file
 
     bad = BadLines()
-    counts, notes = check_file(args.file, metrics=args.metric, trust_files=args.trust, **_reading(args, bad))
+    counts, notes = check_file(args.file, metrics=args.metric, trust_files=args.trust_files, **_reading(args, bad))
     bad.close()
     _show({**counts, "bad_lines": bad.count, "notes": [asdict(note) for note in notes]}, args, f"in {args.file}")
     if not args.json:

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
             system=args.system,
             n_bootstrap=args.bootstrap,
             seed=args.seed,
-            trust_files=args.trust,
+            trust_files=args.trust_files,
             strict=args.strict,
             on_reject=bad,
             columns=args.columns,

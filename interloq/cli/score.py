@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
         without=args.without_system,
         reliability=args.reliability,
         min_reliability=args.min_reliability,
-        trust_files=args.trust,
+        trust_files=args.trust_files,
         strict=args.strict,
         on_reject=bad,
         columns=args.columns,

@@ -20,6 +20,7 @@ from interloq.meta.rated_dialogues import rated_dialogues
 from interloq.meta.score_columns import score_columns
 from interloq.metrics import metric_names
 from interloq.metrics.chosen import choose as chosen_metrics
+from interloq.metrics.chosen import file_metrics
 from interloq.metrics.evaluate import evaluate_all
 from interloq.metrics.metric import Array, Metric, SetMetric
 from interloq.metrics.selection import Selection
@@ -56,6 +57,9 @@ def choose_file(
     references identical to the reply being judged. Bad lines and `columns` are handled as in `interloq.read`.
     """
     refuse_overwriting([output] if output else [], [path])
+    if functions := file_metrics(metrics):
+        what = f"{functions[0]} cannot be chosen: a function of a file has no spec to store"
+        raise InputError(what, hint="score the samples with it and compare the scores: interloq meta")
     kind = "dialogues" if str(path) != "-" and kind_held(path) == "dialogues" else "samples"
     selection = Selection(drop_own_replies=drop_own_replies, without=without)
     if selection.facts() and kind == "dialogues":

@@ -21,6 +21,7 @@ class CompareOptions:
     """Options that `compare_file` and `gate_file` share."""
 
     metrics: Sequence[str] = ()  # to score samples and dialogues with, or to choose from score files
+    trust_files: bool = False  # allow metrics FILE.py:NAME, which execute the file
     judge: str = ""  # spec of an LLM judge, whose preferences between paired replies are added as a metric
     samples: Sequence[str | Path] = ()  # with score files: the scored samples, in one file or one per version
     old_system: str = ""  # system to choose from the old file

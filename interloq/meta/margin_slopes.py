@@ -17,14 +17,15 @@ import numpy as np
 
 from interloq.data.files import read_json, reading_saved
 from interloq.errors import InputError
-from interloq.meta.compare_options import GateOptions
+from interloq.meta.compare_options import CompareOptions, GateOptions
 from interloq.meta.origin import common_origin
 from interloq.meta.score_slope import score_slope
 from interloq.meta.signatures import read_signatures
 from interloq.meta.version_files import Reading
 from interloq.meta.version_units import mean_ratings
-from interloq.metrics.chosen import choose
+from interloq.metrics.chosen import choose, file_metrics
 from interloq.metrics.evaluate import evaluate_all
+from interloq.metrics.metric import Metric
 from interloq.metrics.metric_names import find
 from interloq.records import Key, Sample, SampleKeys
 from interloq.signature import Signature, fingerprint
@@ -109,11 +110,18 @@ def _scored(
 ) -> tuple[Mapping[Key, float], Signature]:
     """Scores of samples from a file, or made here; and the signature of the metric."""
     if path is None:
-        (one,), _ = choose([metric])
-        result = evaluate_all([one.metric], samples, n_bootstrap=0)[0][""]
+        result = evaluate_all([_built(metric, reading.options)], samples, n_bootstrap=0)[0][""]
         return result.by_sample, result.signature
     known, judge = SampleKeys(sample.key for sample in samples), read_signatures(str(path)).get(metric)
     if judge is None:
         raise InputError(f"no scores of {metric}", hint="score the rated samples with it", where=str(path))
     own = [score for score in reading.read(path, "scores") if score.metric == metric and score.value is not None]
     return {key: score.value for score in own if (key := known.find(score.id, score.system))}, judge
+
+
+def _built(name: str, options: CompareOptions) -> Metric:
+    """The metric of this name; that of a function of a file is not its spec."""
+    chosen, _ = choose(file_metrics(options.metrics), trust=options.trust_files)
+    found = [one for one in chosen if one.name == name] or choose([name])[0]
+    metric: Metric = found[0].metric
+    return metric

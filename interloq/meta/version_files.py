@@ -18,9 +18,9 @@ from interloq.meta.signatures import known_signatures
 from interloq.meta.slices import NAMES
 from interloq.meta.version_units import Fields, dialogue_units, sample_units
 from interloq.meta.versions import UnitKind, Version
-from interloq.metrics.chosen import choose
+from interloq.metrics.chosen import Chosen, choose
 from interloq.metrics.evaluate import evaluate_all, evaluate_by_unit
-from interloq.metrics.metric_names import find
+from interloq.metrics.metric_names import direction, find
 from interloq.play.samples import judged_in, samples, whole_dialogues
 from interloq.records import Dialogue, Sample, Score
 from interloq.signature import Signature
@@ -141,7 +141,9 @@ def _from_records(
     records = {side: [r for r in whole[side] if systems[side] in _systems([r])] for side in files}
     judged = {side: list(_judged(records[side], systems[side])) for side in files}
     dialogues = {side: list(_whole(records[side], systems[side])) for side in files}
-    scores, judges, notes = score_all(judged, reading.options.scoring_metrics, reading.progress, whole=dialogues)
+    chosen, _ = choose(reading.options.scoring_metrics, trust=reading.options.trust_files)
+    _refuse_hidden_directions(chosen, reading.options)
+    scores, judges, notes = score_all(judged, chosen, reading.progress, whole=dialogues)
     versions = {}
     for side, path in files.items():
         name, fields = systems[side] or Path(path).name, reading.fields(path, kind)
@@ -157,9 +159,19 @@ def _from_records(
     return versions, judges, notes
 
 
+def _refuse_hidden_directions(chosen: Iterable[Chosen], options: CompareOptions) -> None:
+    """Refuse functions of files with another direction than their name would give: differences are judged by name."""
+    for one in chosen:
+        own = getattr(one.metric, "direction", "higher")
+        if options.lower_is_better is None and own != direction(one.name):
+            flags = {"lower": "--lower-is-better", "neither": "--lower-is-better or --higher-is-better"}
+            what = f"the direction of {one.name} is {own!r}, which cannot be told from its name"
+            raise InputError(what, hint=f"compare by it alone, with {flags.get(own, '--higher-is-better')}")
+
+
 def score_all(
     judged: Mapping[str, Sequence[Sample]],
-    metrics: Sequence[str],
+    chosen: Sequence[Chosen],
     progress: Progress = silent,
     *,
     whole: Mapping[str, Sequence[Sample]] | None = None,
@@ -168,7 +180,6 @@ def score_all(
 
     `whole` has the dialogues of each set, for metrics that score whole dialogues.
     """
-    chosen, _ = choose(metrics)
     systems: dict[tuple[str, str], str] = {}
 
     def pool(sets: Mapping[str, Sequence[Sample]]) -> list[Sample]:

@@ -58,6 +58,12 @@ def spec_files(given: Iterable[str | Metric]) -> list[str]:
     return [part[1:] for each in given if isinstance(each, str) for part in split_specs(each) if part[:1] == "@"]
 
 
+def file_metrics(given: Iterable[str | Metric]) -> list[str]:
+    """The functions of files among metrics, `[LABEL=]FILE.py:NAME`."""
+    parts = [part for each in given if isinstance(each, str) for part in split_specs(each)]
+    return [part for part in parts if is_file_metric(split_label(part)[1])]
+
+
 def _specs(text: str) -> list[str]:
     """Specs separated by commas; `@FILE` stands for those in a file written by `interloq choose`."""
     return [each for part in split_specs(text) for each in (_from_file(part[1:]) if part[:1] == "@" else [part])]

@@ -60,6 +60,19 @@ def test_files_for_builds_are_written(files: Path, capsys: pytest.CaptureFixture
     assert (files / "gate.md").read_text().startswith("**gate: regression**")
 
 
+def test_a_function_of_a_file_is_gated_if_it_is_trusted(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = "import interloq\ndef words(sample): return len(sample.response.split())\n"
+    (files / "mine.py").write_text(f"{code}fewer = interloq.metric(words, name='fewer', direction='lower')\n")
+    rated = [Sample(str(i), [f"q {i}"], "word " * (i + 1), ratings=[i % 5 + i / 5]) for i in range(12)]
+    write("rated.jsonl", rated, kind="samples")
+    command = ["gate", "old.jsonl", "new.jsonl", "--no-slices", "--quiet", "--rated", "rated.jsonl", "--margin", "0.2"]
+    assert main([*command, "-m", "mine.py:words"]) == 2
+    assert capsys.readouterr().err.endswith("if you trust its author, add --trust\n")
+    assert main([*command, "-m", "mine.py:words", "--trust"]) == 3
+    assert main([*command, "-m", "mine.py:fewer", "--trust"]) == 2
+    assert "'lower', which cannot be told from its name; compare by it alone, with --low" in capsys.readouterr().err
+
+
 def test_markdown_to_standard_output_replaces_the_tables(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*GATE, "--margin", "0.5", "--markdown", "-"]) == 3
     printed = capsys.readouterr().out

@@ -86,5 +86,7 @@ def test_mistakes_are_named(files: Path) -> None:
         choose_file("rated.jsonl", ["chrf"], role="outsider")
     with pytest.raises(InputError, match="all mean judgments are equal"):
         choose_file("rated.jsonl", ["chrf"], aspect="other")
+    with pytest.raises(InputError, match=r"mine\.py:f cannot be chosen.*; score the samples with it"):
+        choose_file("rated.jsonl", ["chrf,mine.py:f"])
     with pytest.raises(InputError, match=r"rated\.jsonl"):
         choose_file("rated.jsonl", ["chrf"], "rated.jsonl")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError, SpecError, create
-from interloq.metrics.chosen import choose, spec_files
+from interloq.metrics.chosen import choose, file_metrics, spec_files
 from interloq.registry import full_spec, title
 
 
@@ -42,6 +42,7 @@ def test_a_file_stands_for_the_metrics_it_names(folder: Path) -> None:
     (folder / "mine.json").write_text('{"metrics": ["chosen=chrf", "bleu(order=2)"]}')
     assert [one.name for one in choose(["length,@mine.json"])[0]] == ["length", "chosen=chrf", "bleu(order=2)"]
     assert spec_files(["length,@mine.json", create("bleu")]) == ["mine.json"]
+    assert file_metrics(["length,own=mine.py:f", create("bleu")]) == ["own=mine.py:f"]
 
 
 @pytest.mark.parametrize("text", ['{"metrics": []}', '{"metrics": [1]}', "{}", "[]", "{"])
