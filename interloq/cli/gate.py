@@ -102,7 +102,7 @@ def _add_ratings(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.bless:
-        with limited(args):
+        with limited(args, may_be_incomplete=False):
             return _bless(args)
     from interloq.data.files import replacing, write_json, write_text
     from interloq.report.gate_text import gate_junit, gate_markdown
@@ -129,7 +129,7 @@ def _gate(args: argparse.Namespace) -> Gate:
         raise InputError(f"{len(args.files)} files", hint="give OLD NEW, or NEW with --baseline")
     if args.margin is None:
         raise InputError("no margin", hint="add --margin X: the largest loss that is acceptable")
-    with limited(args):
+    with limited(args, may_be_incomplete=False):
         return gate_file(
             args.files[-1],
             filled(GateOptions, args),

@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from interloq.cli.output import mark_incomplete
 from interloq.cli.paths import OutputPath
 from interloq.models.spending import spending
 from interloq.report.console import print_stderr
@@ -32,11 +33,15 @@ def announcer(args: argparse.Namespace) -> Callable[[str], None] | None:
 
 
 @contextmanager
-def limited(args: argparse.Namespace) -> Iterator[None]:
-    """Apply the limits to everything inside, and print what was spent."""
+def limited(args: argparse.Namespace, *, may_be_incomplete: bool = True) -> Iterator[None]:
+    """Apply the limits to everything inside, and print what was spent.
+
+    Failed requests make the verb finish with exit code 1, unless it may not be incomplete: `gate` refuses by itself.
+    """
     with spending(
         max_calls=args.max_calls, max_cost=args.max_cost, announce=announcer(args), log=args.call_log
     ) as spent:
         yield
+    mark_incomplete(may_be_incomplete and spent.failed)
     if spent.summary() and not args.quiet:
         print_stderr(f"interloq: {spent.summary()}")

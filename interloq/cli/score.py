@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
     bad.close()
     for note in scored.repeated:
         print_stderr(f"interloq: {note}")
-    mark_incomplete(any(not by_system[""].n for by_system in scored.results))
+    mark_incomplete(scored.failed or any(not by_system[""].n for by_system in scored.results))
     if args.json:
         print_json(scored.facts() if args.metric else {**scored.facts(), **scored.advice()})
     elif args.output != "-":

@@ -65,6 +65,7 @@ class JudgeServer:
 
     def _ask(self, left: dict[bytes, Body], refusal: Refusal, attempts: int, spent: Spending) -> None:
         good: dict[bytes, ChatAnswer] = {}
+        asked = len(left)
         for attempt in range(attempts):
             bodies = [_reseeded(body, attempt) for body in left.values()]
             found = self.bot.ask(bodies, read_answer, spent.start_call, partial(self._ended, spent)) if left else []
@@ -78,6 +79,7 @@ class JudgeServer:
                     good[key] = answer
                     del left[key]
             self.works |= any(isinstance(answer, ChatAnswer) for answer in found)
+        spent.failed += asked - len(good)
         self._known |= good
         cache_answers(good)
 

@@ -31,6 +31,7 @@ class Spending:
     announce: Callable[[str], None] | None = None  # gets each estimate
     calls: int = 0
     cached: int = 0  # answers from the cache
+    failed: int = 0  # requests without an answer that can be used, after all attempts
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0
@@ -82,7 +83,8 @@ class Spending:
         text = f"{count(self.calls, 'call')} of a language model, {count(self.cached, 'answer')} from the cache"
         if self.calls:
             text += f"; {self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
-        return text + (f", cost {self.cost:.4g}" if self.priced else "")
+        text += f", cost {self.cost:.4g}" if self.priced else ""
+        return text + (f"; {count(self.failed, 'request')} without a usable answer" if self.failed else "")
 
 
 _CURRENT: ContextVar[Spending | None] = ContextVar("spending", default=None)

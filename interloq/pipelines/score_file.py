@@ -34,6 +34,7 @@ class Scored:
     notes: Sequence[Note]
     repeated: Sequence[str] = ()  # notes on metrics that were given twice
     left_out: Sequence[str] = ()  # if no metric was given: metrics that could not be used, and why
+    failed: int = 0  # requests of LLM judges without an answer that can be used
     next_steps: Sequence[str] = ()  # if no metric was given: what can be done with the samples, and how
 
     def facts(self) -> dict[str, Any]:
@@ -97,7 +98,8 @@ def score_file(
     results = _named(chosen, found, {**selection.facts(), **trust.facts})
     notes = dict.fromkeys(note for by_system in results for note in by_system[""].notes)
     costs = [Note("cost", spent.summary(), 0, 0)] if spent.summary() else []
-    scored = Scored(results, [*trust.notes, *selection.notes(), *notes, *costs], repeated, **advice)
+    notes_of_all = [*trust.notes, *selection.notes(), *notes, *costs]
+    scored = Scored(results, notes_of_all, repeated, failed=spent.failed, **advice)
     if output:
         write(output, scored.scores(), kind="scores", **scored.facts(), **_origin(samples))
     return scored

@@ -29,6 +29,24 @@ def test_what_was_spent_is_printed_unless_quiet(capsys: pytest.CaptureFixture[st
         assert (announcer(args) is None) == quiet
 
 
+@pytest.mark.parametrize("reply", ["500", "unsure"])
+def test_a_reply_that_the_server_did_not_judge_makes_the_exit_code_1(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], reply: str
+) -> None:
+    monkeypatch.setenv("INTERLOQ_CACHE", "off")
+    write("good.jsonl", [Sample(str(i), ["hi"], text) for i, text in enumerate(("fine", "good"))], kind="samples")
+    write("bad.jsonl", [Sample(str(i), ["hi"], text) for i, text in enumerate(("fine", reply))], kind="samples")
+    with serving(JudgeServer()) as server:
+        judge = f"llm_judge(model='m',endpoint='{server.url}',retries=0)"
+        assert main(["score", "good.jsonl", "-m", judge]) == 0
+        assert "usable" not in capsys.readouterr().out
+        assert main(["score", "bad.jsonl", "-m", judge]) == 1
+        assert "; 1 request without a usable answer" in capsys.readouterr().out
+        assert main(["compare", "good.jsonl", "bad.jsonl", "-m", judge, "--no-slices"]) == 1
+        gate = ["gate", "good.jsonl", "bad.jsonl", "-m", judge, "--no-slices", "--margin", "1"]
+        assert main(gate) == 2
+
+
 def test_rate_and_compare_keep_limits(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,6 +45,7 @@ def test_a_later_estimate_is_announced_and_not_refused() -> None:
 
 def test_summary() -> None:
     assert Spending().summary() == ""
+    assert Spending(calls=3, failed=2).summary().endswith("; 2 requests without a usable answer")
     assert Spending(cached=1).summary() == "0 calls of a language model, 1 answer from the cache"
     spent = Spending(calls=1, cached=2, prompt_tokens=1_500, completion_tokens=3)
     assert spent.summary() == "1 call of a language model, 2 answers from the cache; 1,500 tokens in, 3 out"
