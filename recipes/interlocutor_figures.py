@@ -1,7 +1,7 @@
 """Figures of models trained with several seeds: means, intervals from resampled users or dialogues, and verdicts.
 
 A claim holds if the whole 95 % interval of the difference is above 0. It does not hold if the interval is below half of
-the published difference (or below 0, if none was published). Otherwise it cannot be told from these data.
+the published difference (or below 0, if none was published). Otherwise it is undecided.
 """
 
 from __future__ import annotations
@@ -119,13 +119,13 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """`holds`, `does not hold` or `cannot be told here`."""
+        """`holds`, `does not hold` or `undecided`."""
         if self.ours is None:
-            return f"cannot be told here: {self.reason}"
+            return f"undecided: {self.reason}"
         low, high = self.ours.ci
         if low > 0:
             return "holds"
-        return "does not hold" if high < (self.published or 0) / 2 else "cannot be told here"
+        return "does not hold" if high < (self.published or 0) / 2 else "undecided"
 
     def plain(self) -> dict[str, Any]:
         """The claim for results.json."""

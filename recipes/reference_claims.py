@@ -1,7 +1,7 @@
 """Verdicts on claims that one row agrees with people better than another, and choices that never see the tested set.
 
 A claim holds on a set if the 95 % interval of the difference of the two Spearman correlations, over bootstrap resamples
-that both rows share, is above 0. It does not hold if the interval is below 0, and cannot be told otherwise. Intervals
+that both rows share, is above 0. It does not hold if the interval is below 0, and is undecided otherwise. Intervals
 are not adjusted for the number of claims.
 """
 
@@ -94,7 +94,7 @@ def _difference(
 
 def _verdict(claim: Claim, name: str, difference: float, spread: Floats) -> Verdict:
     low, high = percentile_interval(spread)
-    text = "holds" if low > 0 else "does not hold" if high < 0 else "cannot be told"
+    text = "holds" if low > 0 else "does not hold" if high < 0 else "undecided"
     return Verdict(claim, name, difference, (low, high), text)
 
 

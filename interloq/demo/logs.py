@@ -169,7 +169,7 @@ def _score(part: LogPart) -> Step:
 
 def _meta(part: LogPart) -> Step:
     scores = [part.path(name) for name in ("scores.jsonl", *(["unrated.jsonl"] if part.real else []))]
-    why = "Which metric tells replies that people gave from others?" if part.real else ""
+    why = "Which metric distinguishes replies that people gave from others?" if part.real else ""
     return Step(
         why or "How well does each metric agree with the ratings?",
         ["meta", *scores, "--samples", part.samples, *_aspect(part)],

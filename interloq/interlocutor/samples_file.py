@@ -60,7 +60,7 @@ class Source:
         return read(self.path, kind=kind, strict=self.strict, on_reject=self.on_reject, columns=self.columns)
 
     def rename(self, record: Any) -> Any:
-        """A record with hashed user ids, unless they are to be kept or the file's header says that they are decided."""
+        """A record with hashed user ids, unless ids are kept or the file's header says that this was decided before."""
         if self._hash is None:
             return record
         return self._hash.dialogue(record) if isinstance(record, Dialogue) else self._hash.sample(record)

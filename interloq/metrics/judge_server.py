@@ -40,7 +40,7 @@ class JudgeServer:
         new = {key: body for key, body in zip(keys, bodies, strict=True) if key not in self._known}
         cached = {key: answer for key, answer in cached_answers(list(new)).items() if not refusal(answer)}
         self._known |= cached
-        self.works |= bool(cached)  # it did: a second run must not end where the first one left samples unscored
+        self.works |= bool(cached)  # it answered before, so failures now leave samples unscored, as in the first run
         for answer in cached.values():
             spent.add(replace(self._call(answer), cost=0.0 if self.price else None, cached=True))
         missing = {key: body for key, body in new.items() if key not in cached}

@@ -55,8 +55,8 @@ def report_file(
 
     `dialogues` are those that the samples were made from: they add a ranking and dialogues to read. `models` are
     folders of trained models whose training is shown, `curves` files of `interloq reliability curve`, and `continuity`
-    files printed by `interloq meta --labels --json`. `comparisons`, printed by `interloq compare --json` or `interloq
-    gate --json`, put their verdicts first. `survival` draws how long people would stay with each system.
+    files printed by `interloq meta --labels --json`. `comparisons`, written by `interloq compare -o` or `interloq gate
+    -o`, put their verdicts first. `survival` draws how long people would stay with each system.
     If `role` is given, only ratings by people in this role are used. `worst` disagreements are shown per metric, and
     the `read` best and worst dialogues per system. Samples can be filtered by the fields `slice_by`; by default those
     that `interloq compare` slices by. Bad lines and `columns` are handled as in `interloq.read`.

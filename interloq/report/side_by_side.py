@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Side by side: what each system said in the same place, where systems differ most."""
+"""Side by side: replies to the same context, and dialogues on the same occasion, on which systems differ most."""
 
 from __future__ import annotations
 

@@ -62,14 +62,14 @@ def test_the_mean_of_several_sets_is_surer_than_each(recipe: ModuleType) -> None
     assert mean.difference == pytest.approx(np.mean([v.difference for v in each]))
     assert mean.ci[1] - mean.ci[0] < min(v.ci[1] - v.ci[0] for v in each)
     assert mean.text == "holds"
-    assert "cannot be told" in {v.text for v in each}
+    assert "undecided" in {v.text for v in each}
 
 
 def test_equal_and_constant_rows_cannot_be_told_apart(recipe: ModuleType, human: Any) -> None:
     same = judged(recipe, human, human, 3 * human + 1)  # the same resamples: no spread at all
-    assert (same.text, same.difference, same.ci) == ("cannot be told", 0.0, (0.0, 0.0))
+    assert (same.text, same.difference, same.ci) == ("undecided", 0.0, (0.0, 0.0))
     constant = judged(recipe, human, human, np.zeros(120))
-    assert constant.text == "cannot be told"
+    assert constant.text == "undecided"
     assert np.isnan([constant.difference, *constant.ci]).all()
 
 
