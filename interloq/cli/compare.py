@@ -79,6 +79,11 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the permutations (default 0)")
     parser.add_argument("--worst", type=int, default=5, metavar="N", help="units that got worse to print (default 5)")
+    _add_outputs(parser)
+    add_map(parser)
+
+
+def _add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
@@ -87,7 +92,6 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
         help="file for the JSON that --json prints: interloq report --comparison FILE",
     )
     parser.add_argument("--markdown", type=OutputPath, metavar="FILE", help="also write a Markdown summary")
-    add_map(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -57,9 +57,7 @@ def choose_file(
     references identical to the reply being judged. Bad lines and `columns` are handled as in `interloq.read`.
     """
     refuse_overwriting([output] if output else [], [path])
-    if functions := file_metrics(metrics):
-        what = f"{functions[0]} cannot be chosen: a function of a file has no spec to store"
-        raise InputError(what, hint="score the samples with it and compare the scores: interloq meta")
+    _refuse_functions(metrics)
     kind = "dialogues" if str(path) != "-" and kind_held(path) == "dialogues" else "samples"
     selection = Selection(drop_own_replies=drop_own_replies, without=without)
     if selection.facts() and kind == "dialogues":
@@ -84,6 +82,12 @@ def choose_file(
     if output:
         write_json(output, choice.to_file())
     return choice
+
+
+def _refuse_functions(metrics: Sequence[str]) -> None:
+    if functions := file_metrics(metrics):
+        what = f"{functions[0]} cannot be chosen: a function of a file has no spec to store"
+        raise InputError(what, hint="score the samples with it and compare the scores: interloq meta")
 
 
 @dataclass(frozen=True, slots=True)

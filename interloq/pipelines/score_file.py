@@ -96,10 +96,9 @@ def score_file(
         evaluate = partial(evaluate_all, n_bootstrap=n_bootstrap, seed=seed, by_system=True, progress=step)
         found = evaluate_by_unit(built, lambda some, whole: evaluate(some, units[whole], unscorable=trust.reasons))
     results = _named(chosen, found, {**selection.facts(), **trust.facts})
-    notes = dict.fromkeys(note for by_system in results for note in by_system[""].notes)
     costs = [Note("cost", spent.summary(), 0, 0)] if spent.summary() else []
-    notes_of_all = [*trust.notes, *selection.notes(), *notes, *costs]
-    scored = Scored(results, notes_of_all, repeated, failed=spent.failed, **advice)
+    notes = [*trust.notes, *selection.notes(), *_notes(results), *costs]
+    scored = Scored(results, notes, repeated, failed=spent.failed, **advice)
     if output:
         write(output, scored.scores(), kind="scores", **scored.facts(), **_origin(samples))
     return scored
@@ -139,6 +138,10 @@ def _named(
         {system: replace(_signed(r, facts), metric=one.name) for system, r in by_system.items()}
         for one, by_system in zip(chosen, found, strict=True)
     ]
+
+
+def _notes(results: Sequence[Mapping[str, Result]]) -> Iterable[Note]:
+    return dict.fromkeys(note for by_system in results for note in by_system[""].notes)
 
 
 def _or_default(
