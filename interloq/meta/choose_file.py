@@ -15,7 +15,7 @@ from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
 from interloq.meta.choice import Choice
 from interloq.meta.choose import Column, choose
-from interloq.meta.judgments import aspects, collect
+from interloq.meta.judgments import Judgments, aspects, collect
 from interloq.meta.rated_dialogues import rated_dialogues
 from interloq.meta.score_columns import score_columns
 from interloq.metrics import metric_names
@@ -66,9 +66,8 @@ def choose_file(
     rated = list(records if kind == "dialogues" else selection.samples(records))
     scored = _scored(rated, metrics, aspect, role, progress)
     judgments = collect(scored.items, aspect=aspect, role=role)
-    found = score_columns(scored.scores, judgments, Selection())[0]
     choice = choose(
-        {name: _column(name, scored.metrics.get(name), own) for name, own in found.items()},
+        _columns(scored, judgments),
         judgments,
         blend=blend,
         n_bootstrap=n_bootstrap,
@@ -125,6 +124,11 @@ def _scored(
 
 def _is_rated(record: Sample | Dialogue, aspect: str, role: str) -> bool:
     return any(r.aspect == aspect and role in ("", r.role) and r.value is not None for r in record.ratings)
+
+
+def _columns(scored: _Scored, judgments: Judgments) -> dict[str, Column]:
+    found = score_columns(scored.scores, judgments, Selection())[0]
+    return {name: _column(name, scored.metrics.get(name), own) for name, own in found.items()}
 
 
 def _column(name: str, metric: Metric | None, scores: Array) -> Column:
