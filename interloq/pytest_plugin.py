@@ -17,6 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from interloq.meta.compare_options import GateOptions
     from interloq.meta.gate import Gate
+    from interloq.meta.margins import Margins
 
 
 class Quality:
@@ -27,7 +28,7 @@ class Quality:
         new: str | Path,
         options: GateOptions | None = None,
         *,
-        margin: float,
+        margin: Margins,
         old: str | Path | None = None,
         baseline: str | Path | None = None,
         metrics: Sequence[str] = (),

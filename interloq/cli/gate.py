@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
   interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.02
+  interloq gate old.jsonl new.jsonl -m chrf -m "relevance(model='ready')" --margin chrf=0.02 --margin 0.1
   interloq gate new.jsonl -m "relevance(model='ready')" --baseline baseline.jsonl --bless
   interloq gate new.jsonl --baseline baseline.jsonl --margin 0.02 --junit gate.xml --markdown gate.md
   interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.1 --rated rated.jsonl
@@ -39,8 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="OLD NEW, or NEW with --baseline: samples, dialogues or scores",
     )
-    parser.add_argument(
-        "--margin", type=float, metavar="X", help="largest acceptable loss, in units of the metric or of human ratings"
+    add_list(
+        parser,
+        "--margin",
+        metavar="[METRIC=]X",
+        help="largest acceptable loss, in units of the metric or of human ratings; METRIC=X for one metric",
     )
     parser.add_argument(
         "--baseline", type=InputPath, metavar="FILE", help="blessed version to compare with; only --bless writes it"
@@ -124,10 +128,11 @@ def run(args: argparse.Namespace) -> int:
 def _gate(args: argparse.Namespace) -> Gate:
     from interloq.meta.compare_options import GateOptions
     from interloq.meta.gate_file import gate_file
+    from interloq.meta.margins import read_margins
 
     if len(args.files) > 2:
         raise InputError(f"{len(args.files)} files", hint="give OLD NEW, or NEW with --baseline")
-    if args.margin is None:
+    if not args.margin:
         raise InputError("no margin", hint="add --margin X: the largest loss that is acceptable")
     with limited(args, may_be_incomplete=False):
         return gate_file(
@@ -135,7 +140,7 @@ def _gate(args: argparse.Namespace) -> Gate:
             filled(GateOptions, args),
             old=args.files[0] if len(args.files) == 2 else None,
             baseline=args.baseline,
-            margin=args.margin,
+            margin=read_margins(args.margin),
             progress=stage_progress(quiet=args.quiet),
         )
 

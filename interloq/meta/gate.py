@@ -23,6 +23,7 @@ from interloq.errors import InputError, count
 from interloq.meta.compare_options import Slices
 from interloq.meta.comparison import Change, Comparison
 from interloq.meta.gains import ALPHA, RATED, Gain, Scale, rating_gain, score_gain
+from interloq.meta.margins import Margins, metric_margins
 from interloq.meta.repeats import Noise
 from interloq.meta.significance import adjusted
 from interloq.meta.table import Estimate
@@ -128,7 +129,7 @@ class Gate:
 
 def gate(
     comparison: Comparison,
-    margin: float,
+    margin: Margins,
     *,
     metrics: Sequence[str] | None = None,
     slopes: Mapping[str, Clustered] | None = None,
@@ -139,19 +140,17 @@ def gate(
 ) -> Gate:
     """Verdict on a comparison by these metrics (default: all).
 
-    The margin is in units of each metric; with `slopes` (metric → score per unit of rating) or `by_ratings` (the mean
-    human rating, estimated from the ratings of both versions and each metric's scores) it is in human ratings. Slices
-    are gated too if `slices` is "no-regression" (none may be a regression) or "pass" (all must pass).
+    The margin, one for all or a mapping from metrics, is in units of each metric; with `slopes` (metric → score per
+    unit of rating) or `by_ratings` (the mean human rating, estimated from the ratings of both versions and each
+    metric's scores) it is in human ratings. Slices are gated too if `slices` is "no-regression" (none may be a
+    regression) or "pass" (all must pass).
     """
-    if not (math.isfinite(margin) and margin > 0):
-        raise InputError(
-            f"the margin must be a positive number, got {margin}", hint="give the largest loss that is acceptable"
-        )
     gated = [c for c in _gated(comparison, slices) if metrics is None or c.metric in metrics]
+    margins = metric_margins(margin, list(dict.fromkeys(change.metric for change in gated)))
     if by_ratings:
-        gains = [rating_gain(change, comparison, margin) for change in gated]
+        gains = [rating_gain(change, comparison, margins[change.metric]) for change in gated]
     else:
-        gains = [score_gain(c, comparison, margin, (slopes or {}).get(c.metric)) for c in gated]
+        gains = [score_gain(c, comparison, margins[c.metric], (slopes or {}).get(c.metric)) for c in gated]
     p_values = adjusted([gain.p for gain in gains])
     verdicts = [_verdict(g, p, len(gains), allow_constant) for g, p in zip(gains, p_values, strict=True)]
     errors = {change.metric: (change.new.n, change.error) for change in comparison.overall()}

@@ -18,6 +18,7 @@ from interloq.meta.compare_options import COMPARE_DEFAULTS, GATE_DEFAULTS, Compa
 from interloq.meta.gate import Gate, gate
 from interloq.meta.gate_refusals import NEW, OLD, gated_metrics, nothing_rejected, refuse_gaps, refuse_unscored
 from interloq.meta.margin_slopes import margin_slopes, slope_notes
+from interloq.meta.margins import Margins
 from interloq.meta.origin import common_origin
 from interloq.meta.preferences import UNPAIRED, judge_versions
 from interloq.meta.repeats import Noise, repeated
@@ -30,7 +31,7 @@ def gate_file(
     new: str | Path,
     options: GateOptions = GATE_DEFAULTS,
     *,
-    margin: float,
+    margin: Margins,
     old: str | Path | None = None,
     baseline: str | Path | None = None,
     progress: Progress = silent,

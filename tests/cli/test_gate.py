@@ -80,6 +80,16 @@ def test_markdown_to_standard_output_replaces_the_tables(files: Path, capsys: py
     assert printed.count("gate: regression") == 1
 
 
+def test_each_metric_has_its_margin(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = [*GATE, "-m", "signs=length(tokenizer='char')", "--json"]
+    assert main([*command, "--margin", "3", "--margin", "signs=15"]) == 0
+    verdicts = json.loads(capsys.readouterr().out)["verdicts"]
+    assert {v["metric"]: v["margin"] for v in verdicts} == {"length": 3, "signs=length(tokenizer='char')": 15}
+    assert main([*command, "--margin", "3"]) == 3  # three characters are less than a word
+    assert main([*command, "--margin", "length=3"]) == 2
+    assert "no margin for signs=length" in capsys.readouterr().err
+
+
 def test_a_version_is_blessed_and_gated(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--baseline", "base.jsonl", "--higher-is-better", "--quiet"]
     assert main(["gate", "old.jsonl", "-m", "length", "--bless", *options]) == 0
