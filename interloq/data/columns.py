@@ -8,6 +8,7 @@ Hugging Face dataset is an iterable of dicts.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -18,6 +19,7 @@ from interloq.data.tables import columns_of
 from interloq.errors import InputError, ReadWarning, short_repr
 from interloq.records import Reference, Sample, Turn
 
+_MAP = re.compile(r"--map (\w+)=(.+)")
 _MISSING_TYPES = ("NAType", "NaTType")  # types of pandas' missing values
 
 
@@ -72,9 +74,18 @@ def as_samples(rows: Any, *, columns: Mapping[str, str] | None = None) -> Iterab
         hint = "read a file with load(path); pass a list of samples or dicts, or a data frame"
         raise InputError(f"samples must be a list, got {_shown(rows)}", hint=_lazy(rows) or hint)
     if _is_frame(rows):
-        return _of_frame(rows, columns)
+        return _in_python_terms(_of_frame(rows, columns))
     made = isinstance(rows, list) and all(isinstance(row, Sample) for row in rows)
-    return rows if made else _of_dicts(rows, columns)
+    return rows if made else _in_python_terms(_of_dicts(rows, columns))
+
+
+def _in_python_terms(samples: Iterator[Sample]) -> Iterator[Sample]:
+    """The samples; in errors, `--map FIELD=NAME` of the command line becomes `columns={"FIELD": "NAME"}`."""
+    try:
+        yield from samples
+    except InputError as error:
+        hint = _MAP.sub(r'columns={"\1": "\2"}', error.hint)
+        raise InputError(error.what.replace("--map", "columns"), hint=hint, where=error.where) from error
 
 
 def _check_split(rows: Any) -> None:
@@ -116,7 +127,7 @@ def _refuse(number: int, _: bytes, error: InputError) -> None:
 
 def _warn(layout: Layout) -> None:
     if notes := layout.notes():
-        warnings.warn(notes, ReadWarning, stacklevel=4)
+        warnings.warn(notes, ReadWarning, stacklevel=5)
 
 
 def plain(value: Any) -> Any:

@@ -84,7 +84,7 @@ def columns_of(given: Sequence[Any], kind: str, names: Names, *, where: str) -> 
             hint = f"rename or delete it, or map it to a field: --map {close[0] if close else 'FIELD'}={name}"
             raise InputError(f"unknown column {name!r}", hint=hint, where=where)
     if REQUIRED[kind] not in fields:
-        what = f"no column {REQUIRED[kind]!r}; the file has {', '.join(map(repr, named)) or 'none'}"
+        what = f"no column {REQUIRED[kind]!r}; the columns are {', '.join(map(repr, named)) or 'not named'}"
         raise InputError(what, hint=f"name it in the first row or map it: --map {REQUIRED[kind]}=NAME", where=where)
     if kind == "samples" and "rater" in fields and "id" not in fields:
         hint = "give each sample an id, so that the ratings of its rows can be merged"

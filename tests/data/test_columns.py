@@ -166,6 +166,22 @@ def test_what_is_wrong_is_named(given: Callable[[], Any], said: str) -> None:
         given()
 
 
+@pytest.mark.parametrize(
+    ("table", "columns", "said"),
+    [
+        (pd.DataFrame({"response": ["a"], "raitings": [3]}), None, r'to a field: columns={"rating": "raitings"}$'),
+        (pd.DataFrame({"my words": ["a"]}), None, r'map it to a field: columns={"FIELD": "my words"}$'),
+        (pd.DataFrame({"id": ["a"]}), None, r'or map it: columns={"response": "NAME"}$'),
+        ([{"my reponse": "a"}], None, r'or map it: columns={"response": "my reponse"}$'),
+        ([{"reply": "a", "answer": "b"}], None, r'say which: columns={"response": "reply"}$'),
+        ([{"response": "a"}], {"id": "key"}, "no record has 'key', named by columns;"),
+    ],
+)
+def test_hints_are_in_terms_of_python(table: Any, columns: dict[str, str] | None, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        from_columns(table, columns=columns)
+
+
 def test_columns_of_a_frame_can_be_mapped() -> None:
     frame = pd.DataFrame({"Text": REPLIES, "golds": OWN})
     assert from_columns(frame, columns={"response": "Text", "references": "golds"}) == SAMPLES
