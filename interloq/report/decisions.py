@@ -114,8 +114,11 @@ def _reason(change: Change, name: str) -> str:
     if change.verdict:
         neither = " (neither direction is better)" if change.verdict == "changed" else ""
         return f"{name}: {gap}, {change.verdict}{neither}"
+    low, high = change.ci or (0.0, 0.0)
+    only_alone = f" after adjustment for all tests (p = {change.p_adjusted:.2g})" if low > 0 or high < 0 else ""
     size = text.number(change.detectable, digits)
-    return f"{name}: {gap}, not significant; a true difference of {size} would be found with a probability of 80 %"
+    found = f"a true difference of {size} would be found with a probability of 80 %"
+    return f"{name}: {gap}, not significant{only_alone}; {found}"
 
 
 def _worse(unit: Worse, compared: Comparison) -> WorseCard:
