@@ -115,7 +115,8 @@ def _reason(change: Change, name: str) -> str:
         neither = " (neither direction is better)" if change.verdict == "changed" else ""
         return f"{name}: {gap}, {change.verdict}{neither}"
     low, high = change.ci or (0.0, 0.0)
-    only_alone = f" after adjustment for all tests (p = {change.p_adjusted:.2g})" if low > 0 or high < 0 else ""
+    tested = change.p_adjusted is not None and (low > 0 or high < 0)
+    only_alone = f" after adjustment for all tests (p = {text.p_value(change.p_adjusted)})" if tested else ""
     size = text.number(change.detectable, digits)
     found = f"a true difference of {size} would be found with a probability of 80 %"
     return f"{name}: {gap}, not significant{only_alone}; {found}"
