@@ -88,8 +88,8 @@ SPECS = {
 LANGUAGES: Mapping[str, Language] = {"interlocutor_score": "ja"}
 NO_FIGURES = "No figures can be given"
 WITHOUT = {  # why a card has no figures
-    "nsp": "its model is a BERT with the head for next-sentence prediction, and no package registry offers one with "
-    "its weights. Probe yours: `interloq probe \"nsp(model='FOLDER')\"` ([explained here](../probe.md)).",
+    "nsp": "its model is a BERT with the head for next-sentence prediction, and no installable package with its "
+    "weights was found. Probe yours: `interloq probe \"nsp(model='FOLDER')\"` ([explained here](../probe.md)).",
 }
 _SECTION = re.compile(r"## Probe\n.*?(?=\n## |\Z)", re.DOTALL)
 _ALL = re.compile(r"<!-- probe of all -->\n\n(?:\|.*\n)+")
