@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main workflow, end to end, on conversations that come with the package: see `interloq demo`."""
+"""The main workflow, end to end (`interloq demo`), and the project folders of `interloq new`."""
