@@ -68,7 +68,7 @@
   // scatter plots: one at a time, and the sample of a point
   const choose = document.getElementById("metric");
   const show = () => all(".plot").forEach((plot) => plot.classList.toggle("chosen", plot.id === choose.value));
-  if (choose) { choose.addEventListener("change", () => { show(); tellLinked(); }); show(); }
+  if (choose) { choose.addEventListener("change", () => { show(); showMatches(); }); show(); }
 
   const tip = document.getElementById("tip");
   let here = null;
@@ -129,7 +129,7 @@
     point(has(plot));
   };
   const linked = document.getElementById("linked");
-  const tellLinked = () => {
+  const showMatches = () => {
     const marks = points.get(document.querySelector(".plot.chosen .scatter")) ?? [];
     const found = marks.filter((mark) => !mark.classList.contains("out")).length;
     linked.textContent = found === marks.length ? "" : `${found.toLocaleString("en")} of ${marks.length.toLocaleString("en")} points match the filters.`;
@@ -204,7 +204,7 @@
       all(".legend li").forEach((item) => item.firstChild.setAttribute("aria-pressed", String(item.dataset.system === system.value)));
       context.hidden = only === null;
       clears.forEach((one) => { one.hidden = !find.value.trim() && !chosen.length && only === null; });
-      if (linked) tellLinked();
+      if (linked) showMatches();
       if (by !== null) matching.sort(order);
       table.tBodies[0].replaceChildren();
       shown = 0;
