@@ -94,7 +94,7 @@ def closing(folder: Path, *, real: bool, vbleu: bool) -> str:
 
 
 def _lesson(folder: Path) -> str:
-    """The system with the best mean score by each metric."""
+    """The system with the highest mean score by each metric; all were given the same questions."""
     totals: dict[str, Counter[str]] = defaultdict(Counter)
     for name in ("unrated.jsonl", "scores.jsonl"):
         for score in load(folder / name, kind="scores"):
@@ -102,7 +102,7 @@ def _lesson(folder: Path) -> str:
     best = {label: total.most_common(1)[0][0] for label, total in totals.items()}
     by_metric = ", ".join(f"{best[label]} by {label}" for label in (ONE, UNRATED, WITH_PARROT, VBLEU))
     return (
-        f"Best system: {by_metric}.\n"
+        f"Highest mean score: {by_metric}.\n"
         "If all references count alike, the utterance among them makes copying it the best reply; a rater rejects it,\n"
         "and parrot=False leaves it out. Whether replies from the log help is in the table of differences: one that\n"
         "is not significant may be chance. The rater's network learned from this log too, which favours it here.\n"

@@ -125,7 +125,7 @@ def test_copying_wins_only_where_unrated_references_contain_the_utterance(real: 
     first = best(real.folder, "scores.jsonl", "unrated.jsonl")
     assert first.pop(logs.UNRATED) == "parrot"
     assert set(first.values()) == {"person"}
-    said = "Best system: person by one_reference, parrot by unrated, person by uBLEU_parrot, person by uBLEU."
+    said = "Highest mean score: person by one_reference, parrot by unrated, person by uBLEU_parrot, person by uBLEU."
     assert said in real.out
     rated = [r.weight for s in load(real.folder / "rated.jsonl") for r in s.references if r.source == "parrot"]
     assert max(rated) < 0, "the rater rejects every utterance as a reply to itself"
