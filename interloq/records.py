@@ -64,6 +64,27 @@ class Rating:
 
 
 @dataclass(frozen=True, slots=True)
+class Preference:
+    """Which of two systems' answers to an item a person preferred; a `winner` of "" means a tie."""
+
+    item: str
+    systems: tuple[str, str]
+    winner: str = ""
+    rater: str = ""
+    aspect: str = "overall"
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        names = tuple(self.systems)
+        if len(names) != 2 or names[0] == names[1] or not all(isinstance(name, str) and name for name in names):
+            raise InputError(f"a preference is between two different systems, got {_shown(self.systems)}")
+        if self.winner and self.winner not in names:
+            hint = f'name {names[0]!r} or {names[1]!r}, or "" for a tie'
+            raise InputError(f"the winner is not one of the two systems: {_shown(self.winner)}", hint=hint)
+        object.__setattr__(self, "systems", names)
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One reply to be judged. Context and references may be given as plain strings."""
 

@@ -10,7 +10,7 @@ from types import UnionType
 from typing import Any
 
 from interloq.errors import InputError
-from interloq.records import Dialogue, Pair, Post, Rating, Reference, Sample, Score, Turn
+from interloq.records import Dialogue, Pair, Post, Preference, Rating, Reference, Sample, Score, Turn
 
 SHOWN_NAMES = 8
 LARGEST = sys.float_info.max
@@ -69,6 +69,20 @@ def _pair(value: Mapping[str, Any], number: str) -> Pair:
     )
 
 
+def _preference(value: Mapping[str, Any], _: str) -> Preference:
+    """A preference; a winner of null or "" is a tie, but a preference without a winner is an error."""
+    if "winner" not in value:
+        raise InputError("the preference has no winner", hint='name a system, or write "" for a tie')
+    texts = {name: _get(value, name, str, "") for name in ("rater", "reason")}
+    return Preference(
+        item=_get(value, "item", str, required=True),
+        systems=tuple(_list(value, "systems")),  # checked by the record
+        winner="" if value["winner"] is None else _get(value, "winner", str, ""),
+        aspect=_get(value, "aspect", str, "overall"),
+        **texts,
+    )
+
+
 PARSERS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
     "samples": _sample,
     "dialogues": _dialogue,
@@ -76,6 +90,7 @@ PARSERS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
     "pairs": _pair,
     "scores": _score,
     "ratings": lambda value, _: _rating(value, "rating", 0),
+    "preferences": _preference,
 }
 
 

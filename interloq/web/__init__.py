@@ -1,0 +1,1 @@
+"""The web app: people rate replies, compare systems, write references and chat; results are exported as records."""

@@ -1,0 +1,157 @@
+"""Answers of annotators: checked, then stored once, however often the page sends them; and drafts before that."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from interloq.errors import InputError, short_repr
+from interloq.web.questions import Question, Task
+from interloq.web.schema import answer, assignment, draft, item
+
+CHOICES = ("first", "second", "tie")  # as shown on the page
+LONGEST_REASON = 5_000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why an answer cannot be stored: the unit as shown, the aspect, and a key of the interface texts."""
+
+    unit: int
+    aspect: str
+    reason: str  # missing, not_on_scale, not_offered, too_long
+
+
+class IncompleteError(InputError):
+    """Answers with problems; the page shows each at its question."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(f"{len(problems)} of the answers cannot be stored", hint="see each question")
+
+
+def submit(
+    connection: Connection, settings: Task, person: int, assignment_id: int, submission: str, given: object, page: str
+) -> None:
+    """Store the answers to an item and finish it. A submission that is stored already is not stored again."""
+    held = connection.execute(
+        select(assignment, item.c.shown)
+        .join(item, item.c.id == assignment.c.item_id)
+        .where(assignment.c.id == assignment_id, assignment.c.person_id == person)
+    ).one_or_none()
+    if held is None:
+        raise InputError("this is not an item of yours", hint="reload the page")
+    if held.finished is not None:
+        _check_repeated(connection, assignment_id, submission)
+        return
+    rows = checked(settings, given, held.order)
+    now = time.time()
+    facts = {"assignment_id": assignment_id, "submission": submission, "time": now, "page": page}
+    connection.execute(insert(answer), [{**row, **facts} for row in rows])
+    if held.returned is not None:  # finished late: it counts, so it is taken again
+        connection.execute(update(item).where(item.c.id == held.item_id).values(active=item.c.active + 1))
+    connection.execute(
+        update(assignment).where(assignment.c.id == assignment_id).values(finished=now, seen=now, returned=None)
+    )
+    connection.execute(delete(draft).where(draft.c.assignment_id == assignment_id))
+
+
+def _check_repeated(connection: Connection, assignment_id: int, submission: str) -> None:
+    known = select(answer.c.id).where(answer.c.assignment_id == assignment_id, answer.c.submission == submission)
+    if connection.execute(known.limit(1)).one_or_none() is None:
+        raise InputError("this item was finished before", hint="reload the page for the next one")
+
+
+def checked(settings: Task, given: object, order: Sequence[int]) -> list[dict[str, Any]]:
+    """Rows of answers, by place in the item; raises IncompleteError with everything that is wrong."""
+    answers = _by_question(given)
+    units = range(1 if settings.kind == "compare" else len(order))
+    rows, problems = [], []
+    for unit in units:
+        for question in settings.questions:
+            one = answers.pop((unit, question.aspect), {})
+            row, reason = _row(question, one, order)
+            if reason:
+                problems.append(Problem(unit, question.aspect, reason))
+            elif row is not None:
+                rows.append(
+                    {**row, "unit": 0 if settings.kind == "compare" else order[unit], "aspect": question.aspect}
+                )
+    if answers:
+        raise InputError(f"an answer to a question that was not asked: {short_repr(next(iter(answers)))}")
+    if problems:
+        raise IncompleteError(problems)
+    return rows
+
+
+def _by_question(given: object) -> dict[tuple[int, str], Mapping[str, Any]]:
+    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+        raise InputError(f"answers must be a list of objects, got {short_repr(given)}")
+    found = {}
+    for one in given:
+        unit, aspect = one.get("unit", 0), one.get("aspect", "")
+        if isinstance(unit, bool) or not isinstance(unit, int) or not isinstance(aspect, str):
+            raise InputError(f"not an answer: {short_repr(one)}")
+        if (unit, aspect) in found:
+            raise InputError(f"two answers to one question: {short_repr((unit, aspect))}")
+        found[unit, aspect] = one
+    return found
+
+
+def _row(question: Question, one: Mapping[str, Any], order: Sequence[int]) -> tuple[dict[str, Any] | None, str]:
+    """The stored columns, or the problem; (None, "") for an optional question that was not answered."""
+    reason = one.get("reason", "")
+    if not isinstance(reason, str) or len(reason) > LONGEST_REASON:
+        return None, "too_long"
+    if question.control == "choice":
+        return _choice(question, one.get("choice"), reason, order)
+    if one.get("not_applicable") is True:
+        good = question.not_applicable
+        return ({"value": None, "choice": None, "reason": reason}, "") if good else (None, "not_offered")
+    value = one.get("value")
+    if value is None:
+        return None, "" if question.optional else "missing"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None, "not_on_scale"
+    if not question.accepts(value):
+        return None, "not_on_scale"
+    return {"value": float(value), "choice": None, "reason": reason}, ""
+
+
+def _choice(question: Question, shown: object, reason: str, order: Sequence[int]) -> tuple[dict[str, Any] | None, str]:
+    """`a` or `b` for the item's first or second unit, or `tie`, from the choice on the page."""
+    if shown is None:
+        return None, "" if question.optional else "missing"
+    if shown not in CHOICES:
+        return None, "not_offered"
+    chosen = "tie" if shown == "tie" else "ab"[order[CHOICES.index(shown)]]
+    return {"value": None, "choice": chosen, "reason": reason}, ""
+
+
+def save_draft(connection: Connection, person: int, assignment_id: int, revision: int, body: object) -> int:
+    """Keep what was typed, unless something newer is kept; returns the revision that is kept now."""
+    own = select(assignment.c.id).where(
+        assignment.c.id == assignment_id, assignment.c.person_id == person, assignment.c.finished.is_(None)
+    )
+    if connection.execute(own).one_or_none() is None:
+        raise InputError("this is not an open item of yours", hint="reload the page")
+    known = connection.execute(select(draft.c.revision).where(draft.c.assignment_id == assignment_id)).scalar()
+    row = {"revision": revision, "body": body, "updated": time.time()}
+    if known is None:
+        connection.execute(insert(draft).values(assignment_id=assignment_id, **row))
+    elif revision > known:
+        connection.execute(update(draft).where(draft.c.assignment_id == assignment_id).values(**row))
+    else:
+        return int(known)
+    return revision
+
+
+def get_draft(connection: Connection, assignment_id: int) -> tuple[int, Any]:
+    """The kept draft and its revision; (0, None) if there is none."""
+    row = connection.execute(select(draft).where(draft.c.assignment_id == assignment_id)).one_or_none()
+    return (row.revision, row.body) if row is not None else (0, None)

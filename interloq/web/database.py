@@ -1,0 +1,145 @@
+"""The database of a study: SQLite in a file, or PostgreSQL by URL; opened, migrated, read and written.
+
+Each request is one transaction. With SQLite, writers wait for each other; readers never wait (write-ahead log). A
+committed transaction survives a crash of the process and of the machine.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, CursorResult, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from interloq.errors import InputError, MissingDependencyError
+
+WAIT = 30.0  # seconds that a writer waits for another one
+POOL = 10  # connections to a server
+_READING = "interloq_reading"
+_SQLITE = "sqlite:///"
+
+
+class Database:
+    """An open database whose tables are up to date."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that reads one state of the data."""
+        with self.engine.connect().execution_options(**{_READING: True}) as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is stored completely, or not at all if anything in it fails."""
+        with self.engine.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def open_database(place: str | Path, *, create: bool = True) -> Database:
+    """The database in a file, or at a URL such as `postgresql://user@host/name`; tables are made or migrated."""
+    engine = _engine(str(place), create=create)
+    try:
+        with engine.connect() as connection:
+            _migrate(connection, place)
+            connection.commit()
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        engine.dispose()
+        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        raise InputError(f"cannot open the study {_named(place)}: {reason}") from error
+    except BaseException:
+        engine.dispose()
+        raise
+    return Database(engine)
+
+
+def inserted(result: CursorResult[Any]) -> int:
+    """The number of the row that was inserted."""
+    key: Any = result.inserted_primary_key
+    return int(key[0])
+
+
+def _engine(place: str, *, create: bool) -> Engine:
+    if "://" in place:
+        return _server(place)
+    path = Path(place)
+    if not create and not path.exists():
+        raise InputError(f"there is no study {place}", hint="create one: interloq serve add STUDY FILE --task rate")
+    if path.is_dir():
+        raise InputError(f"{place} is a folder", hint="name a file, such as study.db")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(f"{_SQLITE}{path}", connect_args={"timeout": WAIT, "check_same_thread": False})
+    event.listen(engine, "connect", _configure)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _server(url: str) -> Engine:
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise InputError(f"not the URL of a database: {url!r}", hint="use postgresql://user@host/name") from error
+    if parsed.get_backend_name() not in ("postgresql", "postgres"):
+        raise InputError(f"cannot use {parsed.get_backend_name()} databases", hint="use a file, or PostgreSQL")
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError("a study in PostgreSQL", "psycopg", "postgres") from error
+    return create_engine(
+        parsed.set(drivername="postgresql+psycopg"), pool_size=POOL, max_overflow=POOL, pool_pre_ping=True
+    )
+
+
+def _configure(connection: Any, _: object) -> None:
+    """SQLite: transactions are begun by `_begin`, foreign keys are enforced, and commits reach the disk."""
+    connection.isolation_level = None
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={WAIT * 1000:.0f}"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    """A transaction that will write takes the lock at once: one that read first could fail later."""
+    reading = connection.get_execution_options().get(_READING)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def _migrate(connection: Connection, place: str | Path) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.attributes["connection"] = connection
+    known = ScriptDirectory.from_config(config)
+    found = MigrationContext.configure(connection).get_current_revision()
+    if found and found not in {script.revision for script in known.walk_revisions()}:
+        hint = "upgrade interloq, or restore a backup made with this version"
+        raise InputError(f"the study {_named(place)} was written by a newer version (tables {found!r})", hint=hint)
+    if found != known.get_current_head():
+        _refuse_foreign(connection, found, place)
+        command.upgrade(config, "head")
+
+
+def _refuse_foreign(connection: Connection, found: str | None, place: str | Path) -> None:
+    """A SQLite file with tables of another program is not changed. A server's database may be shared."""
+    if found or connection.dialect.name != "sqlite":
+        return
+    tables = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'").scalars().all()
+    if set(tables) - {"alembic_version"}:
+        raise InputError(f"{place} is a database of another program", hint="name a new file")
+
+
+def _named(place: str | Path) -> str:
+    """The place without its password."""
+    return make_url(str(place)).render_as_string() if "://" in str(place) else str(place)

@@ -1,0 +1,106 @@
+"""Answers as records: rated samples or dialogues, ratings on their own, and preferences.
+
+Annotators are named by a keyed hash of their number (`data/pseudonyms.py`). Attention checks are not exported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from interloq.data.jsonl import write
+from interloq.data.parsers import PARSERS
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.errors import InputError
+from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample
+from interloq.web.schema import answer, assignment, item
+from interloq.web.tasks import Stored
+
+PLACES = "ab"  # how a choice names the units of an item
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer to one question, with the rated unit."""
+
+    unit: Mapping[str, Any]  # id, system and record
+    kind: str  # of the record
+    units: tuple[Mapping[str, Any], ...]  # all of the item
+    person: int
+    aspect: str
+    value: float | None
+    choice: str | None
+    reason: str
+    time: float
+
+
+def answers(connection: Connection, task: int) -> Iterator[Answer]:
+    """All answers to a task in the order of its items, without attention checks."""
+    rows = connection.execute(
+        select(answer, assignment.c.person_id, item.c.hidden)
+        .join(assignment, assignment.c.id == answer.c.assignment_id)
+        .join(item, item.c.id == assignment.c.item_id)
+        .where(assignment.c.task_id == task, assignment.c.finished.is_not(None), item.c.correct.is_(None))
+        .order_by(item.c.place, answer.c.id)
+    )
+    for row in rows:
+        units = tuple(row.hidden["units"])
+        yield Answer(
+            units[row.unit], row.hidden["kind"], units, row.person_id, row.aspect, row.value, row.choice, row.reason,
+            row.time,
+        )  # fmt: skip
+
+
+def rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[Sample | Dialogue]:
+    """The records of a task with the ratings that came in, in the order of the file; ratings they had are kept."""
+    found: dict[tuple[str, str], Sample | Dialogue] = {}
+    for row in connection.execute(select(item.c.hidden).where(_shown(task)).order_by(item.c.place)):
+        for unit in row.hidden["units"]:
+            found[unit["id"], unit["system"]] = PARSERS[row.hidden["kind"]](unit["record"], unit["id"])
+    for one in answers(connection, task):
+        key = one.unit["id"], one.unit["system"]
+        rating = Rating(one.value, rater=name(str(one.person)), aspect=one.aspect, role=OUTSIDER)
+        found[key] = replace(found[key], ratings=(*found[key].ratings, rating))
+    return list(found.values())
+
+
+def ratings(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Rating]:
+    """Ratings on their own, one per answer."""
+    for one in answers(connection, task):
+        yield Rating(one.value, name(str(one.person)), one.aspect, OUTSIDER, one.unit["id"], one.unit["system"])
+
+
+def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Preference]:
+    """Preferences, one per answer."""
+    for one in answers(connection, task):
+        first, second = (unit["system"] for unit in one.units)
+        winner = "" if one.choice == "tie" else one.units[PLACES.index(str(one.choice))]["system"]
+        place = one.units[0]["id"]
+        yield Preference(place, (first, second), winner, name(str(one.person)), one.aspect, one.reason)
+
+
+def export_task(
+    connection: Connection, stored: Stored, output: str | Path, name: Pseudonyms, *, alone: bool = False
+) -> dict[str, Any]:
+    """Write what came in as one file that every verb reads; returns its kind and the number of records."""
+    kind, records = _records(connection, stored, name, alone=alone)
+    facts = {"task": stored.settings.name, "source": stored.source.get("name", ""), "raters": "hashed"}
+    return {"kind": kind, "records": write(output, records, kind=kind, **facts)}
+
+
+def _records(connection: Connection, stored: Stored, name: Pseudonyms, *, alone: bool) -> tuple[str, Any]:
+    if stored.settings.kind == "compare":
+        return "preferences", preferences(connection, stored.id, name)
+    if stored.settings.kind != "rate":
+        raise InputError(f"cannot export tasks of kind {stored.settings.kind!r}")
+    if alone:
+        return "ratings", ratings(connection, stored.id, name)
+    return str(stored.source.get("kind", "samples")), rated_records(connection, stored.id, name)
+
+
+def _shown(task: int) -> Any:
+    return (item.c.task_id == task) & item.c.correct.is_(None)

@@ -1,0 +1,108 @@
+"""Items of a task from records: what annotators see, apart from what they must not see.
+
+Speakers are renamed A, B, … in order of appearance, because names of systems are often names of speakers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from interloq.data.jsonl import to_json
+from interloq.errors import InputError, count
+from interloq.records import Dialogue, Sample, Turn, format_key
+from interloq.signature import fingerprint
+
+MOST_UNITS = 20  # replies on one page
+
+
+@dataclass(frozen=True)
+class Item:
+    """One page: `shown` is sent to annotators, `hidden` is not; `hidden["units"]` are the rated records."""
+
+    answer_key: str
+    shown: Mapping[str, Any]
+    hidden: Mapping[str, Any]
+    correct: Mapping[str, Sequence[float | str]] | None = None  # by aspect; an attention check
+    priority: float = 0.0
+    units: int = field(default=1)
+
+
+def rate_items(records: Iterable[Sample | Dialogue], *, together: bool = True) -> list[Item]:
+    """Items to rate: all replies to one context on a page (or each on its own), or one dialogue per page."""
+    groups: dict[str, list[Sample | Dialogue]] = {}
+    for record in records:
+        groups.setdefault(_place_of(record, together=together), []).append(record)
+    return [_item(group) for group in groups.values()]
+
+
+def compare_items(records: Iterable[Sample | Dialogue]) -> list[Item]:
+    """Items with every two systems' replies to one context, or every two systems' dialogues on one occasion."""
+    groups: dict[str, list[Sample | Dialogue]] = {}
+    for record in records:
+        groups.setdefault(_occasion(record), []).append(record)
+    found = [_item(pair) for group in groups.values() for pair in _pairs(group)]
+    if not found:
+        hint = "give two systems' replies with the same id, or two dialogues with the same occasion"
+        raise InputError("nothing to compare", hint=hint)
+    return found
+
+
+def _pairs(group: Sequence[Sample | Dialogue]) -> Iterator[tuple[Sample | Dialogue, Sample | Dialogue]]:
+    for i, first in enumerate(group):
+        for second in group[i + 1 :]:
+            if system_of(first) != system_of(second):
+                yield first, second
+
+
+def _place_of(record: Sample | Dialogue, *, together: bool) -> str:
+    if isinstance(record, Dialogue):
+        return f"dialogue {record.id}"
+    return fingerprint(*(turn.text for turn in record.context)) if together else format_key(record.key)
+
+
+def _occasion(record: Sample | Dialogue) -> str:
+    if isinstance(record, Dialogue):
+        return record.occasion or record.id
+    return record.id
+
+
+def system_of(record: Sample | Dialogue) -> str:
+    """The system of a sample, or the systems that take part in a dialogue."""
+    if isinstance(record, Sample):
+        return record.system
+    return "+".join(sorted(set(record.systems.values())))
+
+
+def _item(records: Sequence[Sample | Dialogue]) -> Item:
+    if len(records) > MOST_UNITS:
+        what = f"{count(len(records), 'reply', 'replies')} to one context: a page shows at most {MOST_UNITS}"
+        raise InputError(what, hint="rate each reply on its own page")
+    first = records[0]
+    context = blind(first.context) if isinstance(first, Sample) else []
+    units = [
+        {"text": one.response} if isinstance(one, Sample) else {"turns": blind(one.turns, one.systems)}
+        for one in records
+    ]
+    hidden = [{"id": one.id, "system": system_of(one), "record": to_json(one)} for one in records]
+    kind = "samples" if isinstance(first, Sample) else "dialogues"
+    return Item(_key(first), {"context": context, "units": units}, {"kind": kind, "units": hidden}, units=len(units))
+
+
+def _key(record: Sample | Dialogue) -> str:
+    """The same for all versions of one answer: nobody rates two of them on different pages."""
+    if isinstance(record, Dialogue):
+        return fingerprint("dialogue", record.id)
+    return fingerprint("context", *(turn.text for turn in record.context))
+
+
+def blind(turns: Sequence[Turn], systems: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """Turns with speakers renamed A, B, …; without names they alternate. `bot` marks turns of a system."""
+    names: dict[str, str] = {}
+    found = []
+    for i, turn in enumerate(turns):
+        speaker = turn.speaker or f"\0{i % 2}"
+        name = names.setdefault(speaker, chr(ord("A") + len(names) % 26))
+        found.append({"speaker": name, "text": turn.text, "bot": turn.speaker in (systems or {})})
+    return found

@@ -1,0 +1,140 @@
+"""People of a study: invitations by link, sessions by cookie, consent, withdrawal and deletion.
+
+Links and cookies are random; the database stores only their hashes, so a stolen copy of it opens nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from interloq.errors import InputError, short_repr
+from interloq.web.database import inserted
+from interloq.web.schema import assignment, event, invitation, item, person, session
+
+Role = Literal["annotator", "admin"]
+LONGEST_ID = 200  # characters of a participant's id
+SESSION_DAYS = 60
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """A person with a session."""
+
+    person: int
+    role: Role
+    task: int | None  # administrators have none
+    csrf: str
+    consented: bool
+    withdrawn: bool
+
+
+def invite(
+    connection: Connection, task: int | None, *, role: Role = "annotator", label: str = "", parameter: str = ""
+) -> str:
+    """The secret of a new invitation. With a `parameter`, everybody who comes with another id is another person."""
+    if (task is None) != (role == "admin"):
+        raise InputError("annotators are invited to one task, administrators to the whole study")
+    token = secrets.token_urlsafe(24)
+    row = {"task_id": task, "token": digest(token), "role": role, "label": label[:80], "parameter": parameter[:40]}
+    connection.execute(insert(invitation).values(**row, created=time.time()))
+    return token
+
+
+def revoke(connection: Connection, invitation_id: int) -> None:
+    """End an invitation and the sessions that came from it; answers are kept."""
+    connection.execute(update(invitation).where(invitation.c.id == invitation_id).values(revoked=time.time()))
+    people = select(person.c.id).where(person.c.invitation_id == invitation_id)
+    connection.execute(delete(session).where(session.c.person_id.in_(people)))
+
+
+def accept(connection: Connection, token: str, participants: dict[str, str]) -> str | None:
+    """The secret of a new session for the bearer of an invitation; None if it is not valid.
+
+    `participants` are the parameters of the URL, of which the invitation may name one.
+    """
+    found = connection.execute(
+        select(invitation).where(invitation.c.token == digest(token), invitation.c.revoked.is_(None))
+    ).one_or_none()
+    if found is None:
+        return None
+    participant = participants.get(found.parameter, "") if found.parameter else ""
+    if found.parameter and not 0 < len(participant) <= LONGEST_ID:
+        what = f"the link has no participant id: {found.parameter}={short_repr(participant)}"
+        raise InputError(what, hint="open the link from the platform that sent you")
+    return _new_session(connection, _person(connection, found.id, participant))
+
+
+def visitor(connection: Connection, cookie: str) -> Visitor | None:
+    """The person with this session; None if there is none or it is too old."""
+    oldest = time.time() - SESSION_DAYS * 86_400
+    found = connection.execute(
+        select(
+            person.c.id, person.c.consented, person.c.withdrawn, invitation.c.role, invitation.c.task_id, session.c.csrf
+        )
+        .join(person, person.c.id == session.c.person_id)
+        .join(invitation, invitation.c.id == person.c.invitation_id)
+        .where(session.c.token == digest(cookie), session.c.created > oldest, invitation.c.revoked.is_(None))
+    ).one_or_none()
+    if found is None:
+        return None
+    return Visitor(
+        found.id, found.role, found.task_id, found.csrf, found.consented is not None, found.withdrawn is not None
+    )
+
+
+def consent(connection: Connection, person_id: int) -> None:
+    """Record consent, once."""
+    unset = (person.c.id == person_id) & person.c.consented.is_(None)
+    connection.execute(update(person).where(unset).values(consented=time.time()))
+
+
+def withdraw(connection: Connection, person_id: int) -> None:
+    """Delete everything that a person entered, and keep only the fact that they withdrew."""
+    _free_items(connection, person_id)
+    connection.execute(delete(assignment).where(assignment.c.person_id == person_id))
+    connection.execute(delete(event).where(event.c.person_id == person_id))
+    connection.execute(update(person).where(person.c.id == person_id).values(withdrawn=time.time(), consented=None))
+
+
+def forget(connection: Connection, person_id: int) -> bool:
+    """Delete a person with everything that they entered; False if there is no such person."""
+    _free_items(connection, person_id)
+    return bool(connection.execute(delete(person).where(person.c.id == person_id)).rowcount)
+
+
+def digest(secret: str) -> str:
+    """The hash of a secret; secrets are long and random, so no salt is needed."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _free_items(connection: Connection, person_id: int) -> None:
+    """Items that the person has or had may be given to somebody else."""
+    held = select(assignment.c.item_id).where(assignment.c.person_id == person_id, assignment.c.returned.is_(None))
+    connection.execute(update(item).where(item.c.id.in_(held)).values(active=item.c.active - 1))
+
+
+def _person(connection: Connection, invitation_id: int, participant: str) -> int:
+    """The person of an invitation, created at the first visit; two first visits at once give one person."""
+    known = select(person.c.id).where(person.c.invitation_id == invitation_id, person.c.participant == participant)
+    if (found := connection.execute(known).scalar_one_or_none()) is not None:
+        return int(found)
+    row: dict[str, Any] = {"invitation_id": invitation_id, "participant": participant, "created": time.time()}
+    try:
+        with connection.begin_nested():
+            return inserted(connection.execute(insert(person).values(**row)))
+    except IntegrityError:
+        return int(connection.execute(known).scalar_one())
+
+
+def _new_session(connection: Connection, person_id: int) -> str:
+    token = secrets.token_urlsafe(32)
+    row = {"token": digest(token), "person_id": person_id, "csrf": secrets.token_urlsafe(24)}
+    connection.execute(insert(session).values(**row, created=time.time()))
+    return token
