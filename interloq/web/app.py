@@ -1,0 +1,223 @@
+"""The app: pages and a small JSON interface for annotators. Administrators' pages are in `admin.py`.
+
+An annotator's response contains only their own items, without ids of samples and names of systems.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import HTTPException, RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Connection
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from interloq.errors import InputError
+from interloq.web import answers, assign, people
+from interloq.web.database import Database
+from interloq.web.pages import PAGE_VERSION, Pages
+from interloq.web.people import Visitor
+from interloq.web.security import COOKIE, CSRF_HEADER, Protected, from_our_page
+from interloq.web.tasks import Stored, get_task, number_of_items
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
+SESSION_SECONDS = people.SESSION_DAYS * 86_400
+
+
+@dataclass(frozen=True)
+class Study:
+    """What the app serves: an open database, the key of pseudonyms, and the host names it answers to."""
+
+    database: Database
+    key: str
+    hosts: tuple[str, ...] = LOOPBACK
+    secure: bool = False  # cookies only over https
+
+
+class Draft(BaseModel):
+    """What was typed so far; larger revisions replace smaller ones."""
+
+    model_config = ConfigDict(extra="forbid")
+    assignment: int
+    revision: int = Field(ge=1, le=10**9)
+    body: dict[str, Any]
+
+
+class Submission(BaseModel):
+    """The answers to an item; the same submission may be sent again and is stored once."""
+
+    model_config = ConfigDict(extra="forbid")
+    assignment: int
+    submission: str = Field(pattern=r"^[0-9a-zA-Z-]{8,40}$")
+    answers: list[dict[str, Any]] = Field(max_length=500)
+
+
+def create_app(study: Study) -> Any:
+    """The app as ASGI, with its protection around it."""
+    app = FastAPI(title="Interloq", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.study, app.state.pages = study, Pages()
+    app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
+    app.exception_handler(HTTPException)(_refused)
+    app.exception_handler(RequestValidationError)(_invalid)
+    app.exception_handler(InputError)(_input_error)
+    app.get("/health")(health)
+    app.get("/join/{token}")(join)
+    app.get("/")(home)
+    app.post("/consent")(give_consent)
+    app.post("/withdraw")(withdraw)
+    app.post("/api/draft")(keep_draft)
+    app.post("/api/answers")(take_answers)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(study.hosts))
+    return Protected(app)
+
+
+# ---- who is asking ---------------------------------------------------------------------------------------------------
+
+
+def database(request: Request) -> Database:
+    """The database of the study."""
+    found: Database = request.app.state.study.database
+    return found
+
+
+def known(request: Request) -> Visitor:
+    """The person whose session this is; 401 without a session."""
+    cookie = request.cookies.get(COOKIE, "")
+    if cookie:
+        with database(request).reading() as connection:
+            if found := people.visitor(connection, cookie):
+                return found
+    raise HTTPException(401, "no_session")
+
+
+def annotator(request: Request, visitor: Annotated[Visitor, Depends(known)]) -> Visitor:
+    """A person at work: with a task, and with a CSRF token if something is changed."""
+    if visitor.role != "annotator" or visitor.task is None:
+        raise HTTPException(403, "not_allowed")
+    if request.method != "GET" and not from_our_page(
+        request.headers, visitor.csrf, request.headers.get(CSRF_HEADER, "")
+    ):
+        raise HTTPException(403, "not_our_page")
+    return visitor
+
+
+Known = Annotated[Visitor, Depends(known)]
+Annotator = Annotated[Visitor, Depends(annotator)]
+
+
+# ---- pages -----------------------------------------------------------------------------------------------------------
+
+
+def health() -> dict[str, str]:
+    """For load balancers and tests."""
+    return {"status": "ok"}
+
+
+def join(request: Request, token: str) -> Response:
+    """Start a session from an invitation, and leave its secret out of all further addresses."""
+    with database(request).writing() as connection:
+        cookie = people.accept(connection, token, dict(request.query_params))
+    if cookie is None:
+        raise HTTPException(404, "invitation_not_valid")
+    response = RedirectResponse("/", status_code=303)
+    secure = request.app.state.study.secure
+    response.set_cookie(COOKIE, cookie, max_age=SESSION_SECONDS, httponly=True, samesite="lax", secure=secure, path="/")
+    return response
+
+
+def home(request: Request, visitor: Known) -> Response:
+    """The page that a person needs now."""
+    if visitor.task is None:
+        return RedirectResponse("/admin", status_code=303)
+    pages: Pages = request.app.state.pages
+    with database(request).writing() as connection:
+        stored = get_task(connection, visitor.task)
+        if visitor.withdrawn:
+            return HTMLResponse(pages.message(stored.settings, "withdrawn"))
+        if stored.settings.consent and not visitor.consented:
+            return HTMLResponse(pages.consent(stored.settings, visitor.csrf))
+        return HTMLResponse(_work(connection, pages, stored, visitor))
+
+
+def _work(connection: Connection, pages: Pages, stored: Stored, visitor: Visitor) -> str:
+    done = assign.finished(connection, stored.id, visitor.person)
+    total = stored.settings.most_items or number_of_items(connection, stored.id)
+    found = assign.next_item(connection, stored, visitor.person)
+    if found is None:
+        return pages.done(stored.settings, visitor.csrf, done)
+    return pages.item(stored.settings, visitor.csrf, found, answers.get_draft(connection, found.id), done, total)
+
+
+# ---- changes ---------------------------------------------------------------------------------------------------------
+
+
+def give_consent(request: Request, visitor: Annotator) -> dict[str, bool]:
+    """Record consent."""
+    with database(request).writing() as connection:
+        people.consent(connection, visitor.person)
+    return {"stored": True}
+
+
+def withdraw(request: Request, visitor: Annotator) -> dict[str, bool]:
+    """Delete everything that the person entered."""
+    with database(request).writing() as connection:
+        people.withdraw(connection, visitor.person)
+    return {"stored": True}
+
+
+def keep_draft(request: Request, visitor: Annotator, draft: Draft) -> dict[str, int]:
+    """Keep what was typed so far, and note that the person is at work."""
+    with database(request).writing() as connection:
+        kept = answers.save_draft(connection, visitor.person, draft.assignment, draft.revision, draft.body)
+        assign.keep(connection, draft.assignment, visitor.person)
+    return {"revision": kept}
+
+
+def take_answers(request: Request, visitor: Annotator, given: Submission) -> JSONResponse:
+    """Store the answers to an item; with problems, nothing is stored and each is named."""
+    _check_may_answer(visitor)
+    try:
+        with database(request).writing() as connection:
+            settings = get_task(connection, visitor.task or 0).settings
+            if settings.consent and not visitor.consented:
+                raise HTTPException(403, "no_consent")
+            answers.submit(
+                connection, settings, visitor.person, given.assignment, given.submission, given.answers, PAGE_VERSION
+            )
+    except answers.IncompleteError as error:
+        problems = [{"unit": one.unit, "aspect": one.aspect, "reason": one.reason} for one in error.problems]
+        return JSONResponse({"error": "incomplete", "problems": problems}, 422)
+    return JSONResponse({"stored": True})
+
+
+def _check_may_answer(visitor: Visitor) -> None:
+    if visitor.withdrawn:
+        raise HTTPException(403, "withdrawn")
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+
+
+def _refused(request: Request, error: Any) -> Response:
+    return _failure(request, error.status_code, str(error.detail))
+
+
+def _invalid(request: Request, _: Any) -> Response:
+    return _failure(request, 422, "not_valid")
+
+
+def _input_error(request: Request, error: Any) -> Response:
+    return _failure(request, 409, "not_possible", error.what)
+
+
+def _failure(request: Request, status: int, reason: str, detail: str = "") -> Response:
+    """A page for people and JSON for scripts; never a traceback or anything of another person."""
+    if "text/html" in request.headers.get("accept", ""):
+        pages: Pages = request.app.state.pages
+        return HTMLResponse(pages.failure(reason, detail, request.headers.get("accept-language", "")), status)
+    return JSONResponse({"error": reason, "detail": detail}, status)

@@ -1,0 +1,82 @@
+"""Pages from templates. Everything that comes from data is escaped; texts of the interface are in `texts/`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from interloq.web.assign import Assigned
+from interloq.web.questions import LANGUAGES, Task
+
+FOLDER = Path(__file__).parent
+PARTS = ("templates", "static", "texts")
+
+
+def _version() -> str:
+    """Hash of everything that makes the pages, stored with each answer."""
+    found = hashlib.sha256()
+    for path in sorted(path for part in PARTS for path in (FOLDER / part).rglob("*") if path.is_file()):
+        found.update(path.name.encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+PAGE_VERSION = _version()
+
+
+@cache
+def texts(language: str) -> Mapping[str, str]:
+    """Texts of the interface in a language."""
+    found: dict[str, str] = orjson.loads((FOLDER / "texts" / f"{language}.json").read_bytes())
+    return found
+
+
+class Pages:
+    """Renders the pages."""
+
+    def __init__(self) -> None:
+        self.templates = Environment(
+            loader=PackageLoader("interloq.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    def item(self, task: Task, csrf: str, found: Assigned, draft: tuple[int, Any], done: int, total: int) -> str:
+        """An item with its questions, and the draft that was kept."""
+        units = [found.shown["units"][i] for i in found.order]
+        facts = {"assignment": found.id, "kind": task.kind, "revision": draft[0], "draft": draft[1]}
+        return self._page(
+            f"{task.kind}.html", task, csrf=csrf, context=found.shown["context"], units=units, facts=facts, done=done,
+            total=total,
+        )  # fmt: skip
+
+    def consent(self, task: Task, csrf: str) -> str:
+        """The question for consent, before the first item."""
+        return self._page("consent.html", task, csrf=csrf)
+
+    def done(self, task: Task, csrf: str, done: int) -> str:
+        """Thanks, with the completion code or link."""
+        return self._page("done.html", task, csrf=csrf, done=done)
+
+    def message(self, task: Task, reason: str) -> str:
+        """A page with one message and nothing to do."""
+        return self._page("message.html", task, reason=reason, detail="")
+
+    def failure(self, reason: str, detail: str, languages: str) -> str:
+        """A page with an error, in a language that the browser asks for."""
+        asked = [part.split(";")[0].strip()[:2].lower() for part in languages.split(",")]
+        language = next((one for one in asked if one in LANGUAGES), LANGUAGES[0])
+        return self._page("message.html", None, language, reason=reason, detail=detail)
+
+    def _page(self, template: str, task: Task | None, language: str = "", **values: Any) -> str:
+        language = language or (task.language if task else LANGUAGES[0])
+        return self.templates.get_template(template).render(
+            task=task, language=language, t=texts(language), version=PAGE_VERSION, **values
+        )

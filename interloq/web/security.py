@@ -1,0 +1,131 @@
+"""What protects the pages: headers, limits on size and rate, and proof that a request comes from our own page."""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.responses import JSONResponse
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+COOKIE = "interloq_session"
+CSRF_HEADER = "x-csrf-token"
+LARGEST_BODY = 256 * 1024
+LARGEST_UPLOAD = 64 * 1024 * 1024  # of administrators
+UPLOADS = "/admin/upload"
+RATE, BURST = 20.0, 200.0  # requests per second and session, over time and at once
+SHARED = 50  # sessions behind one address, whose limits are added
+JOINING = "/join/"
+JOIN_COST = 20.0  # a link that is tried counts as so many requests
+CLIENTS = 10_000  # remembered for rate limits
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+class Protected:
+    """An app whose responses carry the headers, and whose requests are limited in size and rate."""
+
+    def __init__(self, app: App, *, rate: float = RATE, burst: float = BURST) -> None:
+        self.app = app
+        self.sessions, self.addresses = Buckets(rate, burst), Buckets(rate * SHARED, burst * SHARED)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        guarded = _with_headers(send, scope["path"])
+        headers, path = Headers(scope=scope), str(scope["path"])
+        if not path.startswith("/static/") and not self._may(scope, headers):
+            await _refuse(429, "too_many_requests", scope, receive, guarded)
+            return
+        limit = LARGEST_UPLOAD if path == UPLOADS else LARGEST_BODY
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > limit:
+            await _refuse(413, "too_large", scope, receive, guarded)
+            return
+        await self.app(scope, _limited(receive, limit), guarded)
+
+    def _may(self, scope: Scope, headers: Headers) -> bool:
+        cost = JOIN_COST if str(scope["path"]).startswith(JOINING) else 1.0
+        address = str((scope.get("client") or ("unknown",))[0])
+        session = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")[:64]
+        return self.addresses.take(address, cost) and (not session or self.sessions.take(session, cost))
+
+
+class Buckets:
+    """Token buckets of clients; those seen longest ago are forgotten."""
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rate, self.burst, self.clock = rate, burst, clock
+        self._level: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, client: str, cost: float = 1.0) -> bool:
+        """Whether the client may do something of this cost now."""
+        now = self.clock()
+        level, then = self._level.pop(client, (self.burst, now))
+        level = min(self.burst, level + (now - then) * self.rate)
+        allowed = level >= cost
+        self._level[client] = (level - cost if allowed else level), now
+        if len(self._level) > CLIENTS:
+            self._level.popitem(last=False)
+        return allowed
+
+
+def from_our_page(headers: Headers, csrf: str, given: str) -> bool:
+    """Whether a request that changes something carries the session's CSRF token and comes from the same origin."""
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != headers.get("host", ""):
+        return False
+    return bool(csrf) and hmac.compare_digest(csrf.encode(), given.encode("utf-8", "surrogatepass"))
+
+
+def _with_headers(send: Send, path: str) -> Send:
+    async def guarded(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+            if not path.startswith("/static/"):
+                headers["Cache-Control"] = "no-store"
+        await send(message)
+
+    return guarded
+
+
+def _limited(receive: Receive, limit: int) -> Receive:
+    """Ends a body that is longer than it may be: without a length in the headers, only reading it shows that."""
+    read = 0
+
+    async def limited() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        return {"type": "http.disconnect"} if read > limit else message
+
+    return limited
+
+
+async def _refuse(status: int, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
+    await JSONResponse({"error": reason}, status)(scope, receive, send)
