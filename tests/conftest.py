@@ -6,9 +6,9 @@ import gc
 import os
 import shutil
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 from hypothesis import settings
@@ -16,6 +16,19 @@ from hypothesis import settings
 from interloq import Rating, Reference, Sample
 from interloq.records import Key
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+CHROMIUM_FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 pytest_plugins = ["tests.server_fixtures"]
 settings.register_profile("tests", max_examples=40, deadline=None)  # other runs draw other examples
 settings.load_profile("tests")
@@ -50,6 +63,19 @@ def chromium_path() -> str:
     if not path:
         missing("Chromium")
     return path
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: str) -> Iterator[Browser]:
+    """Chromium, ended with the module: while Playwright runs, its thread can run no event loop of its own."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("playwright")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,102 @@
+"""The web app, served for tests: `served` runs it on loopback with an empty study of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from interloq import Rating, Sample
+from interloq.records import Dialogue
+from interloq.web import people, tasks
+from interloq.web.app import Study, create_app
+from interloq.web.database import Database, open_database
+from interloq.web.items import compare_items, rate_items
+from interloq.web.questions import Question, Task
+from tests.server_fixtures import free_port
+
+KEY = "a key of pseudonyms for tests"
+READY_WITHIN = 20.0  # seconds
+
+
+class Served:
+    """The app in a thread. It keeps its port and its study over a restart."""
+
+    def __init__(self, place: Path) -> None:
+        self.place, self.port = place, free_port()
+        self.database: Database = open_database(place)
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Serve; returns when requests are answered."""
+        app = create_app(Study(self.database, KEY))
+        config = uvicorn.Config(
+            app, "127.0.0.1", self.port, log_level="error", lifespan="off", ws="none", timeout_graceful_shutdown=2
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        until = time.monotonic() + READY_WITHIN
+        while not self._server.started:
+            assert self._thread.is_alive(), "the app did not start"
+            assert time.monotonic() < until, "the app did not start in time"
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        """End the server; the study stays open."""
+        if self._server is not None and self._thread is not None:
+            self._server.should_exit = True
+            self._thread.join(READY_WITHIN)
+            assert not self._thread.is_alive()
+        self._server = self._thread = None
+
+    def add(self, settings: Task, records: Iterable[Sample | Dialogue]) -> int:
+        """The number of a new task of kind rate or compare with these records."""
+        items = (compare_items if settings.kind == "compare" else rate_items)(records)
+        with self.database.writing() as connection:
+            return tasks.add_task(connection, settings, items, {"name": "test", "kind": items[0].hidden["kind"]})
+
+    def invite(self, task: int | None, **options: Any) -> str:
+        """The link of a new invitation; without a task, of an administrator."""
+        options.setdefault("role", "admin" if task is None else "annotator")
+        with self.database.writing() as connection:
+            return f"{self.url}/join/{people.invite(connection, task, **options)}"
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    app = Served(tmp_path / "study.db")
+    app.start()
+    yield app
+    app.stop()
+    app.database.close()
+
+
+def likert_task(name: str = "likert", **settings: Any) -> Task:
+    """A task of kind rate with one Likert question."""
+    return Task("rate", name, (Question("overall", "How good is this reply?"),), **settings)
+
+
+def choice_task(name: str = "choice", **settings: Any) -> Task:
+    """A task of kind compare with one question and a field for a reason."""
+    asked = Question("overall", "Which reply is better?", control="choice", reason=True)
+    return Task("compare", name, (asked,), **settings)
+
+
+def replies(contexts: int = 3, systems: Iterable[str] = ("secret-parrot", "secret-owl")) -> list[Sample]:
+    """Replies of systems to several contexts, with ids and names that no annotator may see."""
+    return [
+        Sample(f"secret-id-{i}", [f"Question {i}?"], f"Reply {n} to question {i}.", (), system, [Rating(4, "earlier")])
+        for i in range(contexts)
+        for n, system in enumerate(systems)
+    ]
