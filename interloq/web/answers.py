@@ -15,6 +15,7 @@ from interloq.web.questions import Question, Task
 from interloq.web.schema import answer, assignment, draft, item
 
 CHOICES = ("first", "second", "tie")  # as shown on the page
+PLACES = "ab"  # how a stored choice names the units of an item
 LONGEST_REASON = 5_000
 
 
@@ -129,7 +130,7 @@ def _choice(question: Question, shown: object, reason: str, order: Sequence[int]
         return None, "" if question.optional else "missing"
     if shown not in CHOICES:
         return None, "not_offered"
-    chosen = "tie" if shown == "tie" else "ab"[order[CHOICES.index(shown)]]
+    chosen = "tie" if shown == "tie" else PLACES[order[CHOICES.index(shown)]]
     return {"value": None, "choice": chosen, "reason": reason}, ""
 
 

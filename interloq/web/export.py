@@ -17,10 +17,9 @@ from interloq.data.parsers import PARSERS
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.errors import InputError
 from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample
+from interloq.web.answers import PLACES
 from interloq.web.schema import answer, assignment, item
 from interloq.web.tasks import Stored
-
-PLACES = "ab"  # how a choice names the units of an item
 
 
 @dataclass(frozen=True)
