@@ -69,7 +69,7 @@ class Preference:
 
     item: str
     systems: tuple[str, str]
-    winner: str = ""
+    winner: str  # required, so that ties are written to files
     rater: str = ""
     aspect: str = "overall"
     reason: str = ""

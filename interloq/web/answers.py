@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from interloq.errors import InputError, short_repr
-from interloq.web.questions import Question, Task
+from interloq.web.database import storable
+from interloq.web.questions import Question, Task, is_number
 from interloq.web.schema import answer, assignment, draft, item
 
 CHOICES = ("first", "second", "tie")  # as shown on the page
@@ -44,6 +44,7 @@ def submit(
         select(assignment, item.c.shown)
         .join(item, item.c.id == assignment.c.item_id)
         .where(assignment.c.id == assignment_id, assignment.c.person_id == person)
+        .with_for_update(of=assignment)  # the same submission may arrive twice at once
     ).one_or_none()
     if held is None:
         raise InputError("this is not an item of yours", hint="reload the page")
@@ -85,6 +86,8 @@ def checked(settings: Task, given: object, order: Sequence[int]) -> list[dict[st
                 )
     if answers:
         raise InputError(f"an answer to a question that was not asked: {short_repr(next(iter(answers)))}")
+    if not (rows or problems):  # all questions are optional: a page without answers is not an answer
+        problems = [Problem(0, question.aspect, "missing") for question in settings.questions]
     if problems:
         raise IncompleteError(problems)
     return rows
@@ -109,6 +112,7 @@ def _row(question: Question, one: Mapping[str, Any], order: Sequence[int]) -> tu
     reason = one.get("reason", "")
     if not isinstance(reason, str) or len(reason) > LONGEST_REASON:
         return None, "too_long"
+    reason = storable(reason)
     if question.control == "choice":
         return _choice(question, one.get("choice"), reason, order)
     if one.get("not_applicable") is True:
@@ -117,9 +121,7 @@ def _row(question: Question, one: Mapping[str, Any], order: Sequence[int]) -> tu
     value = one.get("value")
     if value is None:
         return None, "" if question.optional else "missing"
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None, "not_on_scale"
-    if not question.accepts(value):
+    if not is_number(value) or not question.accepts(value):
         return None, "not_on_scale"
     return {"value": float(value), "choice": None, "reason": reason}, ""
 
@@ -139,6 +141,7 @@ def save_draft(connection: Connection, person: int, assignment_id: int, revision
     own = select(assignment.c.id).where(
         assignment.c.id == assignment_id, assignment.c.person_id == person, assignment.c.finished.is_(None)
     )
+    own = own.with_for_update()  # two drafts may arrive at once
     if connection.execute(own).one_or_none() is None:
         raise InputError("this is not an open item of yours", hint="reload the page")
     known = connection.execute(select(draft.c.revision).where(draft.c.assignment_id == assignment_id)).scalar()

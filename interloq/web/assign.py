@@ -11,11 +11,11 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, exists, func, insert, select, update
+from sqlalchemy import BigInteger, Connection, and_, cast, exists, func, insert, select, update
 
 from interloq.web.database import inserted
 from interloq.web.questions import Task
-from interloq.web.schema import assignment, item
+from interloq.web.schema import assignment, item, task
 from interloq.web.tasks import Stored
 
 _MIX = 1_000_003  # a prime: gives every annotator another order of equal items
@@ -35,6 +35,7 @@ class Assigned:
 def next_item(connection: Connection, stored: Stored, person: int, *, now: float | None = None) -> Assigned | None:
     """The item that a person has not finished yet, or a new one; None if there is nothing left for them."""
     now = time.time() if now is None else now
+    _wait_for_others(connection, stored.id)
     return_abandoned(connection, stored, now)
     if (held := _held(connection, stored.id, person)) is not None:
         return held
@@ -44,6 +45,11 @@ def next_item(connection: Connection, stored: Stored, person: int, *, now: float
         return again
     found = _check(connection, stored, person) or _open_item(connection, stored.id, stored.settings, person)
     return None if found is None else _assign(connection, stored.id, found, person, now)
+
+
+def _wait_for_others(connection: Connection, number: int) -> None:
+    """Assign the items of a task one after another: otherwise two people could take the last place of an item."""
+    connection.execute(select(task.c.id).where(task.c.id == number).with_for_update(key_share=True))
 
 
 def finished(connection: Connection, task: int, person: int) -> int:
@@ -65,10 +71,9 @@ def return_abandoned(connection: Connection, stored: Stored, now: float) -> None
         assignment.c.returned.is_(None),
         assignment.c.seen < now - stored.settings.minutes * 60,
     )
-    rows = connection.execute(select(assignment.c.id, assignment.c.item_id).where(left)).all()
-    for row in rows:
-        connection.execute(update(assignment).where(assignment.c.id == row.id).values(returned=now))
-        connection.execute(update(item).where(item.c.id == row.item_id).values(active=item.c.active - 1))
+    given_back = update(assignment).where(left).values(returned=now).returning(assignment.c.item_id)
+    for number in sorted(connection.execute(given_back).scalars()):
+        connection.execute(update(item).where(item.c.id == number).values(active=item.c.active - 1))
 
 
 def keep(connection: Connection, assignment_id: int, person: int, *, now: float | None = None) -> bool:
@@ -90,7 +95,8 @@ def _held(connection: Connection, task: int, person: int) -> Assigned | None:
 
 def _returned(connection: Connection, stored: Stored, person: int, now: float) -> Assigned | None:
     """The item that a person left and nobody else took, so that what they typed is not lost."""
-    free = (assignment.c.returned.is_not(None)) & (item.c.active < stored.settings.per_item)
+    free = item.c.correct.is_not(None) | (item.c.active < stored.settings.per_item)
+    free &= assignment.c.returned.is_not(None)
     row = connection.execute(_assignments(stored.id, person).where(free).limit(1)).one_or_none()
     if row is None:
         return None
@@ -142,14 +148,13 @@ def _met(person: int) -> Any:
 
 
 def _open_item(connection: Connection, task: int, settings: Task, person: int) -> Any:
+    place = cast(item.c.place, BigInteger)  # the product is too large for an Integer of PostgreSQL
     wanted = (
         select(item)
         .where(item.c.task_id == task, item.c.correct.is_(None), item.c.active < settings.per_item, ~_met(person))
-        .order_by(item.c.priority.desc(), item.c.active, (item.c.place * (person * 7919 + 1)) % _MIX, item.c.id)
+        .order_by(item.c.priority.desc(), item.c.active, (place * (person * 7919 + 1)) % _MIX, item.c.id)
         .limit(1)
     )
-    if connection.dialect.name == "postgresql":  # two people at once get two items
-        wanted = wanted.with_for_update(skip_locked=True, of=item)
     return connection.execute(wanted).one_or_none()
 
 

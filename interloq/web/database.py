@@ -16,15 +16,16 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, CursorResult, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, CursorResult, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from interloq.data.write_errors import writing
 from interloq.errors import InputError, MissingDependencyError
 
 WAIT = 30.0  # seconds that a writer waits for another one
 POOL = 10  # connections to a server
 _READING = "interloq_reading"
-_SQLITE = "sqlite:///"
+_MIGRATING = 0x696E7465726C6F71  # key of the lock while tables are made in PostgreSQL
 
 
 class Database:
@@ -36,7 +37,10 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that reads one state of the data."""
-        with self.engine.connect().execution_options(**{_READING: True}) as connection, connection.begin():
+        options: dict[str, Any] = {_READING: True}
+        if self.engine.dialect.name == "postgresql":
+            options["isolation_level"] = "REPEATABLE READ"
+        with self.engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -57,6 +61,7 @@ def open_database(place: str | Path, *, create: bool = True) -> Database:
         with engine.connect() as connection:
             _migrate(connection, place)
             connection.commit()
+        _write_ahead(engine)
     except (SQLAlchemyError, sqlite3.Error) as error:
         engine.dispose()
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
@@ -73,6 +78,11 @@ def inserted(result: CursorResult[Any]) -> int:
     return int(key[0])
 
 
+def storable(text: str) -> str:
+    """Text that every database can store: without NUL, which PostgreSQL refuses, and without lone surrogates."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
 def _engine(place: str, *, create: bool) -> Engine:
     if "://" in place:
         return _server(place)
@@ -81,8 +91,11 @@ def _engine(place: str, *, create: bool) -> Engine:
         raise InputError(f"there is no study {place}", hint="create one: interloq serve add STUDY FILE --task rate")
     if path.is_dir():
         raise InputError(f"{place} is a folder", hint="name a file, such as study.db")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(f"{_SQLITE}{path}", connect_args={"timeout": WAIT, "check_same_thread": False})
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)  # it holds personal data; the files that SQLite adds get the same mode
+    url = URL.create("sqlite", database=str(path.absolute()))
+    engine = create_engine(url, connect_args={"timeout": WAIT, "check_same_thread": False})
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
     return engine
@@ -91,8 +104,8 @@ def _engine(place: str, *, create: bool) -> Engine:
 def _server(url: str) -> Engine:
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
-        raise InputError(f"not the URL of a database: {url!r}", hint="use postgresql://user@host/name") from error
+    except (ArgumentError, ValueError) as error:  # the URL may contain a password, so it is not repeated
+        raise InputError("not the URL of a database", hint="use postgresql://user@host/name") from error
     if parsed.get_backend_name() not in ("postgresql", "postgres"):
         raise InputError(f"cannot use {parsed.get_backend_name()} databases", hint="use a file, or PostgreSQL")
     try:
@@ -105,10 +118,18 @@ def _server(url: str) -> Engine:
 
 
 def _configure(connection: Any, _: object) -> None:
-    """SQLite: transactions are begun by `_begin`, foreign keys are enforced, and commits reach the disk."""
+    """SQLite: transactions are begun by `_begin`, commits reach the disk, and deleted rows are overwritten."""
     connection.isolation_level = None
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={WAIT * 1000:.0f}"):
+    for pragma in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON", f"busy_timeout={WAIT * 1000:.0f}"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _write_ahead(engine: Engine) -> None:
+    """SQLite: readers and a writer do not wait for each other. Done last, because it changes the file."""
+    if engine.dialect.name == "sqlite":
+        connection = engine.raw_connection()
+        connection.cursor().execute("PRAGMA journal_mode=WAL")
+        connection.close()
 
 
 def _begin(connection: Connection) -> None:
@@ -118,6 +139,8 @@ def _begin(connection: Connection) -> None:
 
 
 def _migrate(connection: Connection, place: str | Path) -> None:
+    if connection.dialect.name == "postgresql":  # two processes may open a new study at once
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
     config.attributes["connection"] = connection

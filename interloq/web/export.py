@@ -27,8 +27,8 @@ class Answer:
     """One answer to one question, with the rated unit."""
 
     unit: Mapping[str, Any]  # id, system and record
-    kind: str  # of the record
     units: tuple[Mapping[str, Any], ...]  # all of the item
+    item: str  # what the units of a comparison share: an id or an occasion
     person: int
     aspect: str
     value: float | None
@@ -49,8 +49,8 @@ def answers(connection: Connection, task: int) -> Iterator[Answer]:
     for row in rows:
         units = tuple(row.hidden["units"])
         yield Answer(
-            units[row.unit], row.hidden["kind"], units, row.person_id, row.aspect, row.value, row.choice, row.reason,
-            row.time,
+            units[row.unit], units, row.hidden.get("item", units[0]["id"]), row.person_id, row.aspect, row.value,
+            row.choice, row.reason, row.time,
         )  # fmt: skip
 
 
@@ -78,8 +78,7 @@ def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator
     for one in answers(connection, task):
         first, second = (unit["system"] for unit in one.units)
         winner = "" if one.choice == "tie" else one.units[PLACES.index(str(one.choice))]["system"]
-        place = one.units[0]["id"]
-        yield Preference(place, (first, second), winner, name(str(one.person)), one.aspect, one.reason)
+        yield Preference(one.item, (first, second), winner, name(str(one.person)), one.aspect, one.reason)
 
 
 def export_task(

@@ -5,8 +5,9 @@ Speakers are renamed A, B, … in order of appearance, because names of systems 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 from interloq.data.jsonl import to_json
@@ -26,7 +27,6 @@ class Item:
     hidden: Mapping[str, Any]
     correct: Mapping[str, Sequence[float | str]] | None = None  # by aspect; an attention check
     priority: float = 0.0
-    units: int = field(default=1)
 
 
 def rate_items(records: Iterable[Sample | Dialogue], *, together: bool = True) -> list[Item]:
@@ -38,28 +38,41 @@ def rate_items(records: Iterable[Sample | Dialogue], *, together: bool = True) -
 
 
 def compare_items(records: Iterable[Sample | Dialogue]) -> list[Item]:
-    """Items with every two systems' replies to one context, or every two systems' dialogues on one occasion."""
+    """Items with every two systems' replies to one context, or every two systems' dialogues on one occasion.
+
+    Replies with the same id belong together or, if no id occurs twice, replies to the same context.
+    """
+    records = list(records)
+    by_id = len({_occasion(record) for record in records}) < len(records)
     groups: dict[str, list[Sample | Dialogue]] = {}
     for record in records:
-        groups.setdefault(_occasion(record), []).append(record)
-    found = [_item(pair) for group in groups.values() for pair in _pairs(group)]
+        groups.setdefault(_occasion(record) if by_id else _key(record), []).append(record)
+    found = [_pair(pair) for group in groups.values() for pair in combinations(group, 2) if _differ(*pair)]
     if not found:
         hint = "give two systems' replies with the same id, or two dialogues with the same occasion"
         raise InputError("nothing to compare", hint=hint)
     return found
 
 
-def _pairs(group: Sequence[Sample | Dialogue]) -> Iterator[tuple[Sample | Dialogue, Sample | Dialogue]]:
-    for i, first in enumerate(group):
-        for second in group[i + 1 :]:
-            if system_of(first) != system_of(second):
-                yield first, second
+def _differ(first: Sample | Dialogue, second: Sample | Dialogue) -> bool:
+    return system_of(first) != system_of(second)
+
+
+def _pair(pair: tuple[Sample | Dialogue, Sample | Dialogue]) -> Item:
+    first, second = pair
+    if not (system_of(first) and system_of(second)):
+        raise InputError(f"a version of {first.id!r} has no system", hint="name the systems that are compared")
+    if isinstance(first, Sample) and isinstance(second, Sample) and _texts(first) != _texts(second):
+        raise InputError(f"the replies with the id {first.id!r} answer different contexts", hint="use different ids")
+    item, place = _item(pair), _occasion(first)
+    key = item.answer_key if isinstance(first, Sample) else fingerprint("occasion", place)
+    return replace(item, answer_key=key, hidden={**item.hidden, "item": place})
 
 
 def _place_of(record: Sample | Dialogue, *, together: bool) -> str:
     if isinstance(record, Dialogue):
         return f"dialogue {record.id}"
-    return fingerprint(*(turn.text for turn in record.context)) if together else format_key(record.key)
+    return fingerprint(*_texts(record)) if together else format_key(record.key)
 
 
 def _occasion(record: Sample | Dialogue) -> str:
@@ -87,14 +100,18 @@ def _item(records: Sequence[Sample | Dialogue]) -> Item:
     ]
     hidden = [{"id": one.id, "system": system_of(one), "record": to_json(one)} for one in records]
     kind = "samples" if isinstance(first, Sample) else "dialogues"
-    return Item(_key(first), {"context": context, "units": units}, {"kind": kind, "units": hidden}, units=len(units))
+    return Item(_key(first), {"context": context, "units": units}, {"kind": kind, "units": hidden})
 
 
 def _key(record: Sample | Dialogue) -> str:
     """The same for all versions of one answer: nobody rates two of them on different pages."""
     if isinstance(record, Dialogue):
         return fingerprint("dialogue", record.id)
-    return fingerprint("context", *(turn.text for turn in record.context))
+    return fingerprint("context", *_texts(record))
+
+
+def _texts(sample: Sample) -> tuple[str, ...]:
+    return tuple(turn.text for turn in sample.context)
 
 
 def blind(turns: Sequence[Turn], systems: Mapping[str, str] | None = None) -> list[dict[str, Any]]:

@@ -15,11 +15,12 @@ from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from interloq.errors import InputError, short_repr
-from interloq.web.database import inserted
+from interloq.web.database import inserted, storable
 from interloq.web.schema import assignment, event, invitation, item, person, session
 
 Role = Literal["annotator", "admin"]
 LONGEST_ID = 200  # characters of a participant's id
+LONGEST_LABEL, LONGEST_PARAMETER = 80, 40  # characters
 SESSION_DAYS = 60
 
 
@@ -41,8 +42,11 @@ def invite(
     """The secret of a new invitation. With a `parameter`, everybody who comes with another id is another person."""
     if (task is None) != (role == "admin"):
         raise InputError("annotators are invited to one task, administrators to the whole study")
+    if len(label) > LONGEST_LABEL or len(parameter) > LONGEST_PARAMETER:
+        what = f"a label has at most {LONGEST_LABEL} characters, a parameter at most {LONGEST_PARAMETER}"
+        raise InputError(f"{what}, got {short_repr(label)} and {short_repr(parameter)}")
     token = secrets.token_urlsafe(24)
-    row = {"task_id": task, "token": digest(token), "role": role, "label": label[:80], "parameter": parameter[:40]}
+    row = {"task_id": task, "token": digest(token), "role": role, "label": label, "parameter": parameter}
     connection.execute(insert(invitation).values(**row, created=time.time()))
     return token
 
@@ -64,7 +68,7 @@ def accept(connection: Connection, token: str, participants: dict[str, str]) -> 
     ).one_or_none()
     if found is None:
         return None
-    participant = participants.get(found.parameter, "") if found.parameter else ""
+    participant = storable(participants.get(found.parameter, "")) if found.parameter else ""
     if found.parameter and not 0 < len(participant) <= LONGEST_ID:
         what = f"the link has no participant id: {found.parameter}={short_repr(participant)}"
         raise InputError(what, hint="open the link from the platform that sent you")
@@ -97,15 +101,14 @@ def consent(connection: Connection, person_id: int) -> None:
 
 def withdraw(connection: Connection, person_id: int) -> None:
     """Delete everything that a person entered, and keep only the fact that they withdrew."""
-    _free_items(connection, person_id)
-    connection.execute(delete(assignment).where(assignment.c.person_id == person_id))
+    _delete_answers(connection, person_id)
     connection.execute(delete(event).where(event.c.person_id == person_id))
     connection.execute(update(person).where(person.c.id == person_id).values(withdrawn=time.time(), consented=None))
 
 
 def forget(connection: Connection, person_id: int) -> bool:
     """Delete a person with everything that they entered; False if there is no such person."""
-    _free_items(connection, person_id)
+    _delete_answers(connection, person_id)
     return bool(connection.execute(delete(person).where(person.c.id == person_id)).rowcount)
 
 
@@ -114,10 +117,12 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _free_items(connection: Connection, person_id: int) -> None:
-    """Items that the person has or had may be given to somebody else."""
-    held = select(assignment.c.item_id).where(assignment.c.person_id == person_id, assignment.c.returned.is_(None))
-    connection.execute(update(item).where(item.c.id.in_(held)).values(active=item.c.active - 1))
+def _delete_answers(connection: Connection, person_id: int) -> None:
+    """Delete what a person has or had in hand, with all answers; somebody else may get these items."""
+    own = delete(assignment).where(assignment.c.person_id == person_id)
+    rows = connection.execute(own.returning(assignment.c.item_id, assignment.c.returned)).all()
+    for number in sorted(row.item_id for row in rows if row.returned is None):
+        connection.execute(update(item).where(item.c.id == number).values(active=item.c.active - 1))
 
 
 def _person(connection: Connection, invitation_id: int, participant: str) -> int:

@@ -13,7 +13,10 @@ from interloq.errors import InputError, nearest, short_repr
 Kind = Literal["rate", "compare", "references", "chat"]
 Control = Literal["likert", "slider", "choice"]
 MOST_STEPS = 11  # of a Likert scale
+MOST_VALUES = 10_000  # of a slider
 LONGEST = 2_000  # characters of a text that settings contain
+LONGEST_ASPECT = 80  # characters, as in the table
+LARGEST = 10**6  # number in settings
 LANGUAGES = ("en", "ja", "zh")
 _NAME = re.compile(r"[\w.-]{1,80}")
 
@@ -38,21 +41,32 @@ class Question:
     reason: bool = False  # offers a field for a reason
 
     def __post_init__(self) -> None:
+        if type(self.labels) not in (list, tuple):
+            raise InputError(f"labels must be a list, got {short_repr(self.labels)}")
         object.__setattr__(self, "labels", tuple(self.labels))
-        _check_texts(self, "aspect", "text", *self.labels)
-        if not self.aspect.strip():
+        _check_text("aspect", self.aspect, LONGEST_ASPECT)
+        _check_text("text", self.text)
+        for label in self.labels:
+            _check_text("a label", label)
+        if not self.aspect.strip() or "\0" in self.aspect:
             raise InputError("a question has no aspect", hint='name what it asks about, such as "overall"')
         if self.control not in get_args(Control):
-            raise InputError(f"unknown control {self.control!r}{nearest(str(self.control), get_args(Control))}")
+            raise InputError(
+                f"unknown control {short_repr(self.control)}{nearest(str(self.control), get_args(Control))}"
+            )
+        _check_switches(self, "optional", "not_applicable", "reason")
         if self.control != "choice":
             self._check_scale()
 
     def _check_scale(self) -> None:
         numbers = (self.low, self.high, self.step)
-        if not all(isinstance(n, int | float) and math.isfinite(n) for n in numbers) or isinstance(self.low, bool):
-            raise InputError(f"the scale of {self.aspect!r} must be finite numbers, got {short_repr(numbers)}")
+        if not all(is_number(n) and abs(n) <= LARGEST for n in numbers):
+            what = f"the scale of {self.aspect!r} must be numbers up to {LARGEST:,}, got {short_repr(numbers)}"
+            raise InputError(what)
         if not self.low < self.high or self.step <= 0:
             raise InputError(f"the scale of {self.aspect!r} must rise, got {self.low} to {self.high} by {self.step}")
+        if (self.high - self.low) / self.step >= MOST_VALUES:
+            raise InputError(f"the scale of {self.aspect!r} has more than {MOST_VALUES:,} values", hint="larger steps")
         if len(self.labels) not in (0, 2, self.steps()):
             raise InputError(
                 f"{self.aspect!r} has {len(self.labels)} labels for {self.steps()} values",
@@ -67,8 +81,10 @@ class Question:
 
     def accepts(self, value: float) -> bool:
         """Whether a number is on the scale."""
+        if not self.low <= value <= self.high:
+            return False
         place = (value - self.low) / self.step
-        return self.low <= value <= self.high and abs(place - round(place)) < 1e-6
+        return abs(place - round(place)) < 1e-6
 
 
 @dataclass(frozen=True)
@@ -94,21 +110,25 @@ class Task:
     def __post_init__(self) -> None:
         object.__setattr__(self, "questions", tuple(self.questions))
         if self.kind not in get_args(Kind):
-            raise InputError(f"unknown kind of task {self.kind!r}{nearest(str(self.kind), get_args(Kind))}")
-        if not _NAME.fullmatch(self.name):
+            raise InputError(f"unknown kind of task {short_repr(self.kind)}{nearest(str(self.kind), get_args(Kind))}")
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise InputError(f"not a name of a task: {short_repr(self.name)}", hint="use letters, digits, - and _")
         if self.language not in LANGUAGES:
-            raise InputError(f"no pages in {self.language!r}{nearest(self.language, LANGUAGES)}")
-        _check_texts(self, "title", "instructions", "consent", "completion")
+            raise InputError(f"no pages in {short_repr(self.language)}{nearest(str(self.language), LANGUAGES)}")
+        if not isinstance(self.options, Mapping):
+            raise InputError(f"options must be an object, got {short_repr(self.options)}")
+        for name in ("title", "instructions", "consent", "completion"):
+            _check_text(name, getattr(self, name))
         self._check_numbers()
         self._check_questions()
 
     def _check_numbers(self) -> None:
         limits = {"per_item": 1, "check_every": 1, "minutes": 0.01, "least_seconds": 0, "most_items": 0, "turns": 1}
         for name, least in limits.items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < 1e6:
-                raise InputError(f"{name} must be a number of at least {least}, got {short_repr(value)}")
+            value, whole = getattr(self, name), isinstance(least, int) and name != "least_seconds"
+            if not is_number(value) or (whole and not isinstance(value, int)) or not least <= value <= LARGEST:
+                kind = "whole number" if whole else "number"
+                raise InputError(f"{name} must be a {kind} of at least {least}, got {short_repr(value)}")
 
     def _check_questions(self) -> None:
         if not self.questions and self.kind != "references":
@@ -151,8 +171,19 @@ def _made(kind: Any, value: object, what: str) -> Any:
     return kind(**value)
 
 
-def _check_texts(settings: Any, *names: str) -> None:
+def is_number(value: object) -> bool:
+    """Whether a JSON value is a finite number; true and false are not."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _check_text(name: str, value: object, longest: int = LONGEST) -> None:
+    if not isinstance(value, str) or len(value) > longest:
+        raise InputError(f"{name} must be text of at most {longest:,} characters, got {short_repr(value)}")
+
+
+def _check_switches(settings: Any, *names: str) -> None:
     for name in names:
-        value = getattr(settings, name, name)  # a label is its own text
-        if not isinstance(value, str) or len(value) > LONGEST:
-            raise InputError(f"{name:.40} must be text of at most {LONGEST:,} characters, got {short_repr(value)}")
+        if not isinstance(getattr(settings, name), bool):
+            raise InputError(f"{name} must be true or false, got {short_repr(getattr(settings, name))}")

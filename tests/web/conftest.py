@@ -5,11 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+import psycopg
 import pytest
 import uvicorn
+from psycopg import sql
+from sqlalchemy import make_url
 
 from interloq import Rating, Sample
 from interloq.records import Dialogue
@@ -18,6 +23,8 @@ from interloq.web.app import Study, create_app
 from interloq.web.database import Database, open_database
 from interloq.web.items import compare_items, rate_items
 from interloq.web.questions import Question, Task
+from interloq.web.schema import METADATA
+from interloq.web.tasks import Stored
 from tests.server_fixtures import free_port
 
 KEY = "a key of pseudonyms for tests"
@@ -62,9 +69,7 @@ class Served:
 
     def add(self, settings: Task, records: Iterable[Sample | Dialogue]) -> int:
         """The number of a new task of kind rate or compare with these records."""
-        items = (compare_items if settings.kind == "compare" else rate_items)(records)
-        with self.database.writing() as connection:
-            return tasks.add_task(connection, settings, items, {"name": "test", "kind": items[0].hidden["kind"]})
+        return stored_task(self.database, settings, records).id
 
     def invite(self, task: int | None, **options: Any) -> str:
         """The link of a new invitation; without a task, of an administrator."""
@@ -80,6 +85,60 @@ def served(tmp_path: Path) -> Iterator[Served]:
     yield app
     app.stop()
     app.database.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_study(postgres_server: str) -> Iterator[Database]:
+    """A study in PostgreSQL that all tests share, one after another."""
+    with made_server_database(postgres_server) as url:
+        database = open_database(url)
+        yield database
+        database.close()
+
+
+@contextmanager
+def made_server_database(server: str) -> Iterator[str]:
+    """The URL of a new database on the server; it is dropped at the end."""
+    name = f"study_{uuid4().hex[:12]}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield make_url(server).set(database=name).render_as_string(hide_password=False)
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def study(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """An empty study, in each database."""
+    if request.param == "sqlite":
+        database = open_database(tmp_path / "study.db")
+        yield database
+        database.close()
+        return
+    database = request.getfixturevalue("postgres_study")
+    yield database
+    tables = ", ".join(f'"{table.name}"' for table in METADATA.sorted_tables)
+    with database.writing() as connection:
+        connection.exec_driver_sql(f"TRUNCATE {tables} RESTART IDENTITY CASCADE")
+
+
+def stored_task(study: Database, settings: Task, records: Iterable[Sample | Dialogue]) -> Stored:
+    """A new task of kind rate or compare with these records."""
+    items = (compare_items if settings.kind == "compare" else rate_items)(records)
+    with study.writing() as connection:
+        number = tasks.add_task(connection, settings, items, {"name": "test", "kind": items[0].hidden["kind"]})
+        return tasks.get_task(connection, number)
+
+
+def annotators(study: Database, stored: Stored, number: int = 1) -> list[int]:
+    """Numbers of people who opened their invitations to a task."""
+    found = []
+    for _ in range(number):
+        with study.writing() as connection:
+            cookie = people.accept(connection, people.invite(connection, stored.id), {})
+            visitor = people.visitor(connection, cookie or "")
+            assert visitor is not None
+            found.append(visitor.person)
+    return found
 
 
 def likert_task(name: str = "likert", **settings: Any) -> Task:

@@ -1,0 +1,115 @@
+"""Databases of studies: made, migrated, refused; whole transactions only."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from interloq.errors import InputError
+from interloq.web.database import Database, open_database, storable
+from interloq.web.schema import METADATA, task
+from tests.web.conftest import made_server_database
+
+ROW = {"name": "x", "kind": "rate", "settings": {}, "source": {}, "created": 0.0}
+
+
+def test_the_migrations_make_the_tables_of_the_schema(study: Database) -> None:
+    with study.reading() as connection:
+        server = connection.dialect.name == "postgresql"  # SQLite reads the default "" back as "''"
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": server})
+        assert compare_metadata(context, METADATA) == []
+
+
+def test_a_failed_transaction_leaves_nothing(study: Database) -> None:
+    with pytest.raises(IntegrityError), study.writing() as connection:
+        for _ in range(2):  # two tasks with one name
+            connection.execute(insert(task).values(**ROW))
+    with study.reading() as connection:
+        assert connection.execute(select(task)).all() == []
+
+
+def test_a_reader_sees_one_state(study: Database) -> None:
+    with study.writing() as connection:
+        connection.execute(insert(task).values(**ROW))
+    with study.reading() as reader:
+        before = reader.execute(select(task.c.kind)).scalar_one()
+        with study.writing() as writer:
+            writer.execute(update(task).values(kind="compare"))
+        assert reader.execute(select(task.c.kind)).scalar_one() == before
+
+
+def test_a_study_is_for_its_owner_and_survives_reopening(tmp_path: Path) -> None:
+    place = tmp_path / "new folder" / "a?b#100%.db"
+    with pytest.raises(InputError, match="no study"):
+        open_database(place, create=False)
+    for expected in ([], ["x"]):
+        study = open_database(place)
+        with study.writing() as connection:
+            assert list(connection.execute(select(task.c.name)).scalars()) == expected
+            if not expected:
+                connection.execute(insert(task).values(**ROW))
+        study.close()
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert [path.name for path in place.parent.iterdir()] == [place.name]
+
+
+def test_many_may_open_a_new_study_at_once(tmp_path: Path, postgres_server: str) -> None:
+    with made_server_database(postgres_server) as url:
+        for place in (str(tmp_path / "study.db"), url):
+            with ThreadPoolExecutor(4) as pool:
+                for study in pool.map(open_database, [place] * 4):
+                    study.close()
+
+
+def test_a_newer_study_is_refused(tmp_path: Path, postgres_server: str) -> None:
+    with made_server_database(postgres_server) as url:
+        for place in (str(tmp_path / "study.db"), url):
+            study = open_database(place)
+            with study.writing() as connection:
+                connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+            study.close()
+            with pytest.raises(InputError, match="written by a newer version"):
+                open_database(place)
+
+
+def test_other_files_are_refused_and_not_changed(tmp_path: Path) -> None:
+    foreign, text = tmp_path / "foreign.db", tmp_path / "notes.txt"
+    with sqlite3.connect(foreign) as connection:
+        connection.execute("CREATE TABLE recipes (name TEXT)")
+    connection.close()
+    text.write_text("not a database\n" * 100)
+    for path, message in ((foreign, "of another program"), (text, "not a database"), (tmp_path, "is a folder")):
+        before = path.read_bytes() if path.is_file() else b""
+        with pytest.raises(InputError, match=message):
+            open_database(path)
+        assert not path.is_file() or path.read_bytes() == before
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot write"):
+        open_database(tmp_path / "file" / "study.db")
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("mysql://user:hunter2@host/x", "cannot use mysql"),
+        ("postgresql://user:hunter2@host:port/x", "not the URL"),
+        ("postgresql://user:hunter2@127.0.0.1:1/x?connect_timeout=2", "cannot open the study"),
+        ("://hunter2", "not the URL"),
+    ],
+)
+def test_a_bad_url_is_refused_without_its_password(url: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as raised:
+        open_database(url)
+    assert "hunter2" not in str(raised.value)
+
+
+def test_text_that_a_database_cannot_store_is_changed() -> None:
+    assert storable("a\0b\ud800c 評価 🙂") == "ab?c 評価 🙂"
