@@ -29,11 +29,16 @@ def test_the_migrations_make_the_tables_of_the_schema(study: Database) -> None:
 
 
 def test_a_failed_transaction_leaves_nothing(study: Database) -> None:
-    with pytest.raises(IntegrityError), study.writing() as connection:
-        for _ in range(2):  # two tasks with one name
-            connection.execute(insert(task).values(**ROW))
+    with pytest.raises(IntegrityError):
+        _add_twice(study)
     with study.reading() as connection:
         assert connection.execute(select(task)).all() == []
+
+
+def _add_twice(study: Database) -> None:
+    with study.writing() as connection:
+        for _ in range(2):  # two tasks with one name
+            connection.execute(insert(task).values(**ROW))
 
 
 def test_a_reader_sees_one_state(study: Database) -> None:
