@@ -120,16 +120,21 @@ def _row(question: Question, one: Mapping[str, Any], order: Sequence[int]) -> tu
         return ({"value": None, "choice": None, "reason": reason}, "") if good else (None, "not_offered")
     value = one.get("value")
     if value is None:
-        return None, "" if question.optional else "missing"
+        return None, _missing(question, reason)
     if not is_number(value) or not question.accepts(value):
         return None, "not_on_scale"
     return {"value": float(value), "choice": None, "reason": reason}, ""
 
 
+def _missing(question: Question, reason: str) -> str:
+    """Whether an answer is missing: an optional one may be, unless a reason is given for it."""
+    return "" if question.optional and not reason.strip() else "missing"
+
+
 def _choice(question: Question, shown: object, reason: str, order: Sequence[int]) -> tuple[dict[str, Any] | None, str]:
     """`a` or `b` for the item's first or second unit, or `tie`, from the choice on the page."""
     if shown is None:
-        return None, "" if question.optional else "missing"
+        return None, _missing(question, reason)
     if shown not in CHOICES:
         return None, "not_offered"
     chosen = "tie" if shown == "tie" else PLACES[order[CHOICES.index(shown)]]

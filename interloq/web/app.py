@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request
-from fastapi.exceptions import HTTPException, RequestValidationError
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
+from starlette.exceptions import HTTPException  # includes those of unknown paths
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from interloq.errors import InputError
@@ -140,7 +141,7 @@ def home(request: Request, visitor: Known) -> Response:
         if visitor.withdrawn:
             return HTMLResponse(pages.message(stored.settings, "withdrawn"))
         if stored.settings.consent and not visitor.consented:
-            return HTMLResponse(pages.consent(stored.settings, visitor.csrf))
+            return HTMLResponse(pages.consent(stored.settings, visitor))
         return HTMLResponse(_work(connection, pages, stored, visitor))
 
 
@@ -149,8 +150,8 @@ def _work(connection: Connection, pages: Pages, stored: Stored, visitor: Visitor
     total = stored.settings.most_items or number_of_items(connection, stored.id)
     found = assign.next_item(connection, stored, visitor.person)
     if found is None:
-        return pages.done(stored.settings, visitor.csrf, done)
-    return pages.item(stored.settings, visitor.csrf, found, answers.get_draft(connection, found.id), done, total)
+        return pages.done(stored.settings, visitor, done)
+    return pages.item(stored.settings, visitor, found, answers.get_draft(connection, found.id), done, total)
 
 
 # ---- changes ---------------------------------------------------------------------------------------------------------

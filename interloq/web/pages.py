@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from interloq.web.assign import Assigned
+from interloq.web.people import Visitor
 from interloq.web.questions import LANGUAGES, Task
 
 FOLDER = Path(__file__).parent
@@ -47,23 +49,24 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self.templates.filters["number"] = "{:g}".format
 
-    def item(self, task: Task, csrf: str, found: Assigned, draft: tuple[int, Any], done: int, total: int) -> str:
+    def item(self, task: Task, visitor: Visitor, found: Assigned, draft: tuple[int, Any], done: int, total: int) -> str:
         """An item with its questions, and the draft that was kept."""
         units = [found.shown["units"][i] for i in found.order]
-        facts = {"assignment": found.id, "kind": task.kind, "revision": draft[0], "draft": draft[1]}
+        facts = {"assignment": found.id, "revision": draft[0], "draft": draft[1]}
         return self._page(
-            f"{task.kind}.html", task, csrf=csrf, context=found.shown["context"], units=units, facts=facts, done=done,
-            total=total,
+            f"{task.kind}.html", task, visitor=visitor, context=found.shown["context"], units=units, facts=facts,
+            done=done, total=total,
         )  # fmt: skip
 
-    def consent(self, task: Task, csrf: str) -> str:
+    def consent(self, task: Task, visitor: Visitor) -> str:
         """The question for consent, before the first item."""
-        return self._page("consent.html", task, csrf=csrf)
+        return self._page("consent.html", task, visitor=visitor)
 
-    def done(self, task: Task, csrf: str, done: int) -> str:
+    def done(self, task: Task, visitor: Visitor, done: int) -> str:
         """Thanks, with the completion code or link."""
-        return self._page("done.html", task, csrf=csrf, done=done)
+        return self._page("done.html", task, visitor=visitor, done=done, link=is_link(task.completion))
 
     def message(self, task: Task, reason: str) -> str:
         """A page with one message and nothing to do."""
@@ -77,6 +80,14 @@ class Pages:
 
     def _page(self, template: str, task: Task | None, language: str = "", **values: Any) -> str:
         language = language or (task.language if task else LANGUAGES[0])
-        return self.templates.get_template(template).render(
-            task=task, language=language, t=texts(language), version=PAGE_VERSION, **values
-        )
+        values = {"visitor": None, "facts": None, **values}
+        return self.templates.get_template(template).render(task=task, language=language, t=texts(language), **values)
+
+
+def is_link(text: str) -> bool:
+    """Whether a text is an address that a page may link to."""
+    try:
+        parts = urlsplit(text.strip())
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.netloc)

@@ -34,6 +34,7 @@ class Visitor:
     csrf: str
     consented: bool
     withdrawn: bool
+    since: float  # time of the first visit
 
 
 def invite(
@@ -80,8 +81,9 @@ def visitor(connection: Connection, cookie: str) -> Visitor | None:
     oldest = time.time() - SESSION_DAYS * 86_400
     found = connection.execute(
         select(
-            person.c.id, person.c.consented, person.c.withdrawn, invitation.c.role, invitation.c.task_id, session.c.csrf
-        )
+            person.c.id, person.c.consented, person.c.withdrawn, person.c.created, invitation.c.role,
+            invitation.c.task_id, session.c.csrf,
+        )  # fmt: skip
         .join(person, person.c.id == session.c.person_id)
         .join(invitation, invitation.c.id == person.c.invitation_id)
         .where(session.c.token == digest(cookie), session.c.created > oldest, invitation.c.revoked.is_(None))
@@ -89,8 +91,9 @@ def visitor(connection: Connection, cookie: str) -> Visitor | None:
     if found is None:
         return None
     return Visitor(
-        found.id, found.role, found.task_id, found.csrf, found.consented is not None, found.withdrawn is not None
-    )
+        found.id, found.role, found.task_id, found.csrf, found.consented is not None, found.withdrawn is not None,
+        found.created,
+    )  # fmt: skip
 
 
 def consent(connection: Connection, person_id: int) -> None:

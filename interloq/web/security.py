@@ -107,8 +107,7 @@ def _with_headers(send: Send, path: str) -> Send:
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers[name] = value
-            if not path.startswith("/static/"):
-                headers["Cache-Control"] = "no-store"
+            headers["Cache-Control"] = "no-cache" if path.startswith("/static/") else "no-store"
         await send(message)
 
     return guarded

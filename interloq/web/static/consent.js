@@ -1,0 +1,8 @@
+import { find, notify, post, proceed, text } from './page.js';
+
+find('agree').addEventListener('click', async () => {
+  const { status } = await post('/consent');
+  if (status === 200) proceed();
+  else notify(text(status === 0 ? 'action_failed' : 'notice_reload'), { name: text('reload'), run: proceed });
+});
+find('disagree').addEventListener('click', () => notify(text('disagreed')));

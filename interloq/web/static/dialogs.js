@@ -1,0 +1,23 @@
+// Dialogs: help, and withdrawal with a question first.
+
+import { find, post, proceed, text } from './page.js';
+import * as store from './store.js';
+
+export function connect(stopWork = () => {}) {
+  find('open-help')?.addEventListener('click', () => find('help').showModal());
+  find('open-withdraw').addEventListener('click', () => find('withdraw').showModal());
+  find('withdraw-confirm').addEventListener('click', () => withdraw(stopWork));
+}
+
+async function withdraw(stopWork) {
+  stopWork();
+  const { status } = await post('/withdraw');
+  if (status === 200) {
+    store.remove(...store.names());
+    proceed();
+    return;
+  }
+  const problem = find('withdraw').querySelector('.problem');
+  problem.textContent = text(status === 0 ? 'withdraw_failed' : 'notice_reload');
+  problem.hidden = false;
+}

@@ -1,0 +1,41 @@
+// Answers that were submitted. They are kept in this browser until the server has stored them, and are sent again with
+// the same id, which the server stores once.
+
+import { isTemporary, post } from './page.js';
+import * as store from './store.js';
+
+const PENDING = 'pending/';
+
+function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16)); // randomUUID() needs https
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+export function put(assignment, answers) {
+  const submission = { assignment, submission: newId(), answers };
+  store.write(PENDING + assignment, submission);
+  return submission;
+}
+
+export const pending = (assignment) => store.read(PENDING + assignment);
+
+export const drop = (assignment) => store.remove(PENDING + assignment);
+
+/** Send answers; they are dropped unless sending them again may help. Gives the result of `post`. */
+export async function send(submission) {
+  const result = await post('/api/answers', submission);
+  if (result.status === 200) store.remove(`draft/${submission.assignment}`);
+  if (!isTemporary(result.status) && result.status !== 401 && result.status !== 403) drop(submission.assignment);
+  return result;
+}
+
+/** Send what was left behind at other items; gives the number of items that were stored. */
+export async function sendOthers(assignment) {
+  let stored = 0;
+  for (const name of store.names(PENDING)) {
+    const submission = store.read(name);
+    if (submission === null || submission.assignment === assignment) continue;
+    if ((await send(submission)).status === 200) stored += 1;
+  }
+  return stored;
+}

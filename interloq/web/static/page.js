@@ -1,0 +1,87 @@
+// What every page needs: texts of the interface, facts from the server, and requests to it.
+
+const block = (id) => JSON.parse(document.getElementById(id).textContent);
+const texts = block('texts');
+export const facts = block('facts');
+export const owner = document.body.dataset.owner; // unique to a person, also among studies at one address
+
+export const find = (id) => document.getElementById(id);
+
+/** A text of the interface with its {placeholders} filled in. */
+export function text(key, values = {}) {
+  return texts[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+}
+
+/** The text for a count: `key_none` (if there is one), `key_one` or `key_many`. */
+export function counted(key, count) {
+  if (count === 0 && `${key}_none` in texts) return text(`${key}_none`);
+  return text(count === 1 ? `${key}_one` : `${key}_many`, { count });
+}
+
+/** Send JSON; gives the status (0: no connection) and the answer. It never throws. */
+export async function post(path, body = {}, options = {}) {
+  try {
+    const response = await fetch(path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-CSRF-Token': document.body.dataset.csrf },
+      body: JSON.stringify(body),
+      signal: options.keepalive ? undefined : AbortSignal.timeout(20_000),
+      ...options,
+    });
+    return { status: response.status, answer: await response.json().catch(() => ({})) };
+  } catch {
+    return { status: 0, answer: {} };
+  }
+}
+
+/** Whether trying again later may help. */
+export const isTemporary = (status) => status === 0 || status === 429 || status >= 500;
+
+/** Load the page that the person needs now, from its top. */
+export const proceed = () => location.replace('/');
+
+/** Show a message in the page's notice, with a button if `action` is given; without a message, hide it. */
+export function notify(message, action = null) {
+  const notice = find('notice');
+  if (!notice) return;
+  notice.textContent = message;
+  notice.hidden = !message;
+  if (!action) return;
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'plain';
+  button.textContent = action.name;
+  button.addEventListener('click', action.run);
+  notice.append(' ', button);
+}
+
+/** Calls `work` again and again, ever less often, until it is stopped; at once when the connection is back. */
+export class Retry {
+  constructor(work) {
+    this.work = work;
+    this.timer = 0;
+    this.delay = 1_000;
+    addEventListener('online', () => this.timer && this.now());
+  }
+
+  later() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.now(), this.delay);
+    this.delay = Math.min(this.delay * 2, 30_000);
+  }
+
+  now() {
+    this.pause();
+    this.work();
+  }
+
+  pause() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+  }
+
+  stop() {
+    this.pause();
+    this.delay = 1_000;
+  }
+}
