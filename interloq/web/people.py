@@ -81,9 +81,14 @@ def visitor(connection: Connection, cookie: str) -> Visitor | None:
     oldest = time.time() - SESSION_DAYS * 86_400
     found = connection.execute(
         select(
-            person.c.id, person.c.consented, person.c.withdrawn, person.c.created, invitation.c.role,
-            invitation.c.task_id, session.c.csrf,
-        )  # fmt: skip
+            person.c.id,
+            person.c.consented,
+            person.c.withdrawn,
+            person.c.created,
+            invitation.c.role,
+            invitation.c.task_id,
+            session.c.csrf,
+        )
         .join(person, person.c.id == session.c.person_id)
         .join(invitation, invitation.c.id == person.c.invitation_id)
         .where(session.c.token == digest(cookie), session.c.created > oldest, invitation.c.revoked.is_(None))
