@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers of annotators: checked, then stored once, however often the page sends them; and drafts before that."""
 
 from __future__ import annotations

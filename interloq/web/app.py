@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The app: pages and a small JSON interface for annotators. Administrators' pages are in `admin.py`.
 
 An annotator's response contains only their own items, without ids of samples and names of systems.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which item an annotator gets next.
 
 An item goes to `per_item` annotators, items with fewer annotators first, and nobody gets two items with the same answer

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The database of a study: SQLite in a file, or PostgreSQL by URL; opened, migrated, read and written.
 
 Each request is one transaction. With SQLite, writers wait for each other; readers never wait (write-ahead log). A

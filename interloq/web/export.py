@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers as records: rated samples or dialogues, ratings on their own, and preferences.
 
 Annotators are named by a keyed hash of their number (`data/pseudonyms.py`). Attention checks are not exported.

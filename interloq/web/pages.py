@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pages from templates. Everything that comes from data is escaped; texts of the interface are in `texts/`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """People of a study: invitations by link, sessions by cookie, consent, withdrawal and deletion.
 
 Links and cookies are random; the database stores only their hashes, so a stolen copy of it opens nothing.

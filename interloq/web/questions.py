@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Questions that people answer about a reply, a dialogue or a pair, and the settings of a task; checked when made."""
 
 from __future__ import annotations

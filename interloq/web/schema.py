@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables of a study. Answers, steps, turns and events are only ever added; deleting a person removes them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the app: on this machine only, unless a secret and a host are given."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A task from a file of samples or dialogues, and its settings from a JSON file, which may contain attention checks.
 
 A check is an item with known answers that everybody gets: {"context": […], "response": "…", "correct": {"overall":

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tasks of a study: created from records with their items, listed and closed."""
 
 from __future__ import annotations

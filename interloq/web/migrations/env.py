@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Run by Alembic: applies the migrations on the connection that `database.py` passes."""
 
 from alembic import context
