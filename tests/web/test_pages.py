@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from urllib.request import HTTPCookieProcessor, build_opener
 
+import pytest
+
+from interloq.web.pages import FOLDER, PAGE_VERSION, Pages, is_link, texts
+from interloq.web.questions import LANGUAGES
 from tests.web.conftest import Served, likert_task, replies
 
 
@@ -15,3 +20,57 @@ def test_an_invitation_leads_to_the_first_item(served: Served) -> None:
     assert "Reply 0 to question 0." in page
     assert "Reply 1 to question 0." in page
     assert "secret" not in page
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_all_texts_with_the_same_placeholders(language: str) -> None:
+    def placeholders(found: str) -> set[str]:
+        return set(re.findall(r"{\w+}", found))
+
+    english, found = texts("en"), texts(language)
+    assert list(found) == list(english)
+    assert {key: placeholders(found[key]) for key in found} == {key: placeholders(english[key]) for key in english}
+    assert all(found.values())
+    assert not [key for key in found if hasattr(dict, key)]  # templates would show the method
+
+
+def test_texts_that_pages_and_scripts_name_exist() -> None:
+    named: set[str] = set()
+    for path in FOLDER.glob("templates/*.html"):
+        named |= set(re.findall(r"\bt\.([a-z_]+)", path.read_text(encoding="utf-8")))
+    for path in FOLDER.glob("static/*.js"):
+        named |= set(re.findall(r"\btext\('([a-z_]+)'", path.read_text(encoding="utf-8")))
+    assert named - set(texts("en")) == set()
+    assert len(named) > 40
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://app.example.org/done?cc=C1", True),
+        (" http://localhost:1/ ", True),
+        ("javascript:alert(1)", False),
+        ("data:text/html,x", False),
+        ("https:", False),
+        ("http://[", False),
+        ("CODE-7", False),
+        ("", False),
+    ],
+)
+def test_only_web_addresses_become_links(text: str, expected: bool) -> None:
+    assert is_link(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"), [("zh-CN,zh;q=0.9,en;q=0.8", "zh"), ("fr, ja;q=0.5", "ja"), ("fr", "en"), ("", "en")]
+)
+def test_failures_are_shown_in_a_language_that_is_asked_for(asked: str, expected: str) -> None:
+    page = Pages().failure("no_session", "<why>", asked)
+    assert f'<html lang="{expected}">' in page
+    assert texts(expected)["message_no_session"] in page
+    assert "&lt;why&gt;" in page
+    assert texts(expected)["message_other"] in Pages().failure("Not Found", "", asked)
+
+
+def test_the_version_of_the_pages_is_a_short_hash() -> None:
+    assert re.fullmatch(r"[0-9a-f]{16}", PAGE_VERSION)

@@ -1,0 +1,376 @@
+"""The pages of annotators in a real browser, from the invitation to the exported file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from interloq import Sample, read
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.records import Dialogue, Turn
+from interloq.web import answers
+from interloq.web.export import export_task
+from interloq.web.questions import Question, Task
+from interloq.web.tasks import get_task
+from tests.conftest import missing
+from tests.web.conftest import Served, choice_task, likert_task, replies
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Response
+
+SLIDER = Question("overall", "How good is it?", control="slider", low=0, high=100, not_applicable=True, reason=True)
+HOSTILE = [
+    "<script>document.title = 'owned'</script>",
+    "<img src=x onerror=\"document.title = 'owned'\">",
+    "</script><svg onload=\"document.title = 'owned'\">",
+    '"><b data-evil>bold</b>{{ 7 * 7 }}',
+]
+SECRETS = ("secret-id", "secret-parrot", "secret-owl")
+LOST = "Failed to load resource: net::ERR_INTERNET_DISCONNECTED"
+
+
+class Person:
+    """Somebody with a browser of their own; everything that the server sends and the console prints is recorded."""
+
+    def __init__(self, browser: Browser, **options: Any) -> None:
+        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        self.page = self.context.new_page()
+        self.sent: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("response", self._record)
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
+
+    def _record(self, response: Response) -> None:
+        self.sent.append(response.url + str(response.headers))
+        if response.request.resource_type in ("document", "fetch") and response.status != 303:
+            self.sent.append(response.text())
+
+    def open(self, link: str) -> Page:
+        self.page.goto(link)
+        self.page.locator("html[data-ready]").wait_for(state="attached")
+        return self.page
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def submit(self) -> None:
+        """Submit with the keyboard, and wait for the page after it."""
+        with self.page.expect_navigation():
+            self.page.keyboard.press("Control+Enter")
+
+
+@pytest.fixture
+def person(browser: Browser) -> Iterator[Callable[..., Person]]:
+    people: list[Person] = []
+
+    def made(**options: Any) -> Person:
+        people.append(Person(browser, **options))
+        return people[-1]
+
+    yield made
+    for one in people:
+        one.context.close()
+        assert [text for text in one.complaints if text != LOST] == []
+        assert not [text for text in one.sent for secret in SECRETS if secret in text]
+
+
+def _exported(served: Served, task: int, folder: Path) -> list[Any]:
+    with served.database.reading() as connection:
+        wrote = export_task(connection, get_task(connection, task), folder / "out.jsonl", Pseudonyms("key"))
+    return list(read(folder / "out.jsonl", kind=wrote["kind"]))
+
+
+def _draft(served: Served, assignment: int = 1) -> Any:
+    with served.database.reading() as connection:
+        return answers.get_draft(connection, assignment)[1]
+
+
+def test_rate_with_the_mouse_from_invitation_to_export(
+    served: Served, person: Callable[..., Person], tmp_path: Path
+) -> None:
+    settings = Task("rate", "t", (Question("fit", "Does it fit?"), SLIDER), consent="May we?", completion="CODE-7")
+    task = served.add(settings, replies(1))
+    one = person()
+    page = one.page
+    page.goto(served.invite(task))
+    assert page.url == f"{served.url}/"
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_text("4 questions are not answered yet.").wait_for()
+    units = page.locator("section.unit")
+    for place, unit in enumerate(units.all()):
+        value = 2 if "Reply 0" in unit.locator(".reply").inner_text() else 5
+        page.locator(f"#q{place}-0 .step", has_text=str(value)).click()
+    page.locator("#q0-1 .confirm").click()  # the middle counts only if it is confirmed
+    page.get_by_text("1 question is not answered yet.").wait_for()
+    page.locator("#q1-1").get_by_label("Not applicable").check()
+    page.locator("#q1-1 textarea").fill("cannot tell")
+    page.get_by_role("button", name="Submit").click()
+    page.get_by_text("CODE-7").wait_for()
+    assert page.get_by_text("You finished 1 item.").is_visible()
+    records = _exported(served, task, tmp_path)
+    given = {(one.system, rating.aspect): rating.value for one in records for rating in one.ratings if rating.aspect}
+    assert given["secret-parrot", "fit"] == 2
+    assert given["secret-owl", "fit"] == 5
+    assert sorted(given[system, "overall"] is None for system in SECRETS[1:]) == [False, True]
+    assert 50 in given.values()
+
+
+def test_compare_with_the_keyboard_alone_from_invitation_to_export(
+    served: Served, person: Callable[..., Person], tmp_path: Path
+) -> None:
+    task = served.add(choice_task(completion="javascript:alert(1)"), replies(3))
+    one = person()
+    page = one.open(served.invite(task))
+    one.press("?")
+    assert page.get_by_role("dialog", name="Keyboard shortcuts").is_visible()
+    one.press("Escape", "Control+Enter")
+    assert page.locator("#problems").inner_text().startswith("1 question needs your attention")
+    assert page.locator("#q0-0-problem").inner_text() == "Please answer this question."
+    assert page.evaluate("document.activeElement.closest('.question').id") == "q0-0"
+    for wanted in ("Reply 0", "Reply 1", ""):
+        shown = page.locator(".reply").all_inner_texts()
+        one.press("0" if not wanted else "1" if shown[0].startswith(wanted) else "2")
+        if wanted == "Reply 0":
+            one.press("Tab")
+            page.keyboard.type("it is 2 lines")
+        one.submit()
+    assert page.locator("code").inner_text() == "javascript:alert(1)"  # a code, not a link
+    assert page.locator("main a").count() == 0
+    records = _exported(served, task, tmp_path)
+    assert sorted(record.winner for record in records) == ["", "secret-owl", "secret-parrot"]
+    assert {record.reason for record in records if record.winner == "secret-parrot"} == {"it is 2 lines"}
+
+
+def test_number_and_arrow_keys_answer_and_can_be_turned_off(served: Served, person: Callable[..., Person]) -> None:
+    settings = Task("rate", "t", (Question("fit"), SLIDER, Question("wit", optional=True)))
+    one = person()
+    page = one.open(served.invite(served.add(settings, replies(1, ["secret-owl"]))))
+    assert page.locator("#left").inner_text() == "2 questions are not answered yet."
+    one.press("4")
+    assert page.locator("#q0-0 input:checked").input_value() == "4"
+    assert page.evaluate("document.activeElement.type") == "range"
+    one.press("ArrowRight")
+    assert page.locator("output").inner_text() == "51"
+    one.press("n")
+    assert page.locator("output").inner_text() == "not set yet"
+    assert page.locator("#left").inner_text() == "Everything is answered."
+    one.press("?", "Tab")  # to the close button, by way of the box
+    page.get_by_label("Use single-key shortcuts").uncheck()
+    one.press("Escape", "3")
+    assert page.locator("#q0-2 input:checked").count() == 0
+    page.reload()
+    assert not page.locator("#single-keys").is_checked()
+
+
+def test_nothing_typed_is_lost_by_a_reload_a_closed_tab_or_a_restart(
+    served: Served, person: Callable[..., Person]
+) -> None:
+    settings = Task("rate", "t", (SLIDER,))
+    link = served.invite(served.add(settings, replies(1, ["secret-owl"])))
+    one = person()
+    page = one.open(link)
+    page.locator("textarea").fill("at once")
+    page.reload()  # before it is sent
+    assert page.locator("textarea").input_value() == "at once"
+    page.locator("input[type=range]").press("End")
+    page.get_by_text("Draft saved").wait_for()
+    assert _draft(served)["answers"] == [{"unit": 0, "aspect": "overall", "value": 100, "reason": "at once"}]
+    other = person()  # another device: only the server knows the draft
+    assert other.open(link).locator("output").inner_text() == "100"
+    other.page.locator("textarea").fill("newer")
+    other.page.get_by_text("Draft saved").wait_for()
+    served.stop()
+    page.close()
+    served.start()
+    one.page = one.context.new_page()
+    page = one.open(served.url)
+    assert page.locator("textarea").input_value() == "newer"
+    one.submit()
+    assert page.get_by_text("You finished 1 item.").is_visible()
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_answers_wait_for_the_connection_and_are_stored_once(
+    served: Served, person: Callable[..., Person], tmp_path: Path
+) -> None:
+    task = served.add(choice_task(), replies(2))
+    one = person()
+    page = one.open(served.invite(task))
+    one.context.set_offline(True)
+    one.press("1")
+    page.get_by_text("No connection. Keep working").wait_for()
+    one.press("Control+Enter")
+    page.get_by_role("button", name="Try again now").wait_for()
+    assert "will be sent as soon as the connection is back" in page.locator("#notice").inner_text()
+    page.locator("textarea").fill("changed")  # so it must be submitted again
+    assert "Please submit them again" in page.locator("#notice").inner_text()
+    one.press("Control+Enter")
+    page.get_by_role("button", name="Try again now").wait_for()
+    with page.expect_navigation():
+        one.context.set_offline(False)
+    assert page.locator("#progress-text").inner_text() == "1 of 2 done"
+    assert [record.reason for record in _exported(served, task, tmp_path)] == ["changed"]
+
+
+def test_an_answer_whose_receipt_was_lost_is_sent_again_after_a_reload(
+    served: Served, person: Callable[..., Person], tmp_path: Path
+) -> None:
+    task = served.add(choice_task(), replies(1))
+    one = person()
+    page = one.open(served.invite(task))
+    sent = []
+
+    def lose(route: Any) -> None:
+        sent.append(route.request.post_data_json["submission"])
+        if len(sent) == 1:
+            assert route.fetch().json() == {"stored": True}
+            route.abort("internetdisconnected")
+        else:
+            route.continue_()
+
+    page.route("**/api/answers", lose)
+    one.press("2", "Control+Enter")
+    page.get_by_role("button", name="Try again now").wait_for()
+    page.reload()
+    page.get_by_text("You finished 1 item.").wait_for()
+    page.wait_for_function("localStorage.length === 0")
+    assert len(sent) > 1
+    assert len(set(sent)) == 1
+    assert len(_exported(served, task, tmp_path)) == 1
+
+
+def test_two_people_at_once_get_their_own_items_and_answers(
+    served: Served, person: Callable[..., Person], tmp_path: Path
+) -> None:
+    settings = likert_task(per_item=1, completion="https://example.org/back?a=1&b=2")
+    task = served.add(settings, replies(2, ["secret-owl"]))
+    people = [person(), person()]
+    pages = [one.open(served.invite(task)) for one in people]
+    shown = [page.locator(".reply").inner_text() for page in pages]
+    assert len(set(shown)) == 2
+    for one, key in zip(people, "25", strict=True):
+        one.press(key)
+    for one in people:
+        one.submit()
+        link = one.page.get_by_role("link", name="Finish and return")
+        assert link.get_attribute("href") == "https://example.org/back?a=1&b=2"
+    found = {one.response: [rating.value for rating in one.ratings[1:]] for one in _exported(served, task, tmp_path)}
+    assert found == {shown[0]: [2], shown[1]: [5]}
+
+
+def test_markup_in_data_and_settings_is_shown_as_text(served: Served, person: Callable[..., Person]) -> None:
+    asked = Question(HOSTILE[3], HOSTILE[1], labels=(HOSTILE[0], HOSTILE[2]), reason=True)
+    settings = Task("rate", "t", (asked,), title=HOSTILE[2], instructions=HOSTILE[0], completion=HOSTILE[1])
+    samples = [Sample("1", HOSTILE, text, (), f"secret-owl-{i}") for i, text in enumerate(HOSTILE)]
+    one = person()
+    page = one.open(served.invite(served.add(settings, samples)))
+    assert sorted(page.locator(".reply").all_inner_texts()) == sorted(HOSTILE)
+    assert page.locator(".context .text").all_inner_texts() == HOSTILE
+    assert page.title() == HOSTILE[2]
+    page.locator("textarea").first.fill(HOSTILE[1])
+    one.press("Control+Enter")  # names of questions are put into the list by the script
+    assert HOSTILE[1] in page.locator("#problems").inner_text()
+    page.get_by_text("Draft saved").wait_for()
+    page.reload()
+    assert page.locator("textarea").first.input_value() == HOSTILE[1]
+    for place in range(4):
+        page.locator(f"#q{place}-0 .step").nth(place).click()
+    one.submit()
+    assert page.locator("code").inner_text() == HOSTILE[1]
+    assert page.locator("[data-evil], img, svg").count() == 0
+
+
+def test_withdrawing_deletes_everything_after_a_question(served: Served, person: Callable[..., Person]) -> None:
+    one = person()
+    page = one.open(served.invite(served.add(likert_task(), replies(2))))
+    one.press("3")
+    page.get_by_text("Draft saved").wait_for()
+    page.get_by_role("button", name="Withdraw and delete my answers").click()
+    one.press("Enter")  # cancels: deleting needs more than that
+    assert _draft(served) is not None
+    page.get_by_role("button", name="Withdraw and delete my answers").click()
+    page.get_by_role("button", name="Delete my answers", exact=True).click()
+    page.get_by_role("heading", name="You withdrew from this study").wait_for()
+    assert _draft(served) is None
+    assert page.evaluate("localStorage.length") == 0
+
+
+def _dialogues() -> list[Dialogue]:
+    turns = [Turn("Hello", "u"), Turn("Hi, how are you?", "b"), Turn("مرحبا", "u")]
+    return [Dialogue(f"secret-id-{name}", turns, systems={"b": name}, occasion="o") for name in SECRETS[1:]]
+
+
+@pytest.fixture(scope="module")
+def axe() -> Any:
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ImportError:
+        missing("axe-playwright-python")
+    return Axe()
+
+
+def _problems(axe: Any, page: Page) -> list[str]:
+    found = axe.run(page).response
+    assert len(found["passes"]) > 10
+    return [f"{one['id']}: {node['html']}" for one in found["violations"] for node in one["nodes"]]
+
+
+@pytest.mark.parametrize(("scheme", "width", "language"), [("light", 1280, "en"), ("dark", 390, "ja")])
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(
+    served: Served, person: Callable[..., Person], axe: Any, scheme: str, width: int, language: str
+) -> None:
+    one = person(color_scheme=scheme, viewport={"width": width, "height": 844}, reduced_motion="reduce")
+    page, seen = one.page, []
+
+    def check() -> None:
+        seen.append(_problems(axe, page))
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    common: dict[str, Any] = {"language": language, "instructions": "Read.", "title": "A study"}
+    asked = (Question("fit", labels=("bad", "good")), Question("wit", labels=tuple("abcde"), optional=True), SLIDER)
+    page.goto(served.invite(served.add(Task("rate", "r", asked, consent="May we?", **common), replies(1))))
+    check()
+    page.locator("#agree").click()
+    page.locator("html[data-ready]").wait_for(state="attached")
+    check()
+    one.press("4", "Control+Enter")  # with problems shown
+    check()
+    one.press("?") if language == "en" else page.locator("#open-withdraw").click()
+    check()
+    one.open(served.invite(served.add(Task("rate", "d", asked, **common), _dialogues())))
+    check()
+    one.open(served.invite(served.add(choice_task(completion="CODE", **common), _dialogues())))
+    one.press("1")
+    check()
+    one.submit()
+    check()
+    page.goto(f"{served.url}/nothing/here")
+    check()
+    one.complaints.clear()  # the console reports the 404
+    assert seen == [[]] * 8
+
+
+def test_without_script_the_page_says_what_is_missing(served: Served, person: Callable[..., Person]) -> None:
+    one = person(java_script_enabled=False)
+    one.page.goto(served.invite(served.add(likert_task(), replies(1))))
+    notice = one.page.locator("noscript p")
+    assert notice.is_visible()
+    assert notice.inner_text().startswith("This page needs JavaScript.")
+    assert one.page.locator("button:visible, input:visible").count() == 0
+
+
+def test_an_invitation_that_is_not_valid_gets_a_page_in_the_readers_language(
+    served: Served, person: Callable[..., Person]
+) -> None:
+    one = person(locale="ja-JP")
+    one.page.goto(f"{served.url}/join/nobody")
+    assert one.page.locator("h1").inner_text() == "この招待は無効です"
+    assert re.search(r"lang=\"ja\"", one.page.content())
+    one.complaints.clear()  # the console reports the 404
