@@ -41,11 +41,14 @@ class Study:
     secure: bool = False  # cookies only over https
 
 
+Number = Annotated[int, Field(ge=1, lt=2**63)]  # of a row: databases have no larger ones
+
+
 class Draft(BaseModel):
     """What was typed so far; larger revisions replace smaller ones."""
 
     model_config = ConfigDict(extra="forbid")
-    assignment: int
+    assignment: Number
     revision: int = Field(ge=1, le=10**9)
     body: dict[str, Any]
 
@@ -54,7 +57,7 @@ class Submission(BaseModel):
     """The answers to an item; the same submission may be sent again and is stored once."""
 
     model_config = ConfigDict(extra="forbid")
-    assignment: int
+    assignment: Number
     submission: str = Field(pattern=r"^[0-9a-zA-Z-]{8,40}$")
     answers: list[dict[str, Any]] = Field(max_length=500)
 

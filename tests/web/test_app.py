@@ -1,0 +1,155 @@
+"""The HTTP interface: sessions, tokens, refusals, and what annotators can and cannot read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+
+from interloq.web.app import Study, create_app
+from interloq.web.security import COOKIE, CSRF_HEADER
+from tests.web.conftest import KEY, Served, choice_task, likert_task, replies
+
+ASSIGNMENT = re.compile(r'"assignment": ?(\d+)')
+TOKEN = re.compile(r'(?:name="csrf"[^>]*content|data-csrf|content)="([\w-]{20,})"')
+
+
+class Annotator:
+    """A browser's cookies, and the token of its page."""
+
+    def __init__(self, link: str, url: str) -> None:
+        self.client = httpx.Client(base_url=url, follow_redirects=True)
+        page = self.client.get(link)
+        assert page.status_code == 200
+        self.page = page.text
+        found = TOKEN.search(self.page)
+        assert found, "the page has no token"
+        self.headers = {CSRF_HEADER: found[1]}
+
+    def assignment(self) -> int:
+        found = ASSIGNMENT.search(self.client.get("/").text)
+        assert found
+        return int(found[1])
+
+    def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
+        return self.client.post(path, json=body, headers={**self.headers, **headers})
+
+
+@pytest.fixture
+def person(served: Served) -> Iterator[Annotator]:
+    found = Annotator(served.invite(served.add(likert_task(), replies(2))), served.url)
+    yield found
+    found.client.close()
+
+
+def rated(assignment: int, submission: str = "submission-1", value: object = 4) -> dict[str, Any]:
+    answers = [{"unit": unit, "aspect": "overall", "value": value} for unit in (0, 1)]
+    return {"assignment": assignment, "submission": submission, "answers": answers}
+
+
+def test_the_cookie_is_only_for_the_server_and_the_secret_leaves_the_address(served: Served) -> None:
+    link = served.invite(served.add(likert_task(), replies(1)))
+    answer = httpx.get(link)
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/"
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"{COOKIE}=")
+    assert "HttpOnly" in cookie
+    assert "samesite=lax" in cookie.lower()
+    assert link.rsplit("/", 1)[1] not in cookie
+
+
+def test_nothing_is_shown_without_a_session(served: Served) -> None:
+    served.add(likert_task(), replies(1))
+    for method, path in [("GET", "/"), ("POST", "/api/answers"), ("POST", "/api/draft"), ("POST", "/withdraw")]:
+        answer = httpx.request(method, served.url + path, json={})
+        assert answer.status_code == 401, path
+        assert "Reply" not in answer.text
+    assert httpx.get(f"{served.url}/join/guessed").status_code == 404
+    assert httpx.get(served.url, headers={"host": "evil.example"}).status_code == 400  # a name that was rebound
+
+
+@pytest.mark.parametrize("path", ["/api/answers", "/api/draft", "/consent", "/withdraw"])
+def test_changes_need_the_token_and_our_origin(person: Annotator, path: str) -> None:
+    body = rated(person.assignment())
+    assert person.client.post(path, json=body).status_code == 403
+    assert person.post(path, body, origin="http://evil.example").status_code == 403
+    assert person.post(path, body, **{CSRF_HEADER: "x" * 32}).status_code == 403
+
+
+def test_answers_are_stored_once_and_incomplete_ones_not_at_all(person: Annotator) -> None:
+    number = person.assignment()
+    body = rated(number)
+    missing = {**body, "answers": body["answers"][:1]}
+    refused = person.post("/api/answers", missing)
+    assert refused.status_code == 422
+    assert refused.json()["problems"] == [{"unit": 1, "aspect": "overall", "reason": "missing"}]
+    assert person.post("/api/answers", rated(number, value=9)).json()["problems"][0]["reason"] == "not_on_scale"
+    assert person.assignment() == number
+    assert person.post("/api/answers", body).json() == {"stored": True}
+    assert person.post("/api/answers", body).json() == {"stored": True}  # sent again after a lost connection
+    assert person.post("/api/answers", rated(number, "submission-2")).status_code == 409
+    assert person.assignment() != number
+
+
+def test_nobody_can_answer_or_read_for_somebody_else(served: Served) -> None:
+    task = served.add(likert_task(), replies(2))
+    first, second = (Annotator(served.invite(task), served.url) for _ in range(2))
+    number = first.assignment()
+    draft = {"assignment": number, "revision": 1, "body": {"typed": "private words"}}
+    assert first.post("/api/draft", draft).json() == {"revision": 1}
+    assert second.post("/api/answers", rated(number)).status_code == 409
+    assert second.post("/api/draft", draft).status_code == 409
+    assert "private words" not in second.client.get("/").text
+    assert first.post("/api/answers", rated(number)).status_code == 200
+    for one in (first, second):
+        one.client.close()
+
+
+def test_no_response_names_systems_or_samples(served: Served) -> None:
+    person = Annotator(served.invite(served.add(choice_task(), replies(1))), served.url)
+    choice = {"unit": 0, "aspect": "overall", "choice": "first", "reason": ""}
+    body = {"assignment": person.assignment(), "submission": "submission-1", "answers": [choice]}
+    found = [
+        person.page,
+        person.post("/api/answers", {**body, "answers": []}).text,
+        person.post("/api/answers", body).text,
+    ]
+    found += [
+        person.client.get(path).text for path in ("/", "/api/item", "/admin", "/docs", "/openapi.json", "/health")
+    ]
+    assert all("secret" not in text for text in found)
+    person.client.close()
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"assignment": "x"}', b"\xff\xfe", b'{"assignment": 1e400}'])
+def test_bodies_that_cannot_be_read_are_refused_without_a_traceback(person: Annotator, body: bytes) -> None:
+    headers = {**person.headers, "content-type": "application/json"}
+    answer = person.client.post("/api/answers", content=body, headers=headers)
+    assert answer.status_code in (400, 422)
+    assert "Traceback" not in answer.text
+
+
+def test_no_input_to_the_interface_causes_a_server_error(served: Served) -> None:
+    """Schemathesis: requests that fit the interface's schema, and requests that do not."""
+    person = Annotator(served.invite(served.add(likert_task(), replies(30))), served.url)
+    inner: Any = create_app(Study(served.database, KEY)).app
+    schema = schemathesis.openapi.from_dict({**inner.openapi(), "servers": [{"url": served.url}]})
+    changing = ("/api/draft", "/api/answers", "/join/{token}", "/consent")
+    for operation in (found.ok() for found in schema.get_all_operations()):
+        if operation.path not in changing:
+            continue
+
+        @given(case=operation.as_strategy())
+        @settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+        def check(case: Any) -> None:
+            answer = case.call(base_url=served.url, headers=person.headers, cookies=dict(person.client.cookies))
+            assert answer.status_code < 500, (case.path, answer.status_code)
+
+        check()
+    person.client.close()
