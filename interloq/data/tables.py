@@ -3,7 +3,8 @@
 
 Columns of samples: `id`, `context` and `references` (several joined by `|||`), `reference`, `reference_2`, …,
 `response`, `system`, `rating`, `rating:<aspect>`, `rating:<aspect>:<rater>`, and `rater`, who gave the ratings of a row
-if the columns name no rater. Columns of ratings: their fields. An empty rating is "not applicable" (null).
+if the columns name no rater. Columns of ratings: their fields; `time` and `reason` are not used. An empty rating is
+"not applicable" (null).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from interloq.errors import InputError
 SEPARATOR = "|||"
 COLUMNS = {
     "samples": ("id", "context", "response", "reference", "references", "system", "rater", "rating"),
-    "ratings": ("item", "rater", "aspect", "role", "value", "system"),
+    "ratings": ("item", "rater", "aspect", "role", "value", "system", "time", "reason"),
 }
 REQUIRED = {"samples": "response", "ratings": "value"}
 DELIMITERS = (",", ";", "\t")

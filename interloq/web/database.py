@@ -24,6 +24,7 @@ from interloq.data.write_errors import writing
 from interloq.errors import InputError, MissingDependencyError
 
 WAIT = 30.0  # seconds that a writer waits for another one
+OWN = 0o600  # mode of files with personal data
 POOL = 10  # connections to a server
 _READING = "interloq_reading"
 _MIGRATING = 0x696E7465726C6F71  # key of the lock while tables are made in PostgreSQL
@@ -59,9 +60,9 @@ def open_database(place: str | Path, *, create: bool = True) -> Database:
     """The database in a file, or at a URL such as `postgresql://user@host/name`; tables are made or migrated."""
     engine = _engine(str(place), create=create)
     try:
-        with engine.connect() as connection:
-            _migrate(connection, place)
-            connection.commit()
+        if not _is_current(engine):
+            with engine.begin() as connection:
+                _migrate(connection, place)
         _write_ahead(engine)
     except (SQLAlchemyError, sqlite3.Error) as error:
         engine.dispose()
@@ -71,6 +72,16 @@ def open_database(place: str | Path, *, create: bool = True) -> Database:
         engine.dispose()
         raise
     return Database(engine)
+
+
+def is_url(place: str | Path) -> bool:
+    """Whether a study is on a server."""
+    return "://" in str(place)
+
+
+def head_revision() -> str:
+    """Name of the newest tables, which every open study has."""
+    return str(ScriptDirectory.from_config(_config()).get_current_head())
 
 
 def inserted(result: CursorResult[Any]) -> int:
@@ -85,7 +96,7 @@ def storable(text: str) -> str:
 
 
 def _engine(place: str, *, create: bool) -> Engine:
-    if "://" in place:
+    if is_url(place):
         return _server(place)
     path = Path(place)
     if not create and not path.exists():
@@ -94,7 +105,7 @@ def _engine(place: str, *, create: bool) -> Engine:
         raise InputError(f"{place} is a folder", hint="name a file, such as study.db")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600)  # it holds personal data; the files that SQLite adds get the same mode
+        path.touch(mode=OWN)  # it holds personal data; the files that SQLite adds get the same mode
     url = URL.create("sqlite", database=str(path.absolute()))
     engine = create_engine(url, connect_args={"timeout": WAIT, "check_same_thread": False})
     event.listen(engine, "connect", _configure)
@@ -139,11 +150,22 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 
+def _is_current(engine: Engine) -> bool:
+    """Whether the tables are up to date, without waiting for a writer."""
+    with engine.connect().execution_options(**{_READING: True}) as connection:
+        return MigrationContext.configure(connection).get_current_revision() == head_revision()
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    return config
+
+
 def _migrate(connection: Connection, place: str | Path) -> None:
     if connection.dialect.name == "postgresql":  # two processes may open a new study at once
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config = _config()
     config.attributes["connection"] = connection
     known = ScriptDirectory.from_config(config)
     found = MigrationContext.configure(connection).get_current_revision()
@@ -166,4 +188,4 @@ def _refuse_foreign(connection: Connection, found: str | None, place: str | Path
 
 def _named(place: str | Path) -> str:
     """The place without its password."""
-    return make_url(str(place)).render_as_string() if "://" in str(place) else str(place)
+    return make_url(str(place)).render_as_string() if is_url(place) else str(place)

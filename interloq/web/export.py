@@ -1,26 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers as records: rated samples or dialogues, ratings on their own, and preferences.
 
-Annotators are named by a keyed hash of their number (`data/pseudonyms.py`). Attention checks are not exported.
+Annotators are named by a keyed hash (`data/pseudonyms.py`). Attention checks are not exported.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, select
 
+from interloq.data.files import plain_suffix, write_text
 from interloq.data.jsonl import write
 from interloq.data.parsers import PARSERS
-from interloq.data.pseudonyms import Pseudonyms
+from interloq.data.pseudonyms import Pseudonyms, read_key
+from interloq.data.tables import is_table
 from interloq.errors import InputError
 from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample
 from interloq.web.answers import PLACES
+from interloq.web.database import open_database
+from interloq.web.people import raters
 from interloq.web.schema import answer, assignment, item
-from interloq.web.tasks import Stored
+from interloq.web.tasks import Stored, find_task
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,7 @@ class Answer:
     units: tuple[Mapping[str, Any], ...]  # all of the item
     item: str  # what the units of a comparison share: an id or an occasion
     person: int
+    rater: str  # an id that must be hashed
     aspect: str
     value: float | None
     choice: str | None
@@ -47,11 +55,12 @@ def answers(connection: Connection, task: int) -> Iterator[Answer]:
         .where(assignment.c.task_id == task, assignment.c.finished.is_not(None), item.c.correct.is_(None))
         .order_by(item.c.place, answer.c.id)
     )
+    known = raters(connection)
     for row in rows:
         units = tuple(row.hidden["units"])
         yield Answer(
-            units[row.unit], units, row.hidden.get("item", units[0]["id"]), row.person_id, row.aspect, row.value,
-            row.choice, row.reason, row.time,
+            units[row.unit], units, row.hidden.get("item", units[0]["id"]), row.person_id,
+            known[row.person_id], row.aspect, row.value, row.choice, row.reason, row.time,
         )  # fmt: skip
 
 
@@ -63,7 +72,7 @@ def rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[S
             found[unit["id"], unit["system"]] = PARSERS[row.hidden["kind"]](unit["record"], unit["id"])
     for one in answers(connection, task):
         key = one.unit["id"], one.unit["system"]
-        rating = Rating(one.value, rater=name(str(one.person)), aspect=one.aspect, role=OUTSIDER)
+        rating = Rating(one.value, rater=name(one.rater), aspect=one.aspect, role=OUTSIDER)
         found[key] = replace(found[key], ratings=(*found[key].ratings, rating))
     return list(found.values())
 
@@ -71,7 +80,7 @@ def rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[S
 def ratings(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Rating]:
     """Ratings on their own, one per answer."""
     for one in answers(connection, task):
-        yield Rating(one.value, name(str(one.person)), one.aspect, OUTSIDER, one.unit["id"], one.unit["system"])
+        yield Rating(one.value, name(one.rater), one.aspect, OUTSIDER, one.unit["id"], one.unit["system"])
 
 
 def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Preference]:
@@ -79,16 +88,54 @@ def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator
     for one in answers(connection, task):
         first, second = (unit["system"] for unit in one.units)
         winner = "" if one.choice == "tie" else one.units[PLACES.index(str(one.choice))]["system"]
-        yield Preference(one.item, (first, second), winner, name(str(one.person)), one.aspect, one.reason)
+        yield Preference(one.item, (first, second), winner, name(one.rater), one.aspect, one.reason)
+
+
+def export_study(
+    place: str | Path, task: str, output: str | Path, *, secret: str | None = None, alone: bool = False
+) -> dict[str, Any]:
+    """Export a task of a study; `secret` is the key of pseudonyms, a file or `env:NAME`."""
+    name, database = Pseudonyms(read_key(secret)), open_database(place, create=False)
+    try:
+        with database.reading() as connection:
+            return export_task(connection, find_task(connection, task), output, name, alone=alone)
+    finally:
+        database.close()
 
 
 def export_task(
     connection: Connection, stored: Stored, output: str | Path, name: Pseudonyms, *, alone: bool = False
 ) -> dict[str, Any]:
-    """Write what came in as one file that every verb reads; returns its kind and the number of records."""
+    """Write what came in as one file that every verb reads; returns its kind and the number of records.
+
+    CSV and TSV are long tables of ratings.
+    """
+    if is_table(output):
+        return _export_table(connection, stored, output, name)
     kind, records = _records(connection, stored, name, alone=alone)
     facts = {"task": stored.settings.name, "source": stored.source.get("name", ""), "raters": "hashed"}
     return {"kind": kind, "records": write(output, records, kind=kind, **facts)}
+
+
+def _export_table(connection: Connection, stored: Stored, output: str | Path, name: Pseudonyms) -> dict[str, Any]:
+    if stored.settings.kind != "rate":
+        raise InputError(f"no ratings in a task of kind {stored.settings.kind!r}", hint="name a .jsonl file")
+    text, written = io.StringIO(), 0
+    table = csv.writer(text, delimiter="\t" if plain_suffix(output) == ".tsv" else ",", lineterminator="\n")
+    table.writerow(("item", "system", "rater", "aspect", "role", "value", "time", "reason"))
+    for one in answers(connection, stored.id):
+        time = datetime.fromtimestamp(one.time, UTC).isoformat(timespec="seconds")
+        value = "" if one.value is None else f"{one.value:g}"
+        unit, rater = one.unit, name(one.rater)
+        table.writerow((unit["id"], unit["system"], rater, one.aspect, OUTSIDER, value, time, _cell(one.reason)))
+        written += 1
+    write_text(output, text.getvalue())
+    return {"kind": "ratings", "records": written}
+
+
+def _cell(text: str) -> str:
+    """Free text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def _records(connection: Connection, stored: Stored, name: Pseudonyms, *, alone: bool) -> tuple[str, Any]:

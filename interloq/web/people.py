@@ -9,14 +9,17 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from interloq.data.pseudonyms import Pseudonyms, read_key
 from interloq.errors import InputError, short_repr
-from interloq.web.database import inserted, storable
+from interloq.web.database import inserted, open_database, storable
 from interloq.web.schema import assignment, event, invitation, item, person, session
 
 Role = Literal["annotator", "admin"]
@@ -119,6 +122,32 @@ def forget(connection: Connection, person_id: int) -> bool:
     """Delete a person with everything that they entered; False if there is no such person."""
     _delete_answers(connection, person_id)
     return bool(connection.execute(delete(person).where(person.c.id == person_id)).rowcount)
+
+
+def raters(connection: Connection) -> dict[int, str]:
+    """Ids of people that records name after hashing: a participant's id or, without one, that of the invitation."""
+    rows = connection.execute(
+        select(person.c.id, person.c.participant, invitation.c.token).join(
+            invitation, invitation.c.id == person.c.invitation_id
+        )
+    )
+    return {row.id: row.participant or row.token for row in rows}
+
+
+def forget_rater(connection: Connection, name: str, pseudonym: Callable[[str], str]) -> int:
+    """Delete the people with this id of a participant, or this pseudonym in exported files; returns their number."""
+    found = [number for number, rater in raters(connection).items() if name in (rater, pseudonym(rater))]
+    return sum(forget(connection, number) for number in found)
+
+
+def forget_in_study(place: str | Path, name: str, *, secret: str | None = None) -> int:
+    """Delete people from a study, see `forget_rater`; `secret` is the key of pseudonyms, a file or `env:NAME`."""
+    pseudonym, database = Pseudonyms(read_key(secret)), open_database(place, create=False)
+    try:
+        with database.writing() as connection:
+            return forget_rater(connection, name, pseudonym)
+    finally:
+        database.close()
 
 
 def digest(secret: str) -> str:

@@ -6,38 +6,52 @@ from __future__ import annotations
 import ipaddress
 import logging
 import re
+import socket
+import sys
+import webbrowser
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import uvicorn
 from sqlalchemy import select
 
 from interloq.data.pseudonyms import read_key
-from interloq.errors import InputError, MissingDependencyError
+from interloq.errors import InputError
 from interloq.web.app import LOOPBACK, Study, create_app
 from interloq.web.database import Database, open_database
 from interloq.web.people import invite
 from interloq.web.schema import invitation
+from interloq.web.tasks import find_task
 
 PORT = 8765
-_TOKEN = re.compile(r"(/join/)[^\s?\"]+")
+PROXIES = "127.0.0.1,::1"  # addresses from which a reverse proxy on this machine connects
+MOST_LINKS = 10_000  # made at once
+SHUTDOWN = 10  # seconds for requests in flight
+IPV6 = "["  # the start of an address in brackets, which is all that the check of host names compares
+_TOKEN = re.compile(r"(/join/)[^\s\"]+")
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where the app listens, and the address that people open, if a reverse proxy stands in between."""
+    """Where the app listens, and the address that people open, if there is a reverse proxy in between."""
 
     host: str = "127.0.0.1"
     port: int = PORT
     public: str = ""
+    proxy: str = ""  # addresses of reverse proxies whose headers are used, separated by commas
 
     def __post_init__(self) -> None:
         if not 0 <= self.port < 65_536:
             raise InputError(f"port must be from 0 to 65,535, got {self.port}")
-        parts = urlsplit(self.public)
-        if self.public and (parts.scheme not in ("http", "https") or not parts.hostname):
-            raise InputError(f"not an address of a page: {self.public!r}", hint="use https://example.org")
+        try:
+            parts = urlsplit(self.public)
+            good = parts.scheme in ("http", "https") and parts.hostname and parts.path in ("", "/")
+        except ValueError:
+            good = False
+        if self.public and not good:
+            raise InputError(f"not an address of a server: {self.public!r}", hint="use https://example.org")
 
     @property
     def local(self) -> bool:
@@ -47,50 +61,126 @@ class Address:
         except ValueError:
             return self.host == "localhost"
 
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Host names of requests that are answered."""
+        public = urlsplit(self.public).hostname or ""
+        own = IPV6 if ":" in self.host else self.host
+        return tuple(dict.fromkeys(name for name in (*LOOPBACK, own, IPV6 if ":" in public else public) if name))
+
     def url(self, path: str = "") -> str:
         """The address of a page."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.public.rstrip('/') or f'http://{host}:{self.port}'}{path}"
 
 
-def run(place: str | Path, address: Address, *, secret: str | None = None, say: Callable[[str], None] = print) -> None:
+def run(
+    place: str | Path,
+    address: Address,
+    *,
+    secret: str | None = None,
+    say: Callable[[str], None] = print,
+    open_page: bool = False,
+    access_log: bool = False,
+) -> None:
     """Serve a study until interrupted. An open network needs a secret; `secret` is a file or `env:NAME`."""
-    if not (address.local or secret):
-        hint = "name a file with --secret (made if it is missing), or serve on 127.0.0.1 behind a reverse proxy"
-        raise InputError(f"{address.host} can be reached from other machines", hint=hint)
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise MissingDependencyError("interloq serve", "uvicorn", "web") from error
+    _check_open(address, secret)
     database = open_database(place)
     try:
-        if link := first_admin_link(database, address):
+        listening = _listen(address)
+        address = replace(address, port=listening.getsockname()[1])
+        link = first_admin_link(database, address)
+        if link:
             say(f"administrators: {link}")
-        public = urlsplit(address.public)
-        hosts = (*LOOPBACK, address.host, *([public.hostname] if public.hostname else []))
-        study = Study(database, read_key(secret), hosts, secure=public.scheme == "https")
-        say(f"serving {place} at {address.url()} (Ctrl-C ends it)")
-        config = uvicorn.Config(
-            create_app(study), host=address.host, port=address.port, log_level="warning", server_header=False,
-            proxy_headers=bool(address.public), forwarded_allow_ips="127.0.0.1,::1",
-        )  # fmt: skip
-        logging.getLogger("uvicorn.access").addFilter(without_tokens)
-        uvicorn.Server(config).run()
+        secure = address.public.startswith("https:")
+        if not (address.local or secure):
+            say("warning: without https, others on the network can read what is sent; use a reverse proxy")
+        say(f"serving at {address.url()} (Ctrl-C ends it)")
+        study = Study(database, read_key(secret), address.hosts, secure=secure)
+        if open_page:
+            webbrowser.open(link or address.url())
+        server = uvicorn.Server(_config(study, address, access_log=access_log))
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:  # raised again after requests in flight have ended
+        say("stopped")
     finally:
         database.close()
+
+
+def _check_open(address: Address, secret: str | None) -> None:
+    if address.local:
+        return
+    if not secret:
+        hint = "name a file with --secret (made if it is missing), or serve on 127.0.0.1 behind a reverse proxy"
+        raise InputError(f"{address.host} can be reached from other machines", hint=hint)
+    if address.host in ("0.0.0.0", "::") and not address.public:  # noqa: S104
+        hint = "add --public-url http://NAME:PORT, the address that people open"
+        raise InputError(f"{address.host} is not an address for links", hint=hint)
+
+
+def _listen(address: Address) -> socket.socket:
+    """A socket that accepts connections at once, so that a page opened now waits for the server."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family, backlog=2048)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        what = f"cannot listen on {address.host}:{address.port}: {reason}"
+        raise InputError(what, hint="choose another --port or --host") from error
+
+
+def _config(study: Study, address: Address, *, access_log: bool) -> uvicorn.Config:
+    config = uvicorn.Config(
+        create_app(study),
+        log_level="info" if access_log else "warning",
+        access_log=access_log,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=SHUTDOWN,
+        proxy_headers=bool(address.proxy),
+        forwarded_allow_ips=address.proxy or None,
+    )
+    log = logging.getLogger("uvicorn.access")  # configured by now
+    log.addFilter(without_tokens)
+    for handler in log.handlers:
+        if isinstance(handler, logging.StreamHandler):
+            handler.setStream(sys.stderr)
+    return config
 
 
 def first_admin_link(database: Database, address: Address) -> str:
     """A link for an administrator, if the study has none yet."""
     with database.writing() as connection:
-        wanted = invitation.c.role == "admin"
+        wanted = (invitation.c.role == "admin") & invitation.c.revoked.is_(None)
         if connection.execute(select(invitation.c.id).where(wanted).limit(1)).one_or_none():
             return ""
         return address.url(f"/join/{invite(connection, None, role='admin')}")
 
 
+def invitation_links(
+    place: str | Path, task: str, address: Address, *, number: int = 1, label: str = "", parameter: str = ""
+) -> list[str]:
+    """Links of new invitations to a task, or for administrators if no task is named."""
+    if not 1 <= number <= MOST_LINKS:
+        raise InputError(f"the number of links must be from 1 to {MOST_LINKS:,}, got {number}")
+    database = open_database(place, create=False)
+    try:
+        with database.writing() as connection:
+            found = find_task(connection, task).id if task else None
+            tokens = [
+                invite(connection, found, role="annotator" if task else "admin", label=label, parameter=parameter)
+                for _ in range(number)
+            ]
+    finally:
+        database.close()
+    query = f"?{parameter}={{{{%{parameter}%}}}}" if parameter else ""
+    return [address.url(f"/join/{token}{query}") for token in tokens]
+
+
 def without_tokens(record: logging.LogRecord) -> bool:
-    """A filter that removes secrets of invitations from a log."""
-    record.msg = _TOKEN.sub(r"\1…", record.getMessage())
-    record.args = ()
+    """A filter that removes secrets of invitations and ids of participants from a log."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(_TOKEN.sub(r"\1…", one) if isinstance(one, str) else one for one in record.args)
+    record.msg = _TOKEN.sub(r"\1…", str(record.msg))
     return True

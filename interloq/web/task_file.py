@@ -2,13 +2,13 @@
 """A task from a file of samples or dialogues, and its settings from a JSON file, which may contain attention checks.
 
 A check is an item with known answers that everybody gets: {"context": […], "response": "…", "correct": {"overall":
-[4, 5]}}, or to compare {"context": […], "responses": ["…", "…"], "correct": {"overall": ["first"]}}. Any of the answers
-passes. Checks are never exported.
+[4, 5]}}, a dialogue {"turns": […], "correct": …}, or to compare {"context": […], "responses": ["…", "…"], "correct":
+{"overall": ["first"]}}. Any of the answers passes. Checks are never exported.
 """
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,19 +17,22 @@ from typing import Any
 from sqlalchemy import Connection
 
 from interloq.data.convert_file import kind_held
-from interloq.data.files import read_small
+from interloq.data.files import read_json
 from interloq.data.jsonl import Rejected, read
 from interloq.data.parsers import PARSERS
-from interloq.errors import InputError, short_repr
+from interloq.errors import InputError, nearest, short_repr
 from interloq.records import Dialogue, Sample
 from interloq.signature import file_fingerprint
 from interloq.web.answers import CHOICES, PLACES
+from interloq.web.database import open_database
 from interloq.web.items import Item, compare_items, rate_items
-from interloq.web.questions import Question, Task, from_json
+from interloq.web.priority import with_priorities
+from interloq.web.questions import Question, Task, from_json, is_number
 from interloq.web.tasks import add_task
 
 LARGEST_SETTINGS = 2**20  # bytes
 CHECKS = "checks"
+CHECK_FIELDS = ("context", "correct", "response", "responses", "turns")
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,10 @@ class Settings:
     checks: tuple[Item, ...] = ()
 
 
-def read_settings(path: str | Path | None, **given: Any) -> Settings:
+def read_settings(path: str | Path | None, *, default_name: str = "", **given: Any) -> Settings:
     """Settings from a JSON file, if there is one, and from options, which take precedence."""
-    value = {} if path is None else _object(path)
-    value |= {name: one for name, one in given.items() if one is not None}
+    value = {} if path is None else read_json(path, hint="see docs/serve.md for an example", limit=LARGEST_SETTINGS)
+    value = {"name": default_name, **value, **{option: one for option, one in given.items() if one is not None}}
     if value.get("kind") == "compare" and "questions" not in value:
         value["questions"] = [{"control": "choice", "reason": True}]
     checks = value.pop(CHECKS, [])
@@ -54,14 +57,19 @@ def read_settings(path: str | Path | None, **given: Any) -> Settings:
         raise InputError(error.what, hint=error.hint, where=str(path or "")) from error
 
 
-def _object(path: str | Path) -> dict[str, Any]:
+def default_name(path: str | Path) -> str:
+    """Name of a task from that of its file."""
+    return re.sub(r"[^\w-]+", "-", Path(path).name.split(".")[0]).strip("-")[:80] or "task"
+
+
+def add_to_study(place: str | Path, path: str | Path, settings: Settings, **options: Any) -> dict[str, Any]:
+    """Add a task with the records of a file to a study, which is created if it is missing; see `add_file`."""
+    database = open_database(place)
     try:
-        value = json.loads(read_small(path, limit=LARGEST_SETTINGS))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}", hint="see docs/serve.md for an example", where=str(path)) from error
-    if not isinstance(value, dict):
-        raise InputError(f"settings must be an object, got {short_repr(value)}", where=str(path))
-    return value
+        with database.writing() as connection:
+            return add_file(connection, path, settings, **options)
+    finally:
+        database.close()
 
 
 def add_file(
@@ -70,19 +78,28 @@ def add_file(
     settings: Settings,
     *,
     together: bool = True,
+    scores: str | Path | None = None,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Store a task with the records of a file; returns its number and counts. Bad lines are handled as by `read`."""
+    """Store a task with the records of a file; returns its number and counts. Bad lines are handled as by `read`.
+
+    Items on which the metrics in the file `scores` disagree most are given out first.
+    """
+    if str(path) == "-":
+        raise InputError("a task needs a file, not a pipe", hint="name a file of samples or dialogues")
     kind = kind_held(path)
     if kind not in ("samples", "dialogues"):
         raise InputError(f"{path} contains {kind}", hint="give samples or dialogues")
     records = list(read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns))
     items = _items(records, settings.task, together=together)
+    if scores is not None:
+        items = with_priorities(items, read(scores, kind="scores", strict=strict, on_reject=on_reject))
     source = {"name": Path(path).name, "kind": kind, "fingerprint": file_fingerprint(Path(path))}
     number = add_task(connection, settings.task, [*items, *settings.checks], source)
-    return {"task": number, "items": len(items), "checks": len(settings.checks), "records": len(records)}
+    name, checks = settings.task.name, len(settings.checks)
+    return {"task": name, "number": number, "items": len(items), "checks": checks, "records": len(records)}
 
 
 def _items(records: Iterable[Sample | Dialogue], task: Task, *, together: bool) -> list[Item]:
@@ -104,18 +121,22 @@ def _checks(given: object, task: Task) -> Iterable[Item]:
 
 
 def _check(value: Mapping[str, Any], task: Task, number: int) -> Item:
+    if unknown := set(map(str, value)) - set(CHECK_FIELDS):
+        raise InputError(f"a check has no field {min(unknown)!r}{nearest(min(unknown), CHECK_FIELDS)}")
     correct = value.get("correct")
     if not isinstance(correct, Mapping) or not correct:
         raise InputError("no correct answers", hint='add "correct": {"overall": [5]}')
     asked = {question.aspect: question for question in task.questions}
     passing = {str(aspect): _passing(asked.get(str(aspect)), some, str(aspect)) for aspect, some in correct.items()}
-    samples = [replace(one, id=f"check {number}") for one in _check_samples(value, task)]
-    (item,) = compare_items(samples) if task.kind == "compare" else rate_items(samples)
+    records = [replace(one, id=f"check {number}") for one in _check_records(value, task)]
+    (item,) = compare_items(records) if task.kind == "compare" else rate_items(records)
     return replace(item, correct=passing, answer_key=f"check {number}")
 
 
-def _check_samples(value: Mapping[str, Any], task: Task) -> list[Sample]:
+def _check_records(value: Mapping[str, Any], task: Task) -> list[Sample] | list[Dialogue]:
     shared = {"context": value.get("context", [])}
+    if task.kind != "compare" and "turns" in value:
+        return [PARSERS["dialogues"]({"turns": value["turns"]}, "")]
     if task.kind != "compare":
         return [PARSERS["samples"]({**shared, "response": value.get("response")}, "")]
     replies = value.get("responses")
@@ -128,12 +149,13 @@ def _passing(question: Question | None, given: object, aspect: str) -> Sequence[
     """Stored answers that pass, from those given in the settings."""
     if question is None:
         raise InputError(f"no question has the aspect {aspect!r}")
-    values = given if isinstance(given, list) else [given]
+    values: list[Any] = given if isinstance(given, list) else [given]
+    if not values:
+        raise InputError(f"no correct answer for {aspect!r}")
     if question.control == "choice":
         if bad := [one for one in values if one not in CHOICES]:
             raise InputError(f"not a choice: {short_repr(bad[0])}", hint=f"use {', '.join(CHOICES)}")
         return ["tie" if one == "tie" else PLACES[CHOICES.index(one)] for one in values]
-    found = [float(one) for one in values if isinstance(one, int | float) and not isinstance(one, bool)]
-    if len(found) < len(values) or not all(map(question.accepts, found)):
+    if not all(is_number(one) and question.accepts(one) for one in values):
         raise InputError(f"{short_repr(values)} is not on the scale of {aspect!r}")
-    return found
+    return [float(one) for one in values]

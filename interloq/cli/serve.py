@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`interloq serve ACTION …`: people rate and compare replies in the browser; what they enter is exported as records."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from typing import TYPE_CHECKING
+
+from interloq.cli import serve_data
+from interloq.cli.arguments import add_common, add_map
+from interloq.cli.output import BadLines
+from interloq.cli.paths import InputPath
+from interloq.cli.serve_data import add_secret, add_study
+from interloq.errors import InputError, MissingDependencyError, count
+from interloq.report.console import print_json, print_line
+
+if TYPE_CHECKING:
+    from interloq.web.serve import Address
+
+NEEDED = ("sqlalchemy", "alembic", "fastapi", "uvicorn")  # of the extra `web`
+EXAMPLES = """\
+  interloq serve add study.db samples.jsonl --task rate --settings task.json
+  interloq serve add study.db samples.jsonl --task compare --name pairs --scores scores.jsonl
+  interloq serve invite study.db samples -n 5
+  interloq serve run study.db
+  interloq serve run study.db --host 0.0.0.0 --public-url https://rate.example.org --behind-proxy --secret study.key
+  interloq serve export study.db samples -o rated.jsonl
+  interloq serve backup study.db study-monday.db"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    running = actions.add_parser("run", help="serve a study until interrupted")
+    add_study(running)
+    _add_address(running)
+    add_secret(running, "key for hashing annotators' ids; needed unless only this machine can connect")
+    running.add_argument(
+        "--behind-proxy",
+        nargs="?",
+        const="",
+        metavar="ADDRESS",
+        help="use the headers of a reverse proxy at this address (default: on this machine)",
+    )
+    running.add_argument("--open", action="store_true", help="open the page in a browser")
+    running.add_argument("--access-log", action="store_true", help="log requests, without secrets, on standard error")
+    _add_adding(actions.add_parser("add", help="add a task with the records of a file"))
+    inviting = actions.add_parser("invite", help="print invitation links; each is for one person")
+    add_study(inviting)
+    inviting.add_argument("task", nargs="?", default="", metavar="TASK", help="the task's name")
+    inviting.add_argument("-n", "--number", type=int, default=1, metavar="N", help="number of links (default 1)")
+    inviting.add_argument("--admin", action="store_true", help="invite administrators instead of annotators")
+    inviting.add_argument("--label", default="", metavar="TEXT", help="a note on the invitations")
+    inviting.add_argument(
+        "--parameter",
+        default="",
+        metavar="NAME",
+        help="for crowd platforms: one link for many people, told apart by this parameter, e.g. PROLIFIC_PID",
+    )
+    _add_address(inviting)
+    inviting.add_argument("--json", action="store_true", help="print JSON instead of lines")
+    serve_data.add_arguments(actions)
+
+
+def _add_adding(adding: argparse.ArgumentParser) -> None:
+    add_study(adding)
+    adding.add_argument("file", type=InputPath, metavar="FILE", help="samples or dialogues; JSONL, CSV or TSV")
+    adding.add_argument("--task", choices=("rate", "compare"), help="what people do (default: from the settings)")
+    adding.add_argument("--settings", type=InputPath, metavar="FILE", help="JSON with questions, texts and checks")
+    adding.add_argument("--name", metavar="NAME", help="name of the task (default: from the settings or the file)")
+    adding.add_argument("--per-item", type=int, metavar="N", help="annotators per item (default: 3)")
+    adding.add_argument("--alone", action="store_true", help="one reply per page instead of all replies to a context")
+    adding.add_argument(
+        "--scores", type=InputPath, metavar="FILE", help="give out first the samples on which these metrics disagree"
+    )
+    add_map(adding)
+    add_common(adding)
+
+
+def _add_address(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8765, help="port to listen on (default 8765)")
+    parser.add_argument("--public-url", default="", metavar="URL", help="address that people open, if it is another")
+
+
+def run(args: argparse.Namespace) -> int:
+    for package in NEEDED:
+        try:
+            importlib.import_module(package)
+        except ImportError as error:
+            raise MissingDependencyError("interloq serve", package, "web") from error
+    actions = {"run": _run, "add": _add, "invite": _invite}
+    return actions[args.action](args) if args.action in actions else serve_data.run(args)
+
+
+def _address(args: argparse.Namespace) -> Address:
+    from interloq.web.serve import PROXIES, Address
+
+    proxy = getattr(args, "behind_proxy", None)
+    return Address(args.host, args.port, args.public_url, "" if proxy is None else proxy or PROXIES)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from interloq.web import serve
+
+    serve.run(
+        args.study,
+        _address(args),
+        secret=args.secret,
+        say=print_line,
+        open_page=args.open,
+        access_log=args.access_log,
+    )
+    return 0
+
+
+def _add(args: argparse.Namespace) -> int:
+    from interloq.web.task_file import add_to_study, default_name, read_settings
+
+    given = {"kind": args.task, "per_item": args.per_item}
+    if args.name:
+        given["name"] = args.name
+    settings = read_settings(args.settings, default_name=default_name(args.file), **given)
+    bad = BadLines()
+    facts = add_to_study(
+        args.study,
+        args.file,
+        settings,
+        together=not args.alone,
+        scores=args.scores,
+        strict=args.strict,
+        on_reject=bad,
+        columns=args.columns,
+    )
+    bad.close()
+    if args.json:
+        print_json(facts)
+        return 0
+    made = f"{count(facts['items'], 'item')} and {count(facts['checks'], 'check')}"
+    print_line(f"task {facts['task']}: {made} from {count(facts['records'], 'record')}")
+    print_line(f"invite people: interloq serve invite {args.study} {facts['task']} -n 5")
+    return 0
+
+
+def _invite(args: argparse.Namespace) -> int:
+    from interloq.web.serve import invitation_links
+
+    if bool(args.task) == args.admin:
+        raise InputError("name a task, or invite administrators with --admin")
+    links = invitation_links(
+        args.study,
+        args.task,
+        _address(args),
+        number=args.number,
+        label=args.label,
+        parameter=args.parameter,
+    )
+    if args.json:
+        print_json({"links": links})
+        return 0
+    for link in links:
+        print_line(link)
+    return 0

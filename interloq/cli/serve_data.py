@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Actions of `interloq serve` on the data of a study: export, forget, backup and restore."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from interloq.cli.arguments import add_output
+from interloq.cli.output import mark_incomplete
+from interloq.cli.paths import InputPath, OutputPath
+from interloq.errors import InputError, count
+from interloq.report.console import print_json, print_line, print_stderr
+
+
+def add_study(parser: argparse.ArgumentParser) -> None:
+    """Add the argument for a study."""
+    parser.add_argument("study", metavar="STUDY", help="a file, such as study.db, or postgresql://user@host/name")
+
+
+def add_secret(parser: argparse.ArgumentParser, help: str = "key that annotators' ids are hashed with") -> None:
+    """Add the option `--secret`."""
+    default = "(default: interloq/user.key in ~/.config)"
+    parser.add_argument("--secret", metavar="FILE|env:NAME", help=f"{help} {default}")
+
+
+def add_arguments(actions: Any) -> None:
+    """Add the actions."""
+    exporting = actions.add_parser("export", help="write what people entered as a file that every verb reads")
+    add_study(exporting)
+    exporting.add_argument("task", metavar="TASK", help="the task's name")
+    add_output(exporting, "JSONL, also .gz .xz .zst; .csv or .tsv for a table with one row per rating")
+    exporting.add_argument("--ratings", action="store_true", help="write ratings without the rated records")
+    add_secret(exporting)
+    forgetting = actions.add_parser("forget", help="delete a person with everything that they entered")
+    add_study(forgetting)
+    forgetting.add_argument("person", metavar="PERSON", help="id of a participant, or rater in an exported file")
+    add_secret(forgetting)
+    forgetting.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    saving = actions.add_parser("backup", help="write a study to a file, also while it is served")
+    add_study(saving)
+    saving.add_argument("file", type=OutputPath, metavar="FILE", help="a copy; rows if it is named .jsonl")
+    restoring = actions.add_parser("restore", help="make a study from a backup")
+    restoring.add_argument("file", type=InputPath, metavar="FILE", help="a file from `interloq serve backup`")
+    restoring.add_argument("study", metavar="STUDY", help="a new file, or an empty PostgreSQL database")
+    for action in (exporting, forgetting, saving, restoring):
+        action.add_argument("--json", action="store_true", help="print JSON instead of a line")
+
+
+def run(args: argparse.Namespace) -> int:
+    actions = {"export": _export, "forget": _forget, "backup": _backup, "restore": _restore}
+    facts, line = actions[args.action](args)
+    if getattr(args, "output", "") == "-":
+        return 0
+    if args.json:
+        print_json(facts)
+    else:
+        print_line(line)
+    return 0
+
+
+def _export(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    from interloq.web.export import export_study
+
+    facts = export_study(args.study, args.task, args.output, secret=args.secret, alone=args.ratings)
+    records = count(facts["records"], facts["kind"].removesuffix("s"))
+    return {"output": args.output, **facts}, f"{args.output}: {records}"
+
+
+def _forget(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    from interloq.web.people import forget_in_study
+
+    if not args.yes:
+        _confirm(args.person, args.study)
+    found = forget_in_study(args.study, args.person, secret=args.secret)
+    mark_incomplete(not found)
+    people = count(found, "person", "people")
+    return {"removed": found}, f"{people} removed; exported files and backups are not changed"
+
+
+def _confirm(person: str, study: str) -> None:
+    what = f"everything that {person!r} entered in {study}"
+    if not sys.stdin.isatty():
+        raise InputError(f"{what} would be removed for good", hint="add --yes to confirm")
+    print_stderr(f"Remove {what} for good? [y/N]")
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise InputError("nothing was removed")
+
+
+def _backup(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    from interloq.web.backup import backup
+
+    facts = backup(args.study, args.file)
+    return {"output": args.file, **facts}, f"{args.file}: {count(len(facts['tasks']), 'task')}"
+
+
+def _restore(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    from interloq.web.backup import restore
+
+    facts = restore(args.file, args.study)
+    return {"study": args.study, **facts}, f"{args.study}: {count(len(facts['tasks']), 'task')}"

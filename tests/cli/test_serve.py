@@ -1,0 +1,64 @@
+"""`interloq serve`, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import HTTPCookieProcessor, build_opener
+
+import pytest
+
+from interloq.cli.main import main
+from interloq.data.jsonl import write
+from tests.web.conftest import replies
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    write(tmp_path / "samples.jsonl", replies(2), kind="samples")
+    assert main(["serve", "add", str(tmp_path / "study.db"), str(tmp_path / "samples.jsonl"), "--task", "rate"]) == 0
+    return str(tmp_path / "study.db")
+
+
+def test_add_and_invite(study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    samples = str(tmp_path / "samples.jsonl")
+    assert main(["serve", "add", study, samples, "--task", "rate", "--name", "again"]) == 0
+    assert "task again: 2 items and 0 checks from 4 records" in capsys.readouterr().out
+    assert main(["serve", "add", study, samples, "--task", "compare", "--name", "pairs", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["task"] == "pairs"
+    assert main(["serve", "invite", study, "pairs", "-n", "2", "--public-url", "https://example.org"]) == 0
+    links = capsys.readouterr().out.split()
+    assert [link.startswith("https://example.org/join/") for link in links] == [True, True]
+    for words in (["invite", study], ["invite", study, "nothing"], ["add", study, samples, "--task", "rate"]):
+        assert main(["serve", *words]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_run_serves_until_interrupted_and_prints_no_secret_twice(study: str) -> None:
+    command = [sys.executable, "-m", "interloq.cli", "serve", "run", study, "--port", "0", "--access-log"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        link = process.stdout.readline().split()[-1]
+        assert "/join/" in link
+        assert "serving at http://127.0.0.1:" in process.stdout.readline()
+        token = link.rpartition("/")[2]
+        with build_opener(HTTPCookieProcessor()).open(link.replace(f"/join/{token}", "/health"), timeout=30) as answer:
+            assert answer.status == 200
+        with pytest.raises(OSError, match="404"):
+            build_opener().open(f"{link}x", timeout=30)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert out.strip() == "stopped"
+    assert "GET /health" in err
+    assert "GET /join/… " in err
+    assert token not in err
+
+
+def test_run_refuses_an_open_network(study: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "run", study, "--host", "0.0.0.0"]) == 2  # noqa: S104
+    assert "--secret" in capsys.readouterr().err

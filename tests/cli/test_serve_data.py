@@ -1,0 +1,46 @@
+"""`interloq serve export`, `forget`, `backup` and `restore`, as a user runs them."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from interloq.cli.main import main
+from interloq.web import people
+from interloq.web.database import open_database
+from tests.web.conftest import likert_task, replies, stored_task
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    database = open_database(tmp_path / "study.db")
+    stored = stored_task(database, likert_task(), replies(2))
+    with database.writing() as connection:
+        people.accept(connection, people.invite(connection, stored.id, parameter="PID"), {"PID": "ann"})
+    database.close()
+    return str(tmp_path / "study.db")
+
+
+def test_export_backup_and_restore(study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output, copy, again = (str(tmp_path / name) for name in ("rated.jsonl", "copy.db", "again.db"))
+    assert main(["serve", "export", study, "likert", "-o", output]) == 0
+    assert main(["serve", "backup", study, copy]) == 0
+    assert main(["serve", "restore", copy, again]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{output}: 4 samples", f"{copy}: 1 task", f"{again}: 1 task"]
+    assert main(["serve", "restore", copy, again]) == 2
+    assert main(["serve", "export", str(tmp_path / "none.db"), "likert", "-o", output]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert ["exists already" in errors[0], "there is no study" in errors[1]] == [True, True]
+
+
+def test_forget_asks_first(study: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert main(["serve", "forget", study, "ann"]) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert main(["serve", "forget", study, "ann", "--yes", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"removed": 1}
+    assert main(["serve", "forget", study, "ann", "--yes"]) == 1

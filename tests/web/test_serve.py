@@ -1,0 +1,75 @@
+"""Running the app: where it listens, what it prints and what it logs."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from pathlib import Path
+
+import pytest
+
+from interloq.errors import InputError
+from interloq.web.database import open_database
+from interloq.web.serve import Address, first_admin_link, invitation_links, run, without_tokens
+from tests.web.conftest import likert_task, replies, stored_task
+
+
+@pytest.mark.parametrize(
+    ("address", "secret", "message"),
+    [
+        (Address("0.0.0.0"), None, "can be reached from other machines"),  # noqa: S104
+        (Address("example.org"), None, "can be reached"),
+        (Address("0.0.0.0"), "env:SECRET", "not an address for links"),  # noqa: S104
+        (Address("256.1.1.1", 1), "env:SECRET", "cannot listen"),
+    ],
+)
+def test_an_open_network_needs_a_secret_and_an_address(
+    tmp_path: Path, address: Address, secret: str | None, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        run(tmp_path / "study.db", address, secret=secret)
+
+
+def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot listen"):
+        run(tmp_path / "study.db", Address(port=taken.getsockname()[1]))
+
+
+def test_addresses() -> None:
+    assert Address("::1", 80).url("/x") == "http://[::1]:80/x"
+    public = Address("10.0.0.1", public="https://rate.example.org/")
+    assert public.url("/join/x") == "https://rate.example.org/join/x"
+    assert {"rate.example.org", "127.0.0.1"} < set(public.hosts)
+    assert (public.local, Address("127.0.0.2").local, Address("localhost").local) == (False, True, True)
+    for bad in ("rate.example.org", "ftp://x", "https://x/study", "http://[", "https://"):
+        with pytest.raises(InputError, match="not an address"):
+            Address(public=bad)
+    with pytest.raises(InputError, match="65,535"):
+        Address(port=70_000)
+
+
+def test_the_first_start_makes_one_link_for_administrators(tmp_path: Path) -> None:
+    database = open_database(tmp_path / "study.db")
+    assert first_admin_link(database, Address()).startswith("http://127.0.0.1:8765/join/")
+    assert first_admin_link(database, Address()) == ""
+    database.close()
+
+
+def test_invitations(tmp_path: Path) -> None:
+    database = open_database(tmp_path / "study.db")
+    stored_task(database, likert_task(), replies(1))
+    database.close()
+    assert len(set(invitation_links(tmp_path / "study.db", "likert", Address(), number=3))) == 3
+    (link,) = invitation_links(tmp_path / "study.db", "likert", Address(), parameter="PROLIFIC_PID")
+    assert link.endswith("?PROLIFIC_PID={{%PROLIFIC_PID%}}")
+    with pytest.raises(InputError, match="from 1 to"):
+        invitation_links(tmp_path / "study.db", "likert", Address(), number=0)
+
+
+def test_the_access_log_contains_no_secrets() -> None:
+    from uvicorn.logging import AccessFormatter
+
+    args = ("127.0.0.1:5", "GET", "/join/s3cret?PID=ann", "1.1", 303)
+    record = logging.LogRecord("uvicorn.access", logging.INFO, "", 0, '%s - "%s %s HTTP/%s" %d', args, None)
+    assert without_tokens(record)
+    assert AccessFormatter("%(request_line)s", use_colors=False).format(record) == "GET /join/… HTTP/1.1"

@@ -1,0 +1,92 @@
+"""Tasks from files of records and settings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from interloq.data.jsonl import write
+from interloq.errors import InputError
+from interloq.records import Score
+from interloq.web.database import open_database
+from interloq.web.schema import item
+from interloq.web.task_file import add_to_study, default_name, read_settings
+from interloq.web.tasks import find_task
+from tests.web.conftest import replies
+
+CHECK = {"context": ["Say five."], "response": "five", "correct": {"overall": [4, 5]}}
+PAIR = {"context": ["Hi"], "responses": ["Hello!", "xx"], "correct": {"overall": "first"}}
+
+
+def settings_file(path: Path, **value: Any) -> Path:
+    (path / "task.json").write_text(json.dumps(value))
+    return path / "task.json"
+
+
+def test_a_file_and_settings_become_a_task(tmp_path: Path) -> None:
+    path = settings_file(
+        tmp_path, title="Replies", per_item=2, checks=[CHECK, {"turns": ["Hi"], "correct": {"overall": 1}}]
+    )
+    settings = read_settings(path, default_name="samples", kind="rate", per_item=4)
+    assert (settings.task.name, settings.task.title, settings.task.per_item) == ("samples", "Replies", 4)
+    write(tmp_path / "samples.jsonl", replies(3), kind="samples")
+    facts = add_to_study(tmp_path / "study.db", tmp_path / "samples.jsonl", settings)
+    assert facts == {"task": "samples", "number": 1, "items": 3, "checks": 2, "records": 6}
+    database = open_database(tmp_path / "study.db")
+    with database.reading() as connection:
+        assert find_task(connection, "samples").source["kind"] == "samples"
+        correct = connection.execute(select(item.c.correct).order_by(item.c.place)).scalars().all()
+    database.close()
+    assert correct == [None, None, None, {"overall": [4.0, 5.0]}, {"overall": [1.0]}]
+
+
+def test_checks_of_comparisons_name_the_place_of_the_reply() -> None:
+    settings = read_settings(None, default_name="x", kind="compare", checks=[PAIR])
+    assert [question.control for question in settings.task.questions] == ["choice"]
+    assert settings.checks[0].correct == {"overall": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        ({**CHECK, "correct": {}}, "no correct answers"),
+        ({**CHECK, "correct": {"overall": []}}, "no correct answer for"),
+        ({**CHECK, "correct": {"overall": [6]}}, "not on the scale"),
+        ({**CHECK, "correct": {"fluency": [1]}}, "no question has the aspect"),
+        ({**CHECK, "respnse": "x"}, "did you mean 'response'"),
+        ({"context": ["Hi"], "correct": {"overall": 1}}, "response is missing"),
+        ([], "list of objects"),
+    ],
+)
+def test_bad_checks_are_refused(tmp_path: Path, check: object, message: str) -> None:
+    path = settings_file(tmp_path, kind="rate", name="x", checks=[check])
+    with pytest.raises(InputError, match=message) as raised:
+        read_settings(path)
+    assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000, '{"kind": "rate", "titel": ""}'])
+def test_bad_settings_name_the_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "task.json").write_text(text)
+    with pytest.raises(InputError, match=r"task\.json"):
+        read_settings(tmp_path / "task.json", default_name="x", kind="rate")
+
+
+def test_a_refused_file_adds_nothing(tmp_path: Path) -> None:
+    settings = read_settings(None, default_name="x", kind="compare")
+    write(tmp_path / "samples.jsonl", replies(3, ["one"]), kind="samples")
+    for path, message in ((tmp_path / "samples.jsonl", "nothing to compare"), (Path("-"), "not a pipe")):
+        with pytest.raises(InputError, match=message):
+            add_to_study(tmp_path / "study.db", path, settings)
+    write(tmp_path / "scores.jsonl", [Score("1", "bleu", 0.5)], kind="scores")
+    with pytest.raises(InputError, match="contains scores"):
+        add_to_study(tmp_path / "study.db", tmp_path / "scores.jsonl", settings)
+
+
+def test_names_of_tasks_come_from_files() -> None:
+    assert default_name("data/my samples (2).jsonl.gz") == "my-samples-2"
+    assert default_name("...") == "task"
