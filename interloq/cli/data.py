@@ -8,12 +8,12 @@ from dataclasses import asdict
 from typing import Any
 
 from interloq.cli.arguments import add_common, add_list, add_map, add_output, add_trust_files, add_user_ids
-from interloq.cli.output import BadLines
+from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
 from interloq.data.convert_file import KINDS, convert_file
 from interloq.errors import count
-from interloq.report.console import print_json, print_line, print_notes, print_table
+from interloq.report.console import print_json, print_line, print_notes, print_stderr, print_table
 
 EXAMPLES = """\
   interloq data list
@@ -21,6 +21,7 @@ EXAMPLES = """\
   INTERLOQ_DATA=datasets interloq data import fed --subset dialogue -o dialogues.jsonl.gz
   interloq data check samples.csv -m bleu
   interloq data convert samples.tsv.xz -o samples.jsonl
+  interloq data merge samples.jsonl ratings.csv -o rated.jsonl
   interloq data lines old=a.txt new=b.txt --contexts contexts.txt --references gold.txt -o samples.jsonl"""
 
 
@@ -58,6 +59,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_map(action, of="records")
         add_common(action)
 
+    merging = actions.add_parser("merge", help="add ratings from other files to samples or dialogues")
+    merging.add_argument("file", type=InputPath, metavar="FILE", help="samples or dialogues")
+    merging.add_argument(
+        "ratings", nargs="+", type=InputPath, metavar="RATINGS", help="ratings with their item: CSV, TSV or JSONL"
+    )
+    add_output(merging, "JSONL, also .gz .xz .zst; - for a pipe")
+    add_common(merging)
+
     _add_lines(actions.add_parser("lines", help="join text files line by line: replies, contexts, references"))
 
 
@@ -82,7 +91,7 @@ def _add_lines(joining: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    actions = {"list": _list, "import": _import, "check": _check, "convert": _convert, "lines": _lines}
+    actions = {"list": _list, "import": _import, "check": _check, "convert": _convert, "lines": _lines, "merge": _merge}
     return actions[args.action](args)
 
 
@@ -130,6 +139,26 @@ def _convert(args: argparse.Namespace) -> int:
     counts = convert_file(args.file, args.output, **_reading(args, bad))
     bad.close()
     _show({**counts, "bad_lines": bad.count}, args, f"of {args.file}")
+    return 0
+
+
+def _merge(args: argparse.Namespace) -> int:
+    from interloq.data.merge_file import merge_file
+
+    bad = BadLines()
+    facts = merge_file(args.file, args.ratings, args.output, strict=args.strict, on_reject=bad)
+    bad.close()
+    mark_incomplete(facts["unknown"])
+    if facts["unknown"]:
+        named = ", ".join(map(repr, facts["unknown_items"]))
+        print_stderr(f"interloq: {count(facts['unknown'], 'rating')} of unknown items not added, such as {named}")
+    if args.output == "-":
+        return 0
+    if args.json:
+        print_json(facts)
+    else:
+        added = f"{count(facts['added'], 'rating')} added, {facts['repeated']:,} there already"
+        print_line(f"{args.output}: {count(facts['records'], facts['kind'].removesuffix('s'))}, {added}")
     return 0
 
 

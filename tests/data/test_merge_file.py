@@ -1,0 +1,57 @@
+"""Ratings merged into the records that they rate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from interloq import load
+from interloq.cli.main import main
+from interloq.data.jsonl import write
+from interloq.data.merge_file import merge_file
+from interloq.errors import InputError
+from interloq.records import Dialogue, Rating, Sample
+
+
+@pytest.fixture
+def samples(tmp_path: Path) -> Path:
+    records = [Sample("1", ["Hi"], "a", system="x"), Sample("1", ["Hi"], "b", system="y"), Sample("2", ["Ho"], "c")]
+    write(tmp_path / "samples.jsonl", records, kind="samples", source="test")
+    return tmp_path / "samples.jsonl"
+
+
+def test_ratings_are_added_once(samples: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("item,system,rater,value\n1,x,ann,5\n2,,ann,3\n2,,bob,\n")
+    write(tmp_path / "b.jsonl", [Rating(4, "bob", "fluency", item="1", system="y")], kind="ratings")
+    files = [tmp_path / "a.csv", tmp_path / "b.jsonl"]
+    facts = merge_file(samples, files, tmp_path / "out.jsonl")
+    assert (facts["added"], facts["repeated"], facts["unknown"]) == (4, 0, 0)
+    x, y, two = load(tmp_path / "out.jsonl")
+    assert x.ratings == (Rating(5.0, "ann"),)
+    assert y.ratings == (Rating(4.0, "bob", "fluency"),)
+    assert two.ratings == (Rating(3.0, "ann"), Rating(None, "bob"))
+    again = merge_file(tmp_path / "out.jsonl", files, tmp_path / "again.jsonl")
+    assert (again["added"], again["repeated"]) == (0, 4)
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
+
+
+def test_dialogues_are_rated_by_id(tmp_path: Path) -> None:
+    write(tmp_path / "d.jsonl", [Dialogue("d", ["Hi"], {"a": "x"})], kind="dialogues")
+    write(tmp_path / "r.jsonl", [Rating(4, "bob", item="d", system="x")], kind="ratings")
+    assert merge_file(tmp_path / "d.jsonl", [tmp_path / "r.jsonl"], tmp_path / "o.jsonl")["added"] == 1
+
+
+def test_unknown_and_ambiguous_items_are_reported(
+    samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "r.csv").write_text("item,rater,value\n2,ann,3\nelsewhere,ann,3\n")
+    assert main(["data", "merge", str(samples), str(tmp_path / "r.csv"), "-o", str(tmp_path / "o.jsonl")]) == 1
+    printed = capsys.readouterr()
+    assert "3 samples, 1 rating added, 0 there already" in printed.out
+    assert "1 rating of unknown items not added, such as 'elsewhere'" in printed.err
+    (tmp_path / "r.csv").write_text("item,rater,value\n1,ann,3\n")
+    with pytest.raises(InputError, match="a sample of 2 systems"):
+        merge_file(samples, [tmp_path / "r.csv"], tmp_path / "o.jsonl")
+    with pytest.raises(InputError, match="also an input"):
+        merge_file(samples, [tmp_path / "r.csv"], samples)
