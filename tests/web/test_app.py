@@ -154,3 +154,49 @@ def test_no_input_to_the_interface_causes_a_server_error(served: Served) -> None
 
         check()
     person.client.close()
+
+
+def test_drafts_keep_the_larger_revision(person: Annotator) -> None:
+    number = person.assignment()
+
+    def keep(revision: int) -> Any:
+        body = {"assignment": number, "revision": revision, "body": {"answers": [], "time": revision}}
+        return person.post("/api/draft", body).json()
+
+    assert [keep(2), keep(1), keep(3)] == [{"revision": 2}, {"revision": 2}, {"revision": 3}]
+    assert '"time": 3' in person.client.get("/").text
+
+
+def test_nothing_is_stored_before_consent_or_after_withdrawal(served: Served) -> None:
+    one = Annotator(served.invite(served.add(likert_task(consent="May we?"), replies(1))), served.url)
+    assert "Reply 0" not in one.page
+    assert one.post("/api/answers", rated(1)).json()["error"] == "no_consent"
+    assert one.post("/consent").json() == {"stored": True}
+    assert one.post("/api/answers", rated(one.assignment())).json() == {"stored": True}
+    assert one.post("/withdraw").json() == {"stored": True}
+    assert one.post("/api/answers", rated(1, "submission-2")).json()["error"] == "withdrawn"
+    assert "You withdrew" in one.client.get("/").text
+    one.client.close()
+
+
+def test_a_crowd_workers_id_comes_from_the_address(served: Served) -> None:
+    link = served.invite(served.add(likert_task(), replies(1)), parameter="PID")
+    assert httpx.get(link).json()["detail"].startswith("the link has no participant id")
+    people = [Annotator(f"{link}?PID={name}", served.url) for name in ("a", "b", "a")]
+    numbers = [one.assignment() for one in people]
+    assert numbers[0] == numbers[2] != numbers[1]
+    for one in people:
+        one.client.close()
+
+
+def test_failures_are_pages_for_people_and_json_for_scripts(served: Served) -> None:
+    for path, reason in (("/", "no_session"), ("/join/wrong", "invitation_not_valid"), ("/nothing", "Not Found")):
+        assert httpx.get(served.url + path).json() == {"error": reason, "detail": ""}
+        page = httpx.get(served.url + path, headers={"accept": "text/html"})
+        assert page.text.startswith("<!doctype html>")
+
+
+def test_only_static_files_are_served_and_always_checked_for_newer_ones(served: Served) -> None:
+    assert httpx.get(f"{served.url}/static/work.js").headers["cache-control"] == "no-cache"
+    for path in ("/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/schema.py"):
+        assert httpx.get(served.url + path).status_code == 404
