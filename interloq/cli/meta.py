@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
+from interloq.cli import preferences
 from interloq.cli.arguments import add_common, add_drop_own_replies, add_list, add_map, add_without_system
 from interloq.cli.meta_labels import add_labels, evaluate_labels
 from interloq.cli.output import BadLines
@@ -45,6 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=InputPath,
     )
     add_list(parser, "--aspect", metavar="NAME", help="a rated aspect, or all of them: all (default overall)")
+    add_list(
+        parser,
+        "--preferences",
+        metavar="FILE",
+        help="people's preferences: print how often each metric prefers the winner",
+        type=InputPath,
+    )
     parser.add_argument("--role", default="", help="use only ratings by people in this role, e.g. interlocutor")
     _add_statistics(parser)
     add_labels(parser)
@@ -96,6 +104,8 @@ def _add_statistics(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.preferences and args.scores:
+        return preferences.agree(args)
     if not (args.samples or args.dialogues):
         raise InputError("no rated samples or dialogues given", hint="add --samples FILE or --dialogues FILE")
     if args.list_aspects:

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from interloq.cli import preferences
 from interloq.cli.arguments import add_common
 from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
-from interloq.errors import count
+from interloq.errors import InputError, count
 from interloq.report.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
 
 if TYPE_CHECKING:
@@ -25,10 +26,11 @@ EXAMPLES = """\
   interloq rank scores.jsonl --dialogues dialogues.jsonl --by partner --human judged.csv
   interloq rank mine.jsonl theirs.jsonl --dialogues mine-dialogues.jsonl --dialogues their-dialogues.jsonl
   interloq rank scores.jsonl --dialogues dialogues.jsonl --method bradley-terry --json
-  interloq rank replies.jsonl --dialogues dialogues.jsonl --survival"""
+  interloq rank replies.jsonl --dialogues dialogues.jsonl --survival
+  interloq rank preferences.jsonl --method bradley-terry"""
 
 
-def add_score_files(parser: argparse.ArgumentParser) -> None:
+def add_score_files(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Add the arguments for the files that `interloq.meta.rank_file` reads."""
     parser.add_argument(
         "scores",
@@ -40,7 +42,7 @@ def add_score_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dialogues",
         action="append",
-        required=True,
+        required=required,
         type=InputPath,
         metavar="FILE",
         help="the dialogues that were scored; repeatable",
@@ -61,7 +63,7 @@ def add_direction(parser: argparse.ArgumentParser) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_score_files(parser)
+    add_score_files(parser, required=False)
     parser.add_argument(
         "-m",
         "--metric",
@@ -113,6 +115,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if preferences.are_preferences(args):
+        return preferences.rank(args)
+    if not args.dialogues:
+        raise InputError("no dialogues given", hint="add --dialogues FILE, or rank a file of preferences")
     from interloq.meta.rank_file import rank_file
 
     bad = BadLines()

@@ -23,6 +23,7 @@ _KIND_BY_FIELD = {
     **dict.fromkeys(FIELDS["dialogues"]["turns"], "dialogues"),
     "metric": "scores",
     "text": "posts",
+    "winner": "preferences",
     "item": "ratings",
 }
 

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Preferences of people in `interloq rank --method bradley-terry` and `interloq meta --preferences`."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from interloq.cli.output import BadLines
+from interloq.errors import InputError, count
+from interloq.report.console import interval, number, print_json, print_line, print_table
+
+
+def are_preferences(args: argparse.Namespace) -> bool:
+    """Whether the first file contains preferences instead of scores."""
+    from interloq.data.texts import kind_of
+
+    return args.scores[0] != "-" and kind_of(args.scores[0]) == "preferences"
+
+
+def rank(args: argparse.Namespace) -> int:
+    """Rank systems by the preferences in the files."""
+    from interloq.meta.human_preferences import rank_preference_files
+
+    if args.method != "bradley-terry":
+        raise InputError(f"{args.scores[0]} contains preferences", hint="add --method bradley-terry")
+    bad = BadLines()
+    found = rank_preference_files(
+        args.scores, n_bootstrap=args.bootstrap, seed=args.seed, strict=args.strict, on_reject=bad
+    )
+    bad.close()
+    if args.json:
+        print_json([asdict(one) for one in found])
+        return 0
+    for one in found:
+        rows = [
+            [s.system, number(s.strength, 4), interval(s.ci, 4), *map(str, (s.wins, s.ties, s.losses))]
+            for s in one.systems
+        ]
+        facts = f"{count(one.preferences, 'preference')} of {count(one.raters, 'rater')} on {count(one.items, 'item')}"
+        print_table(f"{one.aspect}: {facts}", ["system", "strength", "95 % interval", "wins", "ties", "losses"], rows)
+        for note in one.notes:
+            print_line(f"note: {note}")
+    return 0
+
+
+def agree(args: argparse.Namespace) -> int:
+    """Print how often metrics prefer the reply that people preferred."""
+    from interloq.meta.human_preferences import preference_agreement_files
+
+    bad = BadLines()
+    found = preference_agreement_files(args.scores, args.preferences, strict=args.strict, on_reject=bad)
+    bad.close()
+    if args.json:
+        print_json([asdict(one) for one in found])
+        return 0
+    rows = [
+        [one.metric, one.aspect, number(one.share), interval(one.ci), *map(str, (one.n, one.ties, one.unscored))]
+        for one in found
+    ]
+    columns = ["metric", "aspect", "prefers the winner", "95 % interval", "n", "ties", "unscored"]
+    print_table("agreement with people's preferences", columns, rows)
+    return 0

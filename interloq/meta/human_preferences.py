@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""People's preferences: strengths of systems by Bradley and Terry, and how often metrics prefer the same reply.
+
+A tie is half a win for both. Intervals resample items with all their preferences, since several people judge one item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from interloq.data.jsonl import Rejected, read_all
+from interloq.errors import InputError
+from interloq.meta.bradley_terry import Comparison, connected, strengths, wins
+from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
+from interloq.metrics.metric import Array
+from interloq.metrics.metric_names import direction
+from interloq.records import Key, Preference, Score
+from interloq.statistics.clustered import cluster_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Strength:
+    """One system's log strength; a difference of 1 means odds of e : 1."""
+
+    system: str
+    strength: float
+    ci: tuple[float, float] | None
+    wins: int
+    ties: int
+    losses: int
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceRanking:
+    """Systems ranked by people's preferences in one aspect, the strongest first."""
+
+    aspect: str
+    systems: tuple[Strength, ...]
+    items: int
+    raters: int
+    preferences: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceAgreement:
+    """How often a metric gives the preferred reply the better score; an equal score counts half."""
+
+    metric: str
+    aspect: str
+    share: float
+    ci: tuple[float, float] | None
+    n: int  # preferences with a winner and both scores
+    ties: int  # preferences without a winner, which are not counted
+    unscored: int
+
+
+def rank_preferences(
+    preferences: Iterable[Preference], *, n_bootstrap: int = 1000, seed: int = 0
+) -> list[PreferenceRanking]:
+    """One ranking per aspect."""
+    if n_bootstrap < 0:
+        raise InputError(f"the number of resamples must not be negative, got {n_bootstrap}")
+    return [_ranking(aspect, some, n_bootstrap, seed) for aspect, some in sorted(_by_aspect(preferences).items())]
+
+
+def _by_aspect(preferences: Iterable[Preference]) -> dict[str, list[Preference]]:
+    groups: dict[str, list[Preference]] = {}
+    for one in preferences:
+        groups.setdefault(one.aspect, []).append(one)
+    return groups
+
+
+def _ranking(aspect: str, some: Sequence[Preference], n_bootstrap: int, seed: int) -> PreferenceRanking:
+    systems = sorted({name for one in some for name in one.systems})
+    items, group = np.unique([one.item for one in some], return_inverse=True)
+    table = wins([_comparison(one) for one in some], systems, group)
+    values, ci = strengths(table.sum(axis=0)), _intervals(table, n_bootstrap, seed)
+    found = [
+        Strength(name, float(values[i]), ci[i] if ci else None, *_counts(name, some)) for i, name in enumerate(systems)
+    ]
+    notes = () if connected(table.sum(axis=0)) else ("some systems were never compared, not even through others",)
+    raters = len({one.rater for one in some})
+    ordered = tuple(sorted(found, key=lambda one: (-one.strength, one.system)))
+    return PreferenceRanking(aspect, ordered, len(items), raters, len(some), notes)
+
+
+def _comparison(one: Preference) -> Comparison:
+    first, second = one.systems
+    return Comparison(one.item, "", first, second, float((one.winner == first) - (one.winner == second)))
+
+
+def _counts(name: str, some: Sequence[Preference]) -> tuple[int, int, int]:
+    own = [one for one in some if name in one.systems]
+    won, ties = sum(one.winner == name for one in own), sum(not one.winner for one in own)
+    return won, ties, len(own) - won - ties
+
+
+def _intervals(table: Array, n_bootstrap: int, seed: int) -> list[tuple[float, float]]:
+    """Percentile intervals of the strengths; empty without resamples or with a single item."""
+    if n_bootstrap == 0 or len(table) < 2:
+        return []
+    flat, shape = table.reshape(len(table), -1), table.shape[1:]
+    drawn = np.concatenate([
+        strengths((counts.astype(np.float64) @ flat).reshape(-1, *shape))
+        for counts in bootstrap_counts(len(table), n_bootstrap, seed)
+    ])  # fmt: skip
+    return [percentile_interval(column) for column in drawn.T]
+
+
+def preference_agreement(preferences: Iterable[Preference], scores: Iterable[Score]) -> list[PreferenceAgreement]:
+    """Agreement of each metric with people's preferences in each aspect; scores are matched by item and system."""
+    metrics: dict[str, dict[Key, float]] = {}
+    for score in scores:
+        if score.value is not None and (way := direction(score.metric)) != "neither":
+            metrics.setdefault(score.metric, {})[score.key] = -score.value if way == "lower" else score.value
+    groups = sorted(_by_aspect(preferences).items())
+    found = [_agreement(metric, values, *group) for metric, values in sorted(metrics.items()) for group in groups]
+    if not any(one.n for one in found):
+        hint = "scores need the ids of the compared items and the names of both systems"
+        raise InputError("no preference has scores of both replies", hint=hint)
+    return found
+
+
+def _agreement(metric: str, values: dict[Key, float], aspect: str, some: Sequence[Preference]) -> PreferenceAgreement:
+    decided = [one for one in some if one.winner]
+    known = []
+    for one in decided:
+        won, lost = (values.get((one.item, name)) for name in _ordered(one))
+        if won is not None and lost is not None:
+            known.append((one.item, 0.5 + 0.5 * float(np.sign(won - lost))))
+    if not known:
+        return PreferenceAgreement(metric, aspect, float("nan"), None, 0, len(some) - len(decided), len(decided))
+    share = cluster_mean(np.array([agrees for _, agrees in known]), [item for item, _ in known])
+    ci = None if share.ci is None else (max(0.0, share.ci[0]), min(1.0, share.ci[1]))
+    left = len(decided) - len(known)
+    return PreferenceAgreement(metric, aspect, share.value, ci, len(known), len(some) - len(decided), left)
+
+
+def _ordered(one: Preference) -> tuple[str, str]:
+    """The winner and the other system."""
+    first, second = one.systems
+    return (first, second) if one.winner == first else (second, first)
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def rank_preference_files(
+    paths: Sequence[str | Path],
+    *,
+    n_bootstrap: int = 1000,
+    seed: int = 0,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+) -> list[PreferenceRanking]:
+    """Rank systems by the preferences in these files; see `rank_preferences`."""
+    found = read_all(paths, kind="preferences", strict=strict, on_reject=on_reject)
+    return rank_preferences(found, n_bootstrap=n_bootstrap, seed=seed)
+
+
+def preference_agreement_files(
+    scores: Sequence[str | Path],
+    preferences: Sequence[str | Path],
+    *,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+) -> list[PreferenceAgreement]:
+    """Agreement of the metrics in score files with the preferences in these files; see `preference_agreement`."""
+    people = list(read_all(preferences, kind="preferences", strict=strict, on_reject=on_reject))
+    return preference_agreement(people, read_all(scores, kind="scores", strict=strict, on_reject=on_reject))

@@ -1,0 +1,43 @@
+"""Preferences in `interloq rank` and `interloq meta`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from interloq.cli.main import main
+from interloq.data.jsonl import write
+from interloq.records import Preference, Score
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = [Preference(str(i), ("old", "new"), "new" if i else "old", f"r{i}") for i in range(4)]
+    write("preferences.jsonl", found, kind="preferences")
+    Path("plain.jsonl").write_text("".join(Path("preferences.jsonl").read_text().splitlines(keepends=True)[1:]))
+    scores = [Score(str(i), "mine", float(s == "new"), system=s) for i in range(4) for s in ("old", "new")]
+    write("scores.jsonl", scores, kind="scores")
+
+
+def test_rank_by_preferences(files: None, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("preferences.jsonl", "plain.jsonl"):
+        assert main(["rank", name, "--method", "bradley-terry", "--json"]) == 0
+        (found,) = json.loads(capsys.readouterr().out)
+        assert [one["system"] for one in found["systems"]] == ["new", "old"]
+    assert main(["rank", "preferences.jsonl", "--method", "bradley-terry"]) == 0
+    assert "overall: 4 preferences of 4 raters on 4 items" in capsys.readouterr().out
+    assert main(["rank", "preferences.jsonl"]) == 2
+    assert main(["rank", "scores.jsonl"]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert "add --method bradley-terry" in first
+    assert "no dialogues given" in second
+
+
+def test_meta_with_preferences(files: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["meta", "scores.jsonl", "--preferences", "preferences.jsonl"]) == 0
+    assert "0.750" in capsys.readouterr().out
+    assert main(["meta", "scores.jsonl", "--preferences", "preferences.jsonl", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["share"] == 0.75
