@@ -15,7 +15,7 @@ from interloq.data.summary import Summary
 from interloq.data.texts import kind_of
 from interloq.errors import InputError
 
-KINDS = ("samples", "dialogues", "scores", "ratings")
+KINDS = ("samples", "dialogues", "scores", "ratings", "preferences")
 
 
 def convert_file(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from interloq.records import Dialogue, Rating, Sample, Score
+from interloq.records import Dialogue, Preference, Rating, Sample, Score
 
 
 class Summary:
@@ -41,6 +41,8 @@ class Summary:
             self.unscored += record.value is None
         if isinstance(record, Dialogue):
             self.systems.update(record.systems.values())
+        if isinstance(record, Preference):
+            self.systems.update(record.systems)
         for rating in [record] if isinstance(record, Rating) else getattr(record, "ratings", ()):
             self._add_rating(rating)
 

@@ -41,3 +41,10 @@ def test_meta_with_preferences(files: None, capsys: pytest.CaptureFixture[str]) 
     assert "0.750" in capsys.readouterr().out
     assert main(["meta", "scores.jsonl", "--preferences", "preferences.jsonl", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["share"] == 0.75
+
+
+def test_preferences_are_checked_and_converted(files: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "check", "preferences.jsonl"]) == 0
+    assert "4 preferences in preferences.jsonl\nsystems: new 4, old 4" in capsys.readouterr().out
+    assert main(["data", "convert", "plain.jsonl", "-o", "again.jsonl.gz"]) == 0
+    assert main(["rank", "again.jsonl.gz", "--method", "bradley-terry"]) == 0
