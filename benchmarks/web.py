@@ -1,0 +1,252 @@
+"""100 annotators who answer at once: latency, lost and duplicated answers, beside a plain form; and a killed server.
+
+    python benchmarks/web.py                          # SQLite in a temporary folder
+    python benchmarks/web.py --people 100 --seconds 60
+
+Each annotator opens the page, keeps a draft and sends the answers, again and again, as a browser does; the server is
+another process on the same machine. The plain form is the same FastAPI and uvicorn with one route that appends a row to
+SQLite: what a form costs without sessions, assignment, drafts and checks. In the last part the server is killed with
+SIGKILL in the middle of the load and started again: every answer that was acknowledged must be there, once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Coroutine, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+from sqlalchemy import func, select
+
+from interloq import Sample
+from interloq.report.console import print_table
+from interloq.web import people, tasks
+from interloq.web.database import Database, open_database
+from interloq.web.items import rate_items
+from interloq.web.questions import Question, Task
+from interloq.web.schema import answer, assignment
+from interloq.web.security import CSRF_HEADER
+
+ASPECTS = ("overall", "fluent")
+REPLIES = 3  # on a page
+CSRF = re.compile(r'data-csrf="([\w-]{20,})"')
+ASSIGNMENT = re.compile(r'"assignment": ?(\d+)')
+FORM = """
+import sqlite3, sys
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse
+import uvicorn
+app, place = FastAPI(), sys.argv[1]
+with sqlite3.connect(place) as made:
+    made.execute("PRAGMA journal_mode=WAL")
+    made.execute("CREATE TABLE row (person TEXT, body TEXT)")
+@app.get("/")
+def page():
+    return HTMLResponse("<form>" + "x" * 4000 + "</form>")
+@app.post("/")
+def take(body: dict):
+    with sqlite3.connect(place, timeout=30) as connection:
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("INSERT INTO row VALUES (?, ?)", (str(body["person"]), str(body)))
+    return {"stored": True}
+uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="error")
+"""
+SERVER = """
+import sys
+from interloq.web.app import Study, create_app
+from interloq.web.database import open_database
+import uvicorn
+app = create_app(Study(open_database(sys.argv[1]), "a key for a benchmark"))
+uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="error")
+"""
+
+
+@dataclass
+class Load:
+    """What the annotators saw: seconds of each request by kind, and acknowledged submissions."""
+
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    acknowledged: list[tuple[int, str]] = field(default_factory=list)  # assignment, submission
+    failures: Counter[str] = field(default_factory=Counter)
+
+    def row(self, name: str, kind: str, during: float) -> list[str]:
+        taken = np.array(self.seconds.get(kind, [np.nan])) * 1000
+        each = [f"{np.percentile(taken, p):,.0f}" for p in (50, 95, 99)]
+        return [name, kind, f"{len(taken):,}", f"{len(taken) / during:,.0f}", *each]
+
+
+def made_samples(contexts: int) -> list[Sample]:
+    return [
+        Sample(f"c{i}", [f"What do you think of number {i}?"], f"Reply {n} to question {i}.", (), f"system {n}")
+        for i in range(contexts)
+        for n in range(REPLIES)
+    ]
+
+
+def made_study(place: Path, annotators: int) -> tuple[Database, list[str]]:
+    """A study with more items than can be answered, and invitations."""
+    settings = Task("rate", "load", tuple(Question(aspect, f"How {aspect}?") for aspect in ASPECTS), per_item=3)
+    database = open_database(place)
+    with database.writing() as connection:
+        number = tasks.add_task(connection, settings, rate_items(made_samples(5_000)), {"kind": "samples"})
+        return database, [people.invite(connection, number) for _ in range(annotators)]
+
+
+def started(code: str, place: Path, port: int) -> subprocess.Popen[bytes]:
+    """A server in another process, ready for requests."""
+    process = subprocess.Popen([sys.executable, "-c", code, str(place), str(port)])  # noqa: S603 - our own code
+    for _ in range(400):
+        try:
+            socket.create_connection(("127.0.0.1", port), 0.1).close()
+            return process
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit("the server did not start")
+
+
+async def timed(load: Load, kind: str, request: Awaitable[httpx.Response]) -> httpx.Response | None:
+    start = time.perf_counter()
+    try:
+        found = await request
+    except httpx.HTTPError as error:
+        load.failures[type(error).__name__] += 1
+        return None
+    load.seconds.setdefault(kind, []).append(time.perf_counter() - start)
+    if found.status_code >= 400:
+        load.failures[f"HTTP {found.status_code}"] += 1
+    return found
+
+
+async def annotate(url: str, token: str, load: Load, until: float) -> None:
+    """One annotator, until the time is up."""
+    async with httpx.AsyncClient(base_url=url, timeout=30, follow_redirects=True) as client:
+        page = await timed(load, "open", client.get(f"/join/{token}"))
+        for i in itertools.count():
+            if time.monotonic() > until or page is None:
+                return
+            found, csrf = ASSIGNMENT.search(page.text), CSRF.search(page.text)
+            if not (found and csrf):
+                return
+            number, headers = int(found[1]), {CSRF_HEADER: csrf[1]}
+            draft = {"assignment": number, "revision": 1, "body": {"typed": i}}
+            await timed(load, "draft", client.post("/api/draft", json=draft, headers=headers))
+            name = f"submission-{i:08d}"
+            answers = [{"unit": u, "aspect": a, "value": 1 + (u + i) % 5} for u in range(REPLIES) for a in ASPECTS]
+            body = {"assignment": number, "submission": name, "answers": answers}
+            sent = await timed(load, "answer", client.post("/api/answers", json=body, headers=headers))
+            if sent is not None and sent.status_code == 200:
+                load.acknowledged.append((number, name))
+            page = await timed(load, "page", client.get("/"))
+
+
+async def fill_form(url: str, person: int, load: Load, until: float) -> None:
+    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+        while time.monotonic() < until:
+            await timed(load, "page", client.get("/"))
+            body = {"person": person, "answers": [{"value": 3}] * (REPLIES * len(ASPECTS))}
+            await timed(load, "answer", client.post("/", json=body))
+
+
+async def together(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
+    await asyncio.gather(*jobs)
+
+
+def check(database: Database, load: Load) -> str:
+    """Acknowledged submissions against the stored ones; stops the benchmark if one is lost or stored twice."""
+    with database.reading() as connection:
+        rows = connection.execute(
+            select(answer.c.assignment_id, answer.c.submission, func.count()).group_by("assignment_id", "submission")
+        ).all()
+        late = connection.execute(
+            select(func.count()).select_from(assignment).where(assignment.c.finished.is_not(None))
+        ).scalar_one()
+    stored = {(row[0], row[1]): row[2] for row in rows}
+    wanted = REPLIES * len(ASPECTS)
+    lost = [one for one in load.acknowledged if one not in stored]
+    wrong = [one for one, n in stored.items() if n != wanted]
+    twice = len(stored) - len({number for number, _ in stored})
+    if lost or wrong or twice:
+        raise SystemExit(f"lost {len(lost)}, incomplete or duplicated {len(wrong)}, answered twice {twice}")
+    return f"{len(load.acknowledged):,} acknowledged, {late:,} stored, none lost, none duplicated"
+
+
+def killed(place: Path, port: int, links: list[str], seconds: float) -> tuple[Load, float]:
+    """Load during which the server is killed once and started again by nobody: clients see failures, then stop."""
+    process, load = started(SERVER, place, port), Load()
+    start = time.monotonic()
+
+    async def run() -> None:
+        jobs = [annotate(f"http://127.0.0.1:{port}", link, load, start + seconds) for link in links]
+        work = asyncio.gather(*jobs)
+        await asyncio.sleep(seconds / 2)
+        os.kill(process.pid, signal.SIGKILL)
+        await work
+
+    asyncio.run(run())
+    process.wait()
+    return load, time.monotonic() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--people", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    args = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        database, links = made_study(base / "study.db", args.people)
+        load, url = Load(), f"http://127.0.0.1:{(port := free_port())}"
+        server = started(SERVER, base / "study.db", port)
+        until = time.monotonic() + args.seconds
+        asyncio.run(together([annotate(url, link, load, until) for link in links]))
+        end(server)
+        rows += [load.row("interloq", kind, args.seconds) for kind in ("page", "draft", "answer")]
+        plain, place = Load(), base / "form.db"
+        server = started(FORM, place, port := free_port())
+        until = time.monotonic() + args.seconds
+        jobs = [fill_form(f"http://127.0.0.1:{port}", i, plain, until) for i in range(args.people)]
+        asyncio.run(together(list(jobs)))
+        end(server)
+        rows += [plain.row("plain form", kind, args.seconds) for kind in ("page", "answer")]
+        with sqlite3.connect(place) as connection:
+            stored = connection.execute("SELECT count(*) FROM row").fetchone()[0]
+            print(f"plain form: {stored:,} stored of {len(plain.seconds['answer']):,}")
+        columns = ["server", "request", "number", "per second", "median ms", "95 % ms", "99 % ms"]
+        print_table(f"{args.people} annotators at once, {args.seconds:.0f} s", columns, rows)
+        print(f"interloq: {check(database, load)}; failures {dict(load.failures) or 'none'}")
+        database.close()
+        database, links = made_study(base / "killed.db", args.people)
+        load, _ = killed(base / "killed.db", free_port(), links, min(20.0, args.seconds))
+        print(f"killed with SIGKILL: {check(database, load)}")
+        database.close()
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+if __name__ == "__main__":
+    main()
