@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finished pages of a task as they are in the database, for administrators; they contain names of systems."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from interloq.web.schema import answer, assignment, invitation, item, person
+
+
+@dataclass(frozen=True)
+class Given:
+    """One answer; `unit` is the place of the rated unit in the item."""
+
+    unit: int
+    aspect: str
+    value: float | None
+    choice: str | None = None
+
+
+@dataclass(frozen=True)
+class Page:
+    """One item that a person finished. Pages about versions of the same answer have the same `cluster`."""
+
+    person: int
+    cluster: str
+    units: tuple[Mapping[str, Any], ...]  # id, system and record
+    answers: tuple[Given, ...]
+    seconds: float  # from the first sight to the answers
+    time: float
+    order: tuple[int, ...] = (0, 1)  # place shown → place of the unit
+    correct: Mapping[str, Sequence[float | str]] | None = None  # of an attention check
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who opened an invitation to a task."""
+
+    id: int
+    label: str
+    participant: str
+    withdrawn: bool
+
+
+def pages(connection: Connection, task: int) -> list[Page]:
+    """Finished pages of a task in the order they came in, with attention checks."""
+    given: dict[int, list[Given]] = {}
+    for row in connection.execute(_of(select(answer), task).order_by(answer.c.id)):
+        given.setdefault(row.assignment_id, []).append(Given(row.unit, row.aspect, row.value, row.choice))
+    rows = connection.execute(
+        select(assignment, item.c.hidden, item.c.correct)
+        .join(item, item.c.id == assignment.c.item_id)
+        .where(assignment.c.task_id == task, assignment.c.finished.is_not(None))
+        .order_by(assignment.c.finished, assignment.c.id)
+    )
+    return [
+        Page(
+            row.person_id, row.answer_key, tuple(row.hidden["units"]), tuple(given.get(row.id, ())),
+            row.finished - row.started, row.finished, tuple(row.order), row.correct,
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def clusters(connection: Connection, task: int) -> Counter[str]:
+    """Items of a task per answer key, without attention checks."""
+    wanted = (item.c.task_id == task) & item.c.correct.is_(None)
+    rows = connection.execute(select(item.c.answer_key, func.count()).where(wanted).group_by(item.c.answer_key))
+    return Counter({row[0]: int(row[1]) for row in rows})
+
+
+def people(connection: Connection, task: int) -> list[Person]:
+    """Everybody who opened an invitation to a task."""
+    rows = connection.execute(
+        select(person, invitation.c.label)
+        .join(invitation, invitation.c.id == person.c.invitation_id)
+        .where(invitation.c.task_id == task)
+        .order_by(person.c.id)
+    )
+    return [Person(row.id, row.label, row.participant, row.withdrawn is not None) for row in rows]
+
+
+def state(connection: Connection, task: int) -> str:
+    """Changes when pages come in or are deleted, and when somebody joins or withdraws."""
+    done = select(func.count(), func.max(assignment.c.id), func.max(assignment.c.finished))
+    done = done.where(assignment.c.task_id == task, assignment.c.finished.is_not(None))
+    joined = select(func.count(), func.max(person.c.id), func.count(person.c.withdrawn))
+    joined = joined.select_from(person.join(invitation)).where(invitation.c.task_id == task)
+    found = (*connection.execute(done).one(), *connection.execute(joined).one())
+    return "-".join(str(one) for one in found)
+
+
+def _of(query: Any, task: int) -> Any:
+    joined = query.join(assignment, assignment.c.id == answer.c.assignment_id)
+    return joined.where(assignment.c.task_id == task, assignment.c.finished.is_not(None))

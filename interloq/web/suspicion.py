@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Annotators whose answers need a look: the same answer everywhere, failed checks, too fast, or no agreement.
+
+Nothing is excluded automatically. Each reason contains its numbers, so that a person can decide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from interloq.errors import count
+from interloq.meta.judgments import Judgments
+from interloq.web.answers import CHOICES, PLACES
+from interloq.web.collected import Page
+from interloq.web.monitor import judgments, votes
+
+LEAST_ANSWERS = 10  # before straight-lining or agreement can be seen
+SAME = 0.9  # share of one answer that is suspicious …
+CHANCE = 0.001  # … unless it is this probable at the rate of the others
+LEAST_FAST, FAST = 3, 0.2  # pages, and their share, that are too fast
+FAILED = 0.5  # share of failed attention checks
+OTHERS_AGREE = 0.3  # mean correlation of the other annotators, below which nobody can be called different
+_SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """Speed, checks and agreement of one person, and the reasons for suspicion."""
+
+    person: int
+    pages: int  # without attention checks
+    seconds: float  # median per page
+    checks: int
+    failed: int
+    correlation: float  # Pearson's, with the mean of the others; NaN if unknown
+    shared: int  # judgments that it is computed from
+    reasons: tuple[str, ...] = ()
+
+
+def annotators(pages: Sequence[Page], aspects: Sequence[str], *, least_seconds: float) -> list[Annotator]:
+    """Everybody who finished a page, in the order of their numbers."""
+    known: dict[int, list[Page]] = {}
+    for page in pages:
+        known.setdefault(page.person, []).append(page)
+    given = {person: _given(own) for person, own in known.items()}
+    agreeing = _correlations(pages, aspects)
+    return [_annotator(person, known[person], given, agreeing, least_seconds=least_seconds) for person in sorted(known)]
+
+
+def passed(page: Page) -> bool:
+    """Whether all answers to an attention check are among the correct ones."""
+    found = {one.aspect: one.value if one.choice is None else one.choice for one in page.answers}
+    return all(found.get(aspect) in right for aspect, right in (page.correct or {}).items())
+
+
+def _annotator(
+    person: int,
+    own: Sequence[Page],
+    given: Mapping[int, Counter[tuple[str, str]]],
+    agreeing: Mapping[int, tuple[float, int]],
+    *,
+    least_seconds: float,
+) -> Annotator:
+    checks = [page for page in own if page.correct is not None]
+    plain = [page for page in own if page.correct is None]
+    failed = sum(not passed(page) for page in checks)
+    r, n = agreeing.get(person, (math.nan, 0))
+    reasons = (
+        *_straight(given[person], [other for one, other in given.items() if one != person]),
+        *_fast(plain, least_seconds),
+        *([f"failed {failed} of {count(len(checks), 'attention check')}"] if _many(failed, len(checks)) else []),
+        *_different(r, n, [other for one, (other, _) in agreeing.items() if one != person]),
+    )
+    seconds = median(page.seconds for page in plain) if plain else math.nan
+    return Annotator(person, len(plain), seconds, len(checks), failed, r, n, reasons)
+
+
+def _many(failed: int, checks: int) -> bool:
+    return failed > 0 and failed >= FAILED * checks
+
+
+def _given(pages: Iterable[Page]) -> Counter[tuple[str, str]]:
+    """How often each answer was given, by aspect; choices as shown, because a bored person clicks one side."""
+    return Counter(found for page in pages if page.correct is None for found in _shown(page))
+
+
+def _shown(page: Page) -> Iterator[tuple[str, str]]:
+    for one in page.answers:
+        if one.choice is not None:
+            place = 2 if one.choice == "tie" else page.order.index(PLACES.index(one.choice))
+            yield one.aspect, CHOICES[place]
+        elif one.value is not None:
+            yield one.aspect, f"{one.value:g}"
+
+
+def _straight(own: Counter[tuple[str, str]], others: Sequence[Counter[tuple[str, str]]]) -> Iterator[str]:
+    from scipy import stats
+
+    for aspect in sorted({aspect for aspect, _ in own}):
+        answers = Counter({value: n for (asked, value), n in own.items() if asked == aspect})
+        (value, most), total = answers.most_common(1)[0], answers.total()
+        theirs = sum(n for other in others for (asked, _), n in other.items() if asked == aspect)
+        same = sum(other[aspect, value] for other in others)
+        if total < LEAST_ANSWERS or most < SAME * total:
+            continue
+        if theirs and stats.binom.sf(most - 1, total, same / theirs) > CHANCE:
+            continue
+        rate = f"; the others in {same / theirs:.0%}" if theirs else ""
+        yield f"{aspect}: answered {value} in {most} of {total}{rate}"
+
+
+def _fast(pages: Sequence[Page], least: float) -> Iterator[str]:
+    fast = sum(page.seconds < least for page in pages)
+    if fast >= LEAST_FAST and fast >= FAST * len(pages):
+        yield f"{fast} of {count(len(pages), 'page')} in less than {least:g} seconds"
+
+
+def _different(r: float, n: int, others: Sequence[float]) -> Iterator[str]:
+    """An agreement that chance could explain, while the others agree with each other."""
+    from scipy import stats
+
+    known = [one for one in others if not math.isnan(one)]
+    if n < LEAST_ANSWERS or math.isnan(r) or not known or float(np.mean(known)) < OTHERS_AGREE:
+        return
+    t = r * math.sqrt((n - 2) / max(1e-12, 1 - r * r))
+    if stats.t.sf(t, n - 2) > _SIGNIFICANT:
+        mean = float(np.mean(known))
+        yield f"agrees with the others no better than chance: r = {r:.2f} over {n} judgments, others {mean:.2f}"
+
+
+def _correlations(pages: Sequence[Page], aspects: Sequence[str]) -> dict[int, tuple[float, int]]:
+    """Pearson's r of each person with the mean of the others, on the aspect with the most shared judgments."""
+    found: dict[int, tuple[float, int]] = {}
+    for aspect in aspects:
+        if (judged := judgments(votes(pages, aspect), aspect)) is None:
+            continue
+        for place, name in enumerate(judged.annotators):
+            r, n = _correlation(judged, place)
+            person = int(name.removeprefix("p"))
+            if n > found.get(person, (math.nan, 0))[1]:
+                found[person] = r, n
+    return found
+
+
+def _correlation(judged: Judgments, place: int) -> tuple[float, int]:
+    own, others = judged.of(place), judged.without(place)
+    both = ~(np.isnan(own) | np.isnan(others))
+    x, y = own[both], others[both]
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan, len(x)
+    return float(np.corrcoef(x, y)[0, 1]), len(x)
