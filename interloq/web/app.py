@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -20,12 +20,13 @@ from starlette.exceptions import HTTPException  # includes those of unknown path
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from interloq.errors import InputError
-from interloq.web import answers, assign, people
+from interloq.web import admin, answers, assign, people
 from interloq.web.database import Database
 from interloq.web.pages import PAGE_VERSION, Pages
 from interloq.web.people import Visitor
-from interloq.web.security import COOKIE, CSRF_HEADER, Protected, from_our_page
+from interloq.web.security import COOKIE, Protected
 from interloq.web.tasks import Stored, get_task, number_of_items
+from interloq.web.visitors import Annotator, Known, Number, database
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
 SESSION_SECONDS = people.SESSION_DAYS * 86_400
@@ -39,9 +40,6 @@ class Study:
     key: str
     hosts: tuple[str, ...] = LOOPBACK
     secure: bool = False  # cookies only over https
-
-
-Number = Annotated[int, Field(ge=1, lt=2**63)]  # of a row: databases have no larger ones
 
 
 class Draft(BaseModel):
@@ -77,42 +75,9 @@ def create_app(study: Study) -> Any:
     app.post("/withdraw")(withdraw)
     app.post("/api/draft")(keep_draft)
     app.post("/api/answers")(take_answers)
+    app.include_router(admin.router)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(study.hosts))
     return Protected(app)
-
-
-# ---- who is asking ---------------------------------------------------------------------------------------------------
-
-
-def database(request: Request) -> Database:
-    """The database of the study."""
-    found: Database = request.app.state.study.database
-    return found
-
-
-def known(request: Request) -> Visitor:
-    """The person whose session this is; 401 without a session."""
-    cookie = request.cookies.get(COOKIE, "")
-    if cookie:
-        with database(request).reading() as connection:
-            if found := people.visitor(connection, cookie):
-                return found
-    raise HTTPException(401, "no_session")
-
-
-def annotator(request: Request, visitor: Annotated[Visitor, Depends(known)]) -> Visitor:
-    """A person at work: with a task, and with a CSRF token if something is changed."""
-    if visitor.role != "annotator" or visitor.task is None:
-        raise HTTPException(403, "not_allowed")
-    if request.method != "GET" and not from_our_page(
-        request.headers, visitor.csrf, request.headers.get(CSRF_HEADER, "")
-    ):
-        raise HTTPException(403, "not_our_page")
-    return visitor
-
-
-Known = Annotated[Visitor, Depends(known)]
-Annotator = Annotated[Visitor, Depends(annotator)]
 
 
 # ---- pages -----------------------------------------------------------------------------------------------------------

@@ -109,7 +109,9 @@ def _samples(found: Iterable[Vote], aspect: str) -> list[Sample]:
 def agreement(found: Sequence[Vote], aspect: str) -> HumanRow | None:
     """α and pairwise coefficients of the annotators; None if nothing was judged twice."""
     judged = judgments(found, aspect)
-    return judged and human_agreement(judged, level("none", judged), n_bootstrap=RESAMPLES, seed=0)
+    if judged is None:
+        return None
+    return human_agreement(judged, level("none", judged), n_bootstrap=RESAMPLES, seed=0)
 
 
 def metric_agreement(scores: Iterable[Score], found: Sequence[Vote], aspect: str) -> dict[str, Estimate]:

@@ -79,6 +79,10 @@ class Pages:
         language = next((one for one in asked if one in LANGUAGES), LANGUAGES[0])
         return self._page("message.html", None, language, reason=reason, detail=detail)
 
+    def admin(self, template: str, visitor: Visitor, **values: Any) -> str:
+        """A page for administrators."""
+        return self._page(template, None, visitor=visitor, **values)
+
     def _page(self, template: str, task: Task | None, language: str = "", **values: Any) -> str:
         language = language or (task.language if task else LANGUAGES[0])
         values = {"visitor": None, "facts": None, **values}

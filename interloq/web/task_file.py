@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 
 from interloq.data.convert_file import kind_held
 from interloq.data.files import read_json
-from interloq.data.jsonl import Rejected, read
+from interloq.data.jsonl import Rejected, read, to_json
 from interloq.data.parsers import PARSERS
 from interloq.errors import InputError, nearest, short_repr
 from interloq.records import Dialogue, Sample
@@ -33,6 +33,7 @@ from interloq.web.tasks import add_task
 LARGEST_SETTINGS = 2**20  # bytes
 CHECKS = "checks"
 CHECK_FIELDS = ("context", "correct", "response", "responses", "turns")
+SCORES = "scores"  # of metrics, in the source of a task
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,26 @@ def add_to_study(place: str | Path, path: str | Path, settings: Settings, **opti
         database.close()
 
 
-def add_file(
-    connection: Connection,
+@dataclass(frozen=True)
+class Prepared:
+    """A task that is not stored yet."""
+
+    settings: Settings
+    items: tuple[Item, ...]  # without attention checks
+    source: Mapping[str, Any]
+    records: int
+
+    def store(self, connection: Connection) -> dict[str, Any]:
+        """Store the task; returns its name, number and counts."""
+        number = add_task(connection, self.settings.task, [*self.items, *self.settings.checks], self.source)
+        return {"task": self.settings.task.name, "number": number, **self.counts()}
+
+    def counts(self) -> dict[str, int]:
+        """Numbers of items, attention checks and records."""
+        return {"items": len(self.items), "checks": len(self.settings.checks), "records": self.records}
+
+
+def prepare_file(
     path: str | Path,
     settings: Settings,
     *,
@@ -82,10 +101,11 @@ def add_file(
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """Store a task with the records of a file; returns its number and counts. Bad lines are handled as by `read`.
+) -> Prepared:
+    """A task with the records of a file. Bad lines are handled as by `read`.
 
-    Items on which the metrics in the file `scores` disagree most are given out first.
+    Items on which the metrics in the file `scores` disagree most are given out first, and the scores are kept to watch
+    how well each metric agrees with people.
     """
     if str(path) == "-":
         raise InputError("a task needs a file, not a pipe", hint="name a file of samples or dialogues")
@@ -94,12 +114,16 @@ def add_file(
         raise InputError(f"{path} contains {kind}", hint="give samples or dialogues")
     records = list(read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns))
     items = _items(records, settings.task, together=together)
+    source: dict[str, Any] = {"name": Path(path).name, "kind": kind, "fingerprint": file_fingerprint(Path(path))}
     if scores is not None:
-        items = with_priorities(items, read(scores, kind="scores", strict=strict, on_reject=on_reject))
-    source = {"name": Path(path).name, "kind": kind, "fingerprint": file_fingerprint(Path(path))}
-    number = add_task(connection, settings.task, [*items, *settings.checks], source)
-    name, checks = settings.task.name, len(settings.checks)
-    return {"task": name, "number": number, "items": len(items), "checks": checks, "records": len(records)}
+        known = list(read(scores, kind="scores", strict=strict, on_reject=on_reject))
+        items, source[SCORES] = with_priorities(items, known), [to_json(score) for score in known]
+    return Prepared(settings, tuple(items), source, len(records))
+
+
+def add_file(connection: Connection, path: str | Path, settings: Settings, **options: Any) -> dict[str, Any]:
+    """Store a task with the records of a file; returns its name, number and counts. For options see `prepare_file`."""
+    return prepare_file(path, settings, **options).store(connection)
 
 
 def _items(records: Iterable[Sample | Dialogue], task: Task, *, together: bool) -> list[Item]:

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Administrators' pages: tasks and their figures, invitations, export, and making a task from a file.
+
+Every route depends on `Admin`: only people who came by an administrator's invitation reach it, and changes need the
+CSRF token of the session.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Connection, exists, func, select
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.web import collected, people
+from interloq.web.export import export_task
+from interloq.web.figures import Collected, figures
+from interloq.web.pages import Pages
+from interloq.web.schema import assignment, invitation, item, person, task
+from interloq.web.tasks import Stored, all_tasks, close_task, get_task, number_of_items
+from interloq.web.upload import Upload, prepare
+from interloq.web.visitors import Admin, Number, admin, database
+
+router = APIRouter(prefix="/admin", dependencies=[Depends(admin)])
+MOST_LINKS = 500  # at once
+
+
+class Closing(BaseModel):
+    """Whether a task gives out no further items."""
+
+    model_config = ConfigDict(extra="forbid")
+    closed: bool
+
+
+class Invitations(BaseModel):
+    """Invitations to make; with a parameter, one link serves everybody who comes with an id of their own."""
+
+    model_config = ConfigDict(extra="forbid")
+    number: int = Field(1, ge=1, le=MOST_LINKS)
+    label: str = Field("", max_length=people.LONGEST_LABEL)
+    parameter: str = Field("", max_length=people.LONGEST_PARAMETER, pattern=r"^\w*$")
+
+
+# ---- pages -----------------------------------------------------------------------------------------------------------
+
+
+@router.get("")
+def overview(request: Request, visitor: Admin) -> Response:
+    """All tasks with their progress, and the administrators' invitations."""
+    with database(request).reading() as connection:
+        rows = [_progress(connection, stored) for stored in all_tasks(connection)]
+        links = _invitations(connection, None)
+    return _page(request, "admin_overview.html", visitor, tasks=rows, invitations=links, facts={})
+
+
+@router.get("/new")
+def new_task(request: Request, visitor: Admin) -> Response:
+    """The form that makes a task from a file."""
+    return _page(request, "admin_new.html", visitor, facts={})
+
+
+@router.get("/tasks/{number}")
+def task_page(request: Request, visitor: Admin, number: Number) -> Response:
+    """One task with its figures, which update themselves."""
+    with database(request).reading() as connection:
+        stored = _task(connection, number)
+        links = _invitations(connection, number)
+    facts = _current(request, number)
+    return _page(request, "admin_task.html", visitor, stored=stored, invitations=links, facts=facts)
+
+
+@router.get("/tasks/{number}/figures")
+def task_figures(request: Request, number: Number, seen: str = "") -> Response:
+    """The figures, or nothing (204) if they are those that the page has already."""
+    with database(request).reading() as connection:
+        if _state(connection, _task(connection, number)) == seen:
+            return Response(status_code=204)
+    return JSONResponse(_current(request, number))
+
+
+@router.get("/tasks/{number}/export")
+def export(request: Request, number: Number, alone: bool = False) -> Response:
+    """A file of what came in, with pseudonyms; `alone` gives ratings without the records that were rated."""
+    with TemporaryDirectory() as folder, database(request).reading() as connection:
+        stored = _task(connection, number)
+        path = Path(folder) / "export.jsonl"
+        wrote = export_task(connection, stored, path, _pseudonyms(request), alone=alone)
+        content = path.read_bytes()
+    name = f"task-{number}-{wrote['kind']}.jsonl"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type="application/x-ndjson", headers=headers)
+
+
+# ---- changes ---------------------------------------------------------------------------------------------------------
+
+
+@router.post("/tasks/{number}/close")
+def close(request: Request, number: Number, wanted: Closing) -> dict[str, bool]:
+    """Give out no further items, or give them out again."""
+    with database(request).writing() as connection:
+        close_task(connection, _task(connection, number).id, closed=wanted.closed)
+    return {"closed": wanted.closed}
+
+
+@router.post("/tasks/{number}/invitations")
+def invite(request: Request, number: Number, wanted: Invitations) -> dict[str, list[str]]:
+    """New links to a task; they cannot be shown again."""
+    with database(request).writing() as connection:
+        target = _task(connection, number).id
+        made = [
+            people.invite(connection, target, label=wanted.label, parameter=wanted.parameter)
+            for _ in range(wanted.number)
+        ]
+    return {"links": [_link(request, token, wanted.parameter) for token in made]}
+
+
+@router.post("/administrators")
+def invite_administrator(request: Request, wanted: Invitations) -> dict[str, list[str]]:
+    """New links for administrators."""
+    with database(request).writing() as connection:
+        made = [people.invite(connection, None, role="admin", label=wanted.label) for _ in range(wanted.number)]
+    return {"links": [_link(request, token, "") for token in made]}
+
+
+@router.post("/invitations/{number}/revoke")
+def revoke(request: Request, visitor: Admin, number: Number) -> dict[str, bool]:
+    """End an invitation and its sessions; an administrator cannot end their own."""
+    with database(request).writing() as connection:
+        own = select(person.c.invitation_id).where(person.c.id == visitor.person)
+        if connection.execute(own).scalar_one() == number:
+            raise HTTPException(409, "own_invitation")
+        if not connection.execute(select(exists().where(invitation.c.id == number))).scalar_one():
+            raise HTTPException(404, "not_found")
+        people.revoke(connection, number)
+    return {"revoked": True}
+
+
+@router.post("/people/{number}/forget")
+def forget(request: Request, number: Number) -> dict[str, bool]:
+    """Delete an annotator with everything that they entered."""
+    with database(request).writing() as connection:
+        role = select(invitation.c.role).select_from(person.join(invitation)).where(person.c.id == number)
+        if connection.execute(role).scalar() != "annotator":
+            raise HTTPException(404, "not_found")
+        people.forget(connection, number)
+    return {"deleted": True}
+
+
+@router.post("/upload")
+async def upload(request: Request) -> Response:
+    """A task from uploaded files: a preview of it, or with `create` the task. The form is read after the checks."""
+    async with request.form(max_files=3, max_fields=20) as form:
+        with TemporaryDirectory() as folder:
+            given = await Upload.received(form, Path(folder))
+            return JSONResponse(await run_in_threadpool(_made, request, given, create=form.get("create") == "yes"))
+
+
+def _made(request: Request, given: Upload, *, create: bool) -> dict[str, Any]:
+    prepared, preview = prepare(given)
+    if not create:
+        return preview
+    with database(request).writing() as connection:
+        return prepared.store(connection)
+
+
+# ---- parts -----------------------------------------------------------------------------------------------------------
+
+
+def _page(request: Request, template: str, visitor: Admin, **values: Any) -> Response:
+    pages: Pages = request.app.state.pages
+    return HTMLResponse(pages.admin(template, visitor, **values))
+
+
+def _task(connection: Connection, number: int) -> Stored:
+    if not connection.execute(select(exists().where(task.c.id == number))).scalar_one():
+        raise HTTPException(404, "not_found")
+    return get_task(connection, number)
+
+
+def _pseudonyms(request: Request) -> Pseudonyms:
+    return Pseudonyms(request.app.state.study.key)
+
+
+def _current(request: Request, number: int) -> dict[str, Any]:
+    with database(request).reading() as connection:
+        stored = _task(connection, number)
+        state = _state(connection, stored)
+        found = Collected(
+            stored,
+            collected.pages(connection, number),
+            collected.clusters(connection, number),
+            collected.people(connection, number),
+        )
+    return {"task": number, "state": state, "closed": stored.closed, **figures(found, _pseudonyms(request))}
+
+
+def _state(connection: Connection, stored: Stored) -> str:
+    return f"{collected.state(connection, stored.id)}-{'closed' if stored.closed else 'open'}"
+
+
+def _progress(connection: Connection, stored: Stored) -> dict[str, Any]:
+    done = select(func.count()).select_from(assignment.join(item, item.c.id == assignment.c.item_id))
+    done = done.where(assignment.c.task_id == stored.id, assignment.c.finished.is_not(None), item.c.correct.is_(None))
+    wanted = number_of_items(connection, stored.id) * stored.settings.per_item
+    return {"stored": stored, "done": connection.execute(done).scalar_one(), "wanted": wanted}
+
+
+def _invitations(connection: Connection, number: int | None) -> list[dict[str, Any]]:
+    """Invitations that were not revoked, with the number of people who came."""
+    wanted = invitation.c.task_id == number if number is not None else invitation.c.task_id.is_(None)
+    came = select(func.count()).where(person.c.invitation_id == invitation.c.id).scalar_subquery()
+    rows = connection.execute(
+        select(invitation, came.label("came")).where(wanted, invitation.c.revoked.is_(None)).order_by(invitation.c.id)
+    )
+    return [
+        {"id": row.id, "label": row.label, "parameter": row.parameter, "came": row.came, "created": _day(row.created)}
+        for row in rows
+    ]
+
+
+def _day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds)) + " UTC"
+
+
+def _link(request: Request, token: str, parameter: str) -> str:
+    query = f"?{parameter}={{id}}" if parameter else ""
+    return f"{str(request.base_url).rstrip('/')}/join/{token}{query}"

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a task as the administrators' page shows them: headlines, tables and sentences, as JSON values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from interloq.data.parsers import PARSERS
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.errors import InputError, count
+from interloq.meta.table import Estimate
+from interloq.records import Score
+from interloq.statistics.clustered import Clustered
+from interloq.web import monitor
+from interloq.web.collected import Page, Person
+from interloq.web.monitor import Enough, SystemFigure, Vote
+from interloq.web.questions import Question
+from interloq.web.suspicion import Annotator, annotators
+from interloq.web.task_file import SCORES
+from interloq.web.tasks import Stored
+
+NONE = "–"
+DECIMALS = 2
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Everything that figures of a task are computed from."""
+
+    stored: Stored
+    pages: Sequence[Page]
+    clusters: Mapping[str, int]
+    people: Sequence[Person]
+
+
+def figures(found: Collected, name: Pseudonyms) -> dict[str, Any]:
+    """Headlines and sections of the page."""
+    settings = found.stored.settings
+    aspects = [question.aspect for question in settings.questions]
+    workers = annotators(found.pages, aspects, least_seconds=settings.least_seconds)
+    enough = monitor.enough(found.pages, aspects[0], found.clusters, settings.per_item)
+    votes = {aspect: monitor.votes(found.pages, aspect) for aspect in aspects}
+    sections = [_enough(enough, settings.per_item, aspects[0], several=len(aspects) > 1)]
+    for question in settings.questions:
+        sections += _of_question(found, question, votes[question.aspect])
+    return {
+        "headlines": _headlines(found, workers, votes[aspects[0]], aspects[0], enough),
+        "sections": [*sections, _people(found.people, workers, name)],
+    }
+
+
+def number(value: float, decimals: int = DECIMALS) -> str:
+    """A number with a fixed number of decimals; a dash if it is unknown."""
+    return f"{value:.{decimals}f}".replace("-", "−") if math.isfinite(value) else NONE
+
+
+def interval(ci: tuple[float, float] | None) -> str:
+    """An interval as text; a dash if it is unknown."""
+    return f"{number(ci[0])} to {number(ci[1])}" if ci else NONE
+
+
+# ---- headlines -------------------------------------------------------------------------------------------------------
+
+
+def _headlines(
+    found: Collected, workers: Sequence[Annotator], votes: Sequence[Vote], aspect: str, enough: Enough
+) -> list[dict[str, str]]:
+    done = sum(page.correct is None for page in found.pages)
+    wanted = sum(found.clusters.values()) * found.stored.settings.per_item
+    agreed = monitor.agreement(votes, aspect)
+    suspicious = sum(bool(one.reasons) for one in workers)
+    alpha = agreed.alpha if agreed else Estimate(math.nan, 0, note="nothing was judged twice")
+    return [
+        _headline("pages", "Finished pages", f"{done:,}", f"of {wanted:,}"),
+        _headline(
+            "alpha", "Krippendorff’s α", number(alpha.value), f"95 %: {interval(alpha.ci)}" if alpha.ci else alpha.note
+        ),
+        _headline("people", "Annotators", f"{len(workers):,}", f"{suspicious:,} to look at"),
+        _headline("settled", "Ranking", "settled" if enough.settled else "open", _progress(enough)),
+    ]
+
+
+def _headline(id: str, name: str, value: str, note: str) -> dict[str, str]:
+    return {"id": id, "name": name, "value": value, "note": note}
+
+
+def _progress(enough: Enough) -> str:
+    return f"{enough.complete:,} of {count(enough.items, 'item')} complete"
+
+
+# ---- enough ----------------------------------------------------------------------------------------------------------
+
+
+def _enough(enough: Enough, per_item: int, aspect: str, *, several: bool) -> dict[str, Any]:
+    about = f" (by {aspect!r})" if several else ""
+    text = [" ".join(sentence for sentence in _verdict(enough, per_item) if sentence)]
+    rows = [[gap.better, gap.worse, number(gap.difference), interval(gap.interval), "no"] for gap in enough.open_gaps]
+    columns = ["Better so far", "Next", "Difference", "Interval", "Separated"] if rows else []
+    return _section("enough", f"Is it enough?{about}", text, columns, rows)
+
+
+def _verdict(enough: Enough, per_item: int) -> list[str]:
+    if enough.systems < 2:
+        return ["A ranking needs answers about at least two systems."]
+    if enough.settled:
+        order = ", ".join(enough.order)
+        return [f"The ranking was settled after {count(enough.looked, 'complete item')}: {order}. You can stop."]
+    if not enough.looked:
+        return [f"The first look is after {count(enough.first_look, 'complete item')}; {_progress(enough)}."]
+    return [
+        f"Not settled at the look after {count(enough.looked, 'complete item')}.",
+        _more(enough, per_item),
+    ]
+
+
+def _more(enough: Enough, per_item: int) -> str:
+    if enough.wanted is None:
+        return "The systems below are equal so far, so no number of items can be named."
+    more = max(1, enough.wanted - enough.complete)
+    text = f"If the true differences are as seen, about {count(more, 'more item')} ({count(more * per_item, 'page')})"
+    if enough.wanted > enough.items:
+        return f"{text} would separate them: more than the {count(enough.items - enough.complete, 'item')} left here."
+    return f"{text} would separate them."
+
+
+# ---- questions -------------------------------------------------------------------------------------------------------
+
+
+def _of_question(found: Collected, question: Question, votes: Sequence[Vote]) -> list[dict[str, Any]]:
+    aspect = question.aspect
+    sections = [_systems(question, monitor.systems(votes)), _agreement(votes, aspect)]
+    if scores := found.stored.source.get(SCORES):
+        sections.append(_metrics(scores, votes, aspect))
+    if gaps := monitor.chatter_gap(found.pages, aspect):
+        sections.append(_gaps(gaps, aspect))
+    return sections
+
+
+def _systems(question: Question, found: Sequence[SystemFigure]) -> dict[str, Any]:
+    compared = question.control == "choice"
+    low, high = (0.0, 1.0) if compared else (question.low, question.high)
+    columns = ["System", "Wins" if compared else "Mean", "95 % interval", "", "Answers"]
+    rows = [
+        [one.name, number(one.mean.value), interval(one.mean.ci), _bar(one.mean, low, high), f"{one.mean.n:,}"]
+        for one in found
+    ]
+    text = ["Intervals count each item once, however many people judged it."]
+    if compared and found:
+        columns += ["Strength", "95 % interval"]
+        for row, one in zip(rows, found, strict=True):
+            strength = one.strength or Estimate(math.nan, 0)
+            row += [number(strength.value), interval(strength.ci)]
+        text.append("Strengths are Bradley–Terry log-odds: a difference of 1 means odds of e : 1.")
+        text += [found[0].strength.note] if found[0].strength and found[0].strength.note else []
+    return _section(
+        f"systems-{question.aspect}",
+        f"Systems: {question.aspect}",
+        text if found else ["No answers yet."],
+        columns,
+        rows,
+    )
+
+
+def _bar(mean: Clustered, low: float, high: float) -> dict[str, Any]:
+    """Places on the scale from 0 to 1, clipped to it."""
+    places = [mean.value, *(mean.ci or (mean.value, mean.value))]
+    value, left, right = (min(1.0, max(0.0, (place - low) / (high - low))) for place in places)
+    return {"bar": [left, value, right]}
+
+
+def _agreement(votes: Sequence[Vote], aspect: str) -> dict[str, Any]:
+    found = monitor.agreement(votes, aspect)
+    title = f"Agreement: {aspect}"
+    if found is None:
+        return _section(f"agreement-{aspect}", title, ["No two people have judged the same thing yet."])
+    rows = [
+        [name, number(one.value), interval(one.ci), f"{one.n:,}", one.note]
+        for name, one in (("α, interval", found.alpha), ("α, ordinal", found.alpha_ordinal))
+    ]
+    for name, pairs in found.pairwise.items():
+        note = f"{count(pairs.annotators, 'pair')} of annotators with three or more in common"
+        rows.append(
+            [f"pairwise {name}", number(pairs.mean), f"{number(pairs.min)} to {number(pairs.max)} (range)", "", note]
+        )
+    return _section(f"agreement-{aspect}", title, [], ["Measure", "Value", "95 % interval", "Items", "Note"], rows)
+
+
+def _metrics(scores: Sequence[Mapping[str, Any]], votes: Sequence[Vote], aspect: str) -> dict[str, Any]:
+    made: list[Score] = [PARSERS["scores"](dict(one), "") for one in scores]
+    try:
+        found = monitor.metric_agreement(made, votes, aspect)
+    except InputError as error:
+        return _section(f"metrics-{aspect}", f"Metrics: {aspect}", [str(error)])
+    rows = [[name, number(one.value), interval(one.ci), f"{one.n:,}", one.note] for name, one in found.items()]
+    text = (
+        ["Spearman’s correlation with the mean judgment so far."] if rows else ["No scored reply has been judged yet."]
+    )
+    return _section(
+        f"metrics-{aspect}",
+        f"Metrics: {aspect}",
+        text,
+        ["Metric", "Correlation", "95 % interval", "Judged", "Note"],
+        rows,
+    )
+
+
+def _gaps(gaps: Mapping[str, Clustered], aspect: str) -> dict[str, Any]:
+    rows = [[name, number(gap.value), interval(gap.ci), f"{gap.n:,}"] for name, gap in gaps.items()]
+    text = ["Mean rating by the people who chatted minus that by the outsiders of this task."]
+    return _section(
+        f"gap-{aspect}",
+        f"Chatters and outsiders: {aspect}",
+        text,
+        ["System", "Gap", "95 % interval", "Rated by both"],
+        rows,
+    )
+
+
+# ---- people ----------------------------------------------------------------------------------------------------------
+
+
+def _people(people: Sequence[Person], workers: Sequence[Annotator], name: Pseudonyms) -> dict[str, Any]:
+    known = {one.person: one for one in workers}
+    nobody = Annotator(0, 0, math.nan, 0, 0, math.nan, 0)
+    rows = [_person(one, known.get(one.id, nobody), name) for one in people]
+    columns = ["Person", "Pages", "Seconds per page", "Checks failed", "Agreement", "Reasons to look", ""]
+    text = [
+        "Median seconds. Agreement is the correlation with the mean of the others. Nobody is excluded by the program."
+    ]
+    return _section("people", "Annotators", text if rows else ["Nobody has opened an invitation yet."], columns, rows)
+
+
+def _person(one: Person, work: Annotator, name: Pseudonyms) -> list[Any]:
+    notes = [one.label, one.participant, "withdrew" if one.withdrawn else ""]
+    checks = f"{work.failed} of {work.checks}" if work.checks else NONE
+    shown = name(str(one.id))
+    return [
+        {"text": shown, "note": " · ".join(filter(None, notes))},
+        f"{work.pages:,}",
+        number(work.seconds, 1),
+        checks,
+        number(work.correlation),
+        {"reasons": list(work.reasons)},
+        {"forget": one.id, "name": shown},
+    ]
+
+
+def _section(
+    id: str, title: str, text: Sequence[str], columns: Sequence[str] = (), rows: Sequence[Sequence[Any]] = ()
+) -> dict[str, Any]:
+    return {"id": id, "title": title, "text": list(text), "columns": list(columns), "rows": [list(row) for row in rows]}

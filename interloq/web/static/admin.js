@@ -1,0 +1,177 @@
+// Administrators' pages: figures that update themselves, invitations, closing and deletion.
+
+import { facts, find, isTemporary, notify, post } from './page.js';
+
+const EVERY = 2_000; // milliseconds between questions for new figures
+const SLOWEST = 30_000;
+const SVG = 'http://www.w3.org/2000/svg';
+
+export function made(tag, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+function drawn(tag, attributes) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+function bar([low, value, high]) {
+  const x = (place) => 8 + place * 144;
+  const svg = drawn('svg', { class: 'bar', viewBox: '0 0 160 20', 'aria-hidden': 'true' });
+  svg.append(
+    drawn('line', { class: 'scale-line', x1: x(0), x2: x(1), y1: 10, y2: 10 }),
+    drawn('line', { class: 'reach', x1: x(low), x2: x(high), y1: 10, y2: 10 }),
+    drawn('circle', { class: 'point', cx: x(value), cy: 10, r: 6 }),
+  );
+  return svg;
+}
+
+function forgetButton({ forget, name }) {
+  const button = made('button', { type: 'button', className: 'plain', textContent: 'Delete data' });
+  button.setAttribute('aria-label', `Delete the data of ${name}`);
+  button.addEventListener('click', () => {
+    find('forget-name').textContent = name;
+    find('forget-confirm').dataset.id = forget;
+    find('forget').querySelector('.problem').hidden = true;
+    find('forget').showModal();
+  });
+  return button;
+}
+
+function cell(value, index) {
+  const element = document.createElement(index === 0 ? 'th' : 'td');
+  if (index === 0) element.scope = 'row';
+  if (typeof value === 'string') {
+    element.textContent = value;
+    element.dir = 'auto';
+    if (/^[−\d.,]+$|^–$/.test(value)) element.className = 'numeric';
+  } else if (value.bar) element.append(bar(value.bar));
+  else if (value.reasons) {
+    element.className = 'reasons';
+    if (value.reasons.length) element.append(made('ul', {}, ...value.reasons.map((textContent) => made('li', { textContent }))));
+  } else if (value.forget) element.append(forgetButton(value));
+  else element.append(value.text, ...(value.note ? [made('div', { className: 'quiet', textContent: value.note })] : []));
+  return element;
+}
+
+function header(name, index, first) {
+  const th = made('th', { scope: 'col' });
+  if (name) th.textContent = name;
+  else th.append(made('span', { className: 'hidden-text', textContent: first[index]?.bar ? 'Interval on the scale' : 'Actions' }));
+  if (typeof first[index] === 'string' && /^[−\d.,]+$|^–$/.test(first[index])) th.className = 'numeric';
+  return th;
+}
+
+function section(one) {
+  const title = made('h2', { id: `s-${one.id}`, textContent: one.title });
+  const element = made('section', { className: 'card' }, title, ...one.text.map((textContent) => made('p', { textContent, className: 'quiet' })));
+  element.setAttribute('aria-labelledby', title.id);
+  element.dataset.section = one.id;
+  if (one.rows.length) {
+    const head = made('thead', {}, made('tr', {}, ...one.columns.map((name, index) => header(name, index, one.rows[0]))));
+    const body = made('tbody', {}, ...one.rows.map((row) => made('tr', {}, ...row.map(cell))));
+    const region = made('div', { className: 'scroll', tabIndex: 0 }, made('table', {}, head, body));
+    region.setAttribute('role', 'region');
+    region.setAttribute('aria-label', `${one.title}, table`);
+    element.append(region);
+  }
+  return element;
+}
+
+function headline(one) {
+  const value = made('dd', { id: `h-${one.id}`, textContent: one.value });
+  return made('div', {}, made('dt', { textContent: one.name }), value, made('dd', { textContent: one.note }));
+}
+
+let current = facts;
+
+/** Replace only what changed, so that the focus and the selection stay where they are. */
+function show(found) {
+  find('headlines').replaceChildren(...found.headlines.map(headline));
+  const known = new Map([...find('sections').children].map((element) => [element.dataset.section, element]));
+  const before = new Map((known.size ? current.sections : []).map((one) => [one.id, JSON.stringify(one)]));
+  const next = found.sections.map((one) => (before.get(one.id) === JSON.stringify(one) ? known.get(one.id) : section(one)));
+  const same = next.length === known.size && next.every((element, place) => element === find('sections').children[place]);
+  if (!same) find('sections').replaceChildren(...next);
+  find('closed').hidden = !found.closed;
+  find('close').textContent = found.closed ? 'Reopen' : 'Close';
+  current = found;
+}
+
+async function update(wait = EVERY) {
+  let next = EVERY;
+  try {
+    const response = await fetch(`/admin/tasks/${facts.task}/figures?seen=${encodeURIComponent(current.state)}`);
+    if (response.status === 200) show(await response.json());
+    else if (response.status !== 204) throw new Error(String(response.status));
+    find('updated').textContent = 'Figures update by themselves.';
+  } catch {
+    find('updated').textContent = 'No connection: the figures may be old.';
+    next = Math.min(wait * 2, SLOWEST);
+  }
+  setTimeout(() => update(next), document.hidden ? SLOWEST : next);
+}
+
+/** Send a change, then do `then`; a failure is shown. */
+export async function change(path, body, then) {
+  const { status, answer } = await post(path, body);
+  if (status === 200) {
+    notify('');
+    then(answer);
+  } else notify(failure(status, answer));
+}
+
+export function failure(status, answer) {
+  if (isTemporary(status)) return 'No connection. Please try again.';
+  if (answer.error === 'own_invitation') return 'This is your own invitation. Another administrator can revoke it.';
+  if (status === 401) return 'Your session has ended. Open your invitation link again.';
+  if (status === 413) return 'The file is too large: at most 64 MB can be uploaded. Use interloq serve add.';
+  return answer.detail ? `This did not work: ${answer.detail}` : 'This did not work. Reload the page and try again.';
+}
+
+function connectInvitations() {
+  find('invite')?.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const given = Object.fromEntries(new FormData(event.target));
+    if (given.number) given.number = Number(given.number);
+    change(event.target.dataset.action, given, ({ links }) => {
+      find('links').replaceChildren(...links.map((textContent) => made('li', {}, made('code', { textContent }))));
+      find('made').hidden = false;
+      find('made').scrollIntoView({ block: 'nearest' });
+    });
+  });
+  find('copy-links')?.addEventListener('click', async () => {
+    const all = [...find('links').children].map((one) => one.textContent).join('\n');
+    const copied = await navigator.clipboard?.writeText(all).then(() => true, () => false);
+    find('copy-links').textContent = copied ? 'Copied' : 'Copying is not possible: select the links';
+  });
+  find('print-links')?.addEventListener('click', () => print());
+  for (const button of document.querySelectorAll('.revoke')) {
+    button.addEventListener('click', () => change(`/admin/invitations/${button.dataset.id}/revoke`, {}, () => {
+      button.closest('tr').remove();
+      notify('The invitation and its sessions were ended. Answers are kept.');
+    }));
+  }
+}
+
+function connectTask() {
+  find('close').addEventListener('click', () => change(`/admin/tasks/${facts.task}/close`, { closed: !current.closed }, ({ closed }) => {
+    show({ ...current, closed });
+  }));
+  find('forget-confirm').addEventListener('click', async ({ target }) => {
+    const { status, answer } = await post(`/admin/people/${target.dataset.id}/forget`);
+    const problem = find('forget').querySelector('.problem');
+    problem.hidden = status === 200;
+    problem.textContent = failure(status, answer);
+    if (status === 200) find('forget').close();
+  });
+  show(facts);
+  setTimeout(update, EVERY);
+}
+
+connectInvitations();
+if (find('sections')) connectTask();
+document.documentElement.dataset.ready = '';

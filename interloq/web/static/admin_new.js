@@ -1,0 +1,57 @@
+// Make a task from a file: first a preview, then the task.
+
+import { failure, made } from './admin.js';
+import { find, notify } from './page.js';
+
+const form = find('new');
+
+async function send(create) {
+  const body = new FormData(form);
+  if (!form.elements.together.checked) body.set('together', 'no');
+  if (create) body.set('create', 'yes');
+  try {
+    const response = await fetch('/admin/upload', {
+      method: 'POST', headers: { 'X-CSRF-Token': document.body.dataset.csrf, Accept: 'application/json' }, body,
+    });
+    return { status: response.status, answer: await response.json().catch(() => ({})) };
+  } catch {
+    return { status: 0, answer: {} };
+  }
+}
+
+function turn(one) {
+  return made('p', { className: 'text', dir: 'auto', textContent: `${one.speaker}: ${one.text}` });
+}
+
+function page(one) {
+  const units = one.units.map((unit) => (unit.turns
+    ? made('div', { className: 'previewed' }, ...unit.turns.map(turn))
+    : made('p', { className: 'reply text', dir: 'auto', textContent: unit.text })));
+  return made('div', { className: 'previewed' }, ...one.context.map(turn), ...units);
+}
+
+const listed = (found) => found.map((textContent) => made('li', { textContent, dir: 'auto' }));
+
+function preview(found) {
+  const checks = found.checks ? `, ${found.checks} attention checks` : '';
+  find('counts').textContent = `${found.name} (${found.kind}): ${found.items} pages from ${found.records} records${checks}; each page goes to ${found.per_item} annotators.`;
+  find('rejects').replaceChildren(...listed(found.rejected ? [`${found.rejected} bad lines are left out`, ...found.reasons] : []));
+  find('asked').replaceChildren(...listed(found.questions));
+  find('pages').replaceChildren(...found.pages.map(page));
+  find('preview').hidden = false;
+  find('preview').focus();
+}
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const { status, answer } = await send(false);
+  notify(status === 200 ? '' : failure(status, answer));
+  if (status === 200) preview(answer);
+  else find('preview').hidden = true;
+});
+form.addEventListener('input', () => { find('preview').hidden = true; }); // a preview of other settings would mislead
+find('create').addEventListener('click', async () => {
+  const { status, answer } = await send(true);
+  if (status === 200) location.assign(`/admin/tasks/${answer.number}`);
+  else notify(failure(status, answer));
+});

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that an administrator uploads to make a task: checked and previewed before anything is stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from starlette.datastructures import FormData, UploadFile
+
+from interloq.data.jsonl import Rejected
+from interloq.errors import InputError
+from interloq.web.task_file import Prepared, prepare_file, read_settings
+
+PREVIEWED = 3  # items
+SHOWN_REJECTS = 5
+_BLOCK = 2**20  # bytes
+_SAFE = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True)
+class Upload:
+    """Uploaded files in a folder of their own, and the fields of the form."""
+
+    records: Path
+    settings: Path | None
+    scores: Path | None
+    fields: Mapping[str, str]
+
+    @classmethod
+    async def received(cls, form: FormData, folder: Path) -> Upload:
+        """Write the files of a form to a folder; their names are kept without paths."""
+        files = {name: await _kept(form.get(name), folder / name) for name in ("records", "settings", "scores")}
+        records = files["records"]
+        if records is None:
+            raise InputError("no file was given", hint="choose a file of samples or dialogues")
+        fields = {name: value for name, value in form.items() if isinstance(value, str)}
+        return cls(records, files["settings"], files["scores"], fields)
+
+
+async def _kept(given: object, folder: Path) -> Path | None:
+    if not isinstance(given, UploadFile) or not given.filename:
+        return None
+    folder.mkdir()
+    path = folder / (_SAFE.sub("_", Path(given.filename).name).lstrip(".")[-100:] or "file")
+    with path.open("wb") as file:
+        while block := await given.read(_BLOCK):
+            file.write(block)
+    return path
+
+
+def prepare(given: Upload) -> tuple[Prepared, dict[str, Any]]:
+    """The task and a preview: counts, questions, the first pages as annotators see them, and lines that are bad."""
+    rejected: list[Rejected] = []
+    options = {name: given.fields.get(name) or None for name in ("kind", "name", "title", "instructions")}
+    per_item = given.fields.get("per_item", "")
+    if per_item and not (per_item.isascii() and per_item.isdigit()):
+        raise InputError(f"annotators per item must be a whole number, got {per_item[:20]!r}")
+    settings = read_settings(given.settings, **options, per_item=int(per_item) if per_item else None)
+    together = given.fields.get("together", "yes") == "yes"
+    prepared = prepare_file(given.records, settings, together=together, on_reject=rejected.append, scores=given.scores)
+    return prepared, _preview(prepared, rejected)
+
+
+def _preview(prepared: Prepared, rejected: list[Rejected]) -> dict[str, Any]:
+    task = prepared.settings.task
+    return {
+        "name": task.name,
+        "kind": task.kind,
+        "questions": [question.text or question.aspect for question in task.questions],
+        "per_item": task.per_item,
+        **prepared.counts(),
+        "pages": [dict(item.shown) for item in prepared.items[:PREVIEWED]],
+        "rejected": len(rejected),
+        "reasons": [f"{Path(one.where).name}: {one.what}" for one in rejected[:SHOWN_REJECTS]],
+    }

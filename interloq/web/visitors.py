@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who sends a request: a person with a session, an annotator at work, or an administrator."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+from pydantic import Field
+from starlette.exceptions import HTTPException
+
+from interloq.web import people
+from interloq.web.database import Database
+from interloq.web.people import Visitor
+from interloq.web.security import COOKIE, CSRF_HEADER, from_our_page
+
+Number = Annotated[int, Field(ge=1, lt=2**63)]  # of a row: databases have no larger ones
+
+
+def database(request: Request) -> Database:
+    """The database of the study."""
+    found: Database = request.app.state.study.database
+    return found
+
+
+def known(request: Request) -> Visitor:
+    """The person whose session this is; 401 without a session."""
+    cookie = request.cookies.get(COOKIE, "")
+    if cookie:
+        with database(request).reading() as connection:
+            if found := people.visitor(connection, cookie):
+                return found
+    raise HTTPException(401, "no_session")
+
+
+def annotator(request: Request, visitor: Annotated[Visitor, Depends(known)]) -> Visitor:
+    """A person at work: with a task, and with a CSRF token if something is changed."""
+    if visitor.role != "annotator" or visitor.task is None:
+        raise HTTPException(403, "not_allowed")
+    _check_origin(request, visitor)
+    return visitor
+
+
+def admin(request: Request, visitor: Annotated[Visitor, Depends(known)]) -> Visitor:
+    """An administrator, with a CSRF token if something is changed."""
+    if visitor.role != "admin":
+        raise HTTPException(403, "not_allowed")
+    _check_origin(request, visitor)
+    return visitor
+
+
+def _check_origin(request: Request, visitor: Visitor) -> None:
+    if request.method == "GET":
+        return
+    if not from_our_page(request.headers, visitor.csrf, request.headers.get(CSRF_HEADER, "")):
+        raise HTTPException(403, "not_our_page")
+
+
+Known = Annotated[Visitor, Depends(known)]
+Annotator = Annotated[Visitor, Depends(annotator)]
+Admin = Annotated[Visitor, Depends(admin)]
