@@ -16,6 +16,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException  # includes those of unknown paths
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
@@ -25,6 +26,7 @@ from interloq.web.database import Database
 from interloq.web.pages import PAGE_VERSION, Pages
 from interloq.web.people import Visitor
 from interloq.web.security import COOKIE, Protected
+from interloq.web.stop import stop_when_settled
 from interloq.web.tasks import Stored, get_task, number_of_items
 from interloq.web.visitors import Annotator, Known, Number, database
 
@@ -162,7 +164,8 @@ def take_answers(request: Request, visitor: Annotator, given: Submission) -> JSO
     except answers.IncompleteError as error:
         problems = [{"unit": one.unit, "aspect": one.aspect, "reason": one.reason} for one in error.problems]
         return JSONResponse({"error": "incomplete", "problems": problems}, 422)
-    return JSONResponse({"stored": True})
+    stop = BackgroundTask(stop_when_settled, database(request), visitor.task or 0, given.assignment)
+    return JSONResponse({"stored": True}, background=stop if settings.stop_when_settled else None)
 
 
 def _check_may_answer(visitor: Visitor) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from interloq.web.people import raters
 from interloq.web.schema import answer, assignment, invitation, item, person
 
 
@@ -42,6 +43,7 @@ class Person:
     """Somebody who opened an invitation to a task."""
 
     id: int
+    rater: str  # an id that must be hashed
     label: str
     participant: str
     withdrawn: bool
@@ -60,7 +62,7 @@ def pages(connection: Connection, task: int) -> list[Page]:
     )
     return [
         Page(
-            row.person_id, row.answer_key, tuple(row.hidden["units"]), tuple(given.get(row.id, ())),
+            row.person_id, row.answer_key, tuple(row.hidden.get("units", ())), tuple(given.get(row.id, ())),
             row.finished - row.started, row.finished, tuple(row.order), row.correct,
         )
         for row in rows
@@ -76,13 +78,14 @@ def clusters(connection: Connection, task: int) -> Counter[str]:
 
 def people(connection: Connection, task: int) -> list[Person]:
     """Everybody who opened an invitation to a task."""
+    known = raters(connection)
     rows = connection.execute(
         select(person, invitation.c.label)
         .join(invitation, invitation.c.id == person.c.invitation_id)
         .where(invitation.c.task_id == task)
         .order_by(person.c.id)
     )
-    return [Person(row.id, row.label, row.participant, row.withdrawn is not None) for row in rows]
+    return [Person(row.id, known[row.id], row.label, row.participant, row.withdrawn is not None) for row in rows]
 
 
 def state(connection: Connection, task: int) -> str:

@@ -41,15 +41,13 @@ def figures(found: Collected, name: Pseudonyms) -> dict[str, Any]:
     settings = found.stored.settings
     aspects = [question.aspect for question in settings.questions]
     workers = annotators(found.pages, aspects, least_seconds=settings.least_seconds)
-    enough = monitor.enough(found.pages, aspects[0], found.clusters, settings.per_item)
-    votes = {aspect: monitor.votes(found.pages, aspect) for aspect in aspects}
-    sections = [_enough(enough, settings.per_item, aspects[0], several=len(aspects) > 1)]
-    for question in settings.questions:
-        sections += _of_question(found, question, votes[question.aspect])
-    return {
-        "headlines": _headlines(found, workers, votes[aspects[0]], aspects[0], enough),
-        "sections": [*sections, _people(found.people, workers, name)],
-    }
+    headlines, sections = _counted(found, workers), [_people(found.people, workers, name)]
+    if aspects:
+        enough = monitor.enough(found.pages, aspects[0], found.clusters, settings.per_item)
+        headlines += [_alpha(monitor.votes(found.pages, aspects[0]), aspects[0]), _ranking(enough)]
+        asked = [one for question in settings.questions for one in _of_question(found, question)]
+        sections = [_enough(enough, settings.per_item, aspects[0], several=len(aspects) > 1), *asked, *sections]
+    return {"headlines": headlines, "sections": sections}
 
 
 def number(value: float, decimals: int = DECIMALS) -> str:
@@ -65,22 +63,25 @@ def interval(ci: tuple[float, float] | None) -> str:
 # ---- headlines -------------------------------------------------------------------------------------------------------
 
 
-def _headlines(
-    found: Collected, workers: Sequence[Annotator], votes: Sequence[Vote], aspect: str, enough: Enough
-) -> list[dict[str, str]]:
+def _counted(found: Collected, workers: Sequence[Annotator]) -> list[dict[str, str]]:
     done = sum(page.correct is None for page in found.pages)
     wanted = sum(found.clusters.values()) * found.stored.settings.per_item
-    agreed = monitor.agreement(votes, aspect)
     suspicious = sum(bool(one.reasons) for one in workers)
-    alpha = agreed.alpha if agreed else Estimate(math.nan, 0, note="nothing was judged twice")
     return [
         _headline("pages", "Finished pages", f"{done:,}", f"of {wanted:,}"),
-        _headline(
-            "alpha", "Krippendorff’s α", number(alpha.value), f"95 %: {interval(alpha.ci)}" if alpha.ci else alpha.note
-        ),
         _headline("people", "Annotators", f"{len(workers):,}", f"{suspicious:,} to look at"),
-        _headline("settled", "Ranking", "settled" if enough.settled else "open", _progress(enough)),
     ]
+
+
+def _alpha(votes: Sequence[Vote], aspect: str) -> dict[str, str]:
+    agreed = monitor.agreement(votes, aspect)
+    alpha = agreed.alpha if agreed else Estimate(math.nan, 0, note="nothing was judged twice")
+    note = f"95 %: {interval(alpha.ci)}" if alpha.ci else alpha.note
+    return _headline("alpha", "Krippendorff’s α", number(alpha.value), note)
+
+
+def _ranking(enough: Enough) -> dict[str, str]:
+    return _headline("settled", "Ranking", "settled" if enough.settled else "open", _progress(enough))
 
 
 def _headline(id: str, name: str, value: str, note: str) -> dict[str, str]:
@@ -129,8 +130,8 @@ def _more(enough: Enough, per_item: int) -> str:
 # ---- questions -------------------------------------------------------------------------------------------------------
 
 
-def _of_question(found: Collected, question: Question, votes: Sequence[Vote]) -> list[dict[str, Any]]:
-    aspect = question.aspect
+def _of_question(found: Collected, question: Question) -> list[dict[str, Any]]:
+    aspect, votes = question.aspect, monitor.votes(found.pages, question.aspect)
     sections = [_systems(question, monitor.systems(votes)), _agreement(votes, aspect)]
     if scores := found.stored.source.get(SCORES):
         sections.append(_metrics(scores, votes, aspect))
@@ -236,7 +237,7 @@ def _people(people: Sequence[Person], workers: Sequence[Annotator], name: Pseudo
 def _person(one: Person, work: Annotator, name: Pseudonyms) -> list[Any]:
     notes = [one.label, one.participant, "withdrew" if one.withdrawn else ""]
     checks = f"{work.failed} of {work.checks}" if work.checks else NONE
-    shown = name(str(one.id))
+    shown = name(one.rater)
     return [
         {"text": shown, "note": " · ".join(filter(None, notes))},
         f"{work.pages:,}",

@@ -83,7 +83,7 @@ def _votes(page: Page, aspect: str) -> Iterator[Vote]:
             names = tuple(str(unit["system"]) for unit in page.units)
             id = f"{page.units[0]['id']} {' / '.join(names)}"
             yield Vote(page.person, page.cluster, (id, ""), names, _CODES[one.choice])
-        elif one.value is not None:
+        elif one.value is not None and one.unit < len(page.units):  # chats have no units
             unit = page.units[one.unit]
             yield Vote(page.person, page.cluster, (unit["id"], unit["system"]), (unit["system"],), one.value)
 
@@ -214,7 +214,7 @@ def enough(pages: Sequence[Page], aspect: str, clusters: Mapping[str, int], per_
         by_cluster.setdefault(vote.cluster, []).append(vote)
     names = {name for some in by_cluster.values() for vote in some for name in vote.systems}
     rounds = [_scores(name, by_cluster[name]) for name in done if name in by_cluster]
-    shared = any(len({row.system for row in some}) > 1 for some in rounds)
+    shared = any(len({name for vote in some for name in vote.systems}) > 1 for some in by_cluster.values())
     if not shared:
         rounds = _alongside(rounds)
     budget = len(clusters) if shared or not names else len(clusters) // len(names)

@@ -104,6 +104,7 @@ class Task:
     minutes: float = 30  # until an item that was left is given to somebody else
     least_seconds: float = 2  # faster answers make an annotator suspicious
     most_items: int = 0  # per annotator; 0: as many as there are
+    stop_when_settled: bool = False  # close the task when the ranking by its first question is settled
     completion: str = ""  # code or https link shown at the end
     turns: int = 20  # most turns of a person in a chat
     options: Mapping[str, Any] = field(default_factory=dict)  # of one kind of task, such as the bots to talk to
@@ -120,6 +121,7 @@ class Task:
             raise InputError(f"options must be an object, got {short_repr(self.options)}")
         for name in ("title", "instructions", "consent", "completion"):
             _check_text(name, getattr(self, name))
+        _check_switches(self, "stop_when_settled")
         self._check_numbers()
         self._check_questions()
 

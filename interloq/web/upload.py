@@ -55,7 +55,9 @@ async def _kept(given: object, folder: Path) -> Path | None:
 def prepare(given: Upload) -> tuple[Prepared, dict[str, Any]]:
     """The task and a preview: counts, questions, the first pages as annotators see them, and lines that are bad."""
     rejected: list[Rejected] = []
-    options = {name: given.fields.get(name) or None for name in ("kind", "name", "title", "instructions")}
+    options: dict[str, Any] = {
+        name: given.fields.get(name) or None for name in ("kind", "name", "title", "instructions")
+    }
     per_item = given.fields.get("per_item", "")
     if per_item and not (per_item.isascii() and per_item.isdigit()):
         raise InputError(f"annotators per item must be a whole number, got {per_item[:20]!r}")

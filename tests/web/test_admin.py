@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 REFUSED = "Failed to load resource: the server responded with a status of 409 (Conflict)"  # and the page says why
 ROUTES = sorted(
-    (method, route.path) for route in router.routes if isinstance(route, APIRoute) for method in route.methods
+    (method, route.path) for route in router.routes if isinstance(route, APIRoute) for method in route.methods or ()
 )
 
 
@@ -154,16 +154,13 @@ def test_a_study_from_the_file_to_the_export(served: Served, opened: Callable[..
     records = tmp_path / "replies.jsonl"
     write(records, replies(2), kind="samples")
     scores = tmp_path / "scores.jsonl"
-    write(
-        scores,
-        [Score(one.id, "length", float(n), system=one.system) for n, one in enumerate(replies(2))],
-        kind="scores",
-    )
+    found = [Score(one.id, m, float(n), system=one.system) for m in ("a", "b") for n, one in enumerate(replies(2))]
+    write(scores, found, kind="scores")
     admin = opened(served.invite(None))
     admin.get_by_role("link", name="New task").click()
     _accessible(admin)
     admin.get_by_label("File of samples or dialogues").set_input_files(records)
-    admin.get_by_label("Scores of metrics").set_input_files(scores)
+    admin.get_by_label("Scores of two or more").set_input_files(scores)
     admin.get_by_label("Name").fill("first-study")
     admin.get_by_role("button", name="Preview").click()
     admin.get_by_text("first-study (rate): 2 pages from 4 records; each page goes to 3 annotators.").wait_for()

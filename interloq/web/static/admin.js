@@ -48,6 +48,7 @@ function cell(value, index) {
     element.textContent = value;
     element.dir = 'auto';
     if (/^[−\d.,]+$|^–$/.test(value)) element.className = 'numeric';
+    else if (value.length < 30) element.className = 'short';
   } else if (value.bar) element.append(bar(value.bar));
   else if (value.reasons) {
     element.className = 'reasons';

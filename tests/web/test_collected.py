@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finished pages from both databases."""
+
+from __future__ import annotations
+
+from interloq.web import collected, people
+from interloq.web.answers import submit
+from interloq.web.assign import next_item
+from interloq.web.database import Database
+from tests.web.conftest import annotators, choice_task, replies, stored_task
+
+
+def test_finished_pages_people_and_the_state_they_change(study: Database) -> None:
+    stored = stored_task(study, choice_task(), replies(2))
+    first, second = annotators(study, stored, 2)
+    with study.writing() as connection:
+        before = collected.state(connection, stored.id)
+        held = next_item(connection, stored, first)
+        next_item(connection, stored, second)
+        assert held is not None
+        assert collected.state(connection, stored.id) == before
+        given = [{"unit": 0, "aspect": "overall", "choice": "first"}]
+        submit(connection, stored.settings, first, held.id, "submission", given, "page")
+        (page,) = collected.pages(connection, stored.id)
+        assert page.person == first
+        assert [unit["system"] for unit in page.units] == ["secret-parrot", "secret-owl"]
+        assert page.answers == (collected.Given(0, "overall", None, "ab"[held.order[0]]),)
+        assert page.seconds >= 0
+        assert sorted(collected.clusters(connection, stored.id).values()) == [1, 1]
+        after = collected.state(connection, stored.id)
+        people.withdraw(connection, second)
+        assert len({before, after, collected.state(connection, stored.id)}) == 3
+        assert [(one.id, one.withdrawn) for one in collected.people(connection, stored.id)] == [
+            (first, False),
+            (second, True),
+        ]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures in words and tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.web.collected import Page, Person
+from interloq.web.figures import Collected, figures, interval, number
+from interloq.web.questions import Task
+from interloq.web.tasks import Stored
+from tests.web.conftest import choice_task, likert_task
+from tests.web.test_monitor import chosen, rated, ratings_of_two_people
+
+NAME = Pseudonyms("a key for tests of figures")
+
+
+def shown(task: Task, pages: list[Page], items: int = 12, **source: Any) -> dict[str, dict[str, Any]]:
+    people = [Person(one, f"rater {one}", "friends", "", withdrawn=False) for one in (1, 2)]
+    clusters = {f"c{item}": 1 for item in range(items)}
+    found = figures(Collected(Stored(1, task, source, closed=False), pages, clusters, people), NAME)
+    return {one["id"]: one for part in ("headlines", "sections") for one in found[part]}
+
+
+def test_an_empty_task() -> None:
+    found = shown(likert_task(), [])
+    assert (found["pages"]["value"], found["pages"]["note"]) == ("0", "of 36")
+    assert found["alpha"]["value"] == "–"
+    assert found["systems-overall"]["text"] == ["No answers yet."]
+    assert found["enough"]["text"] == ["A ranking needs answers about at least two systems."]
+    assert found["agreement-overall"]["rows"] == []
+
+
+def test_two_people_who_agree() -> None:
+    found = shown(likert_task(per_item=2), ratings_of_two_people())
+    assert found["alpha"]["value"] == "1.00"
+    assert found["settled"]["value"] == "settled"
+    assert found["enough"]["text"] == ["The ranking was settled after 8 complete items: owl, parrot. You can stop."]
+    owl, parrot = found["systems-overall"]["rows"]
+    assert owl[:2] == ["owl", "4.00"]
+    assert parrot[:2] == ["parrot", "2.00"]
+    assert owl[3]["bar"][1] == 0.75
+    person = found["people"]["rows"][0]
+    assert person[0] == {"text": NAME("rater 1"), "note": "friends"}
+    assert person[1:6] == ["12", "20.0", "–", "1.00", {"reasons": []}]
+
+
+def test_systems_that_are_alike() -> None:
+    pages = [chosen(1, item, "a" if item % 7 < 4 else "b") for item in range(28)]
+    found = shown(choice_task(per_item=1), pages, items=40)
+    (sentences,) = found["enough"]["text"]
+    assert sentences.startswith("Not settled at the look after ")
+    assert "would separate them: more than the 12 items left here." in sentences
+    assert found["systems-overall"]["columns"][-2:] == ["Strength", "95 % interval"]
+
+
+def test_metrics_and_the_gap_of_chatters() -> None:
+    scores = [{"id": f"i{i}", "metric": "m", "value": i % 3, "system": s} for i in range(12) for s in ("owl", "parrot")]
+    record = {"ratings": [{"value": 5, "role": "interlocutor"}]}
+    pages = [rated(1, item, (1 + item % 3, 2 + item % 3), record=record) for item in range(12)]
+    found = shown(likert_task(), pages, scores=scores)
+    assert found["metrics-overall"]["rows"][0][0] == "m"
+    assert [row[:2] for row in found["gap-overall"]["rows"]] == [["owl", "2.00"], ["parrot", "3.00"]]
+
+
+def test_numbers() -> None:
+    assert (number(-0.126), number(float("nan"))) == ("−0.13", "–")
+    assert (interval((0, 1)), interval(None)) == ("0.00 to 1.00", "–")

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collection stops when the ranking is settled."""
+
+from __future__ import annotations
+
+from interloq.web.answers import submit
+from interloq.web.assign import next_item
+from interloq.web.database import Database
+from interloq.web.stop import stop_when_settled
+from interloq.web.tasks import get_task
+from tests.web.conftest import annotators, likert_task, replies, stored_task
+
+
+def answers_until_the_end(study: Database, ratings: tuple[int, int]) -> int:
+    """Pages that two people finish before the task gives out no more."""
+    stored = stored_task(study, likert_task(per_item=2, stop_when_settled=True), replies(14))
+    workers, pages = annotators(study, stored, 2), 0
+    while True:
+        for person in workers:
+            with study.writing() as connection:
+                found = next_item(connection, get_task(connection, stored.id), person)
+                if found is None:
+                    return pages
+                given = [{"unit": i, "aspect": "overall", "value": ratings[u]} for i, u in enumerate(found.order)]
+                submit(connection, stored.settings, person, found.id, f"submission-{found.id}", given, "page")
+            stop_when_settled(study, stored.id, found.id)
+            pages += 1
+
+
+def test_a_clear_ranking_ends_the_collection(study: Database) -> None:
+    pages = answers_until_the_end(study, (2, 4))
+    assert 16 <= pages < 28  # the first look is after 8 items, rated by two people each
+
+
+def test_equal_systems_are_rated_to_the_end(study: Database) -> None:
+    assert answers_until_the_end(study, (3, 3)) == 28

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Uploaded files: previews, bad lines, and names that point elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from pathlib import Path
+
+import pytest
+from starlette.datastructures import FormData, UploadFile
+
+from interloq.errors import InputError
+from interloq.web.upload import Upload, prepare
+
+SAMPLES = (
+    b'{"id": "1", "context": ["Hi"], "response": "Hello!", "system": "owl"}\n'
+    b'{"id": "1", "context": ["Hi"], "response": "Squawk", "system": "parrot"}\n'
+    b'{"id": "2", "context": ["Hi"]}\n'
+)
+
+
+def received(folder: Path, records: bytes, filename: str = "in.jsonl", **fields: str) -> Upload:
+    file = UploadFile(io.BytesIO(records), filename=filename)
+    return asyncio.run(Upload.received(FormData([("records", file), *fields.items()]), folder))
+
+
+def test_a_preview_shows_pages_without_systems_and_counts_bad_lines(tmp_path: Path) -> None:
+    prepared, preview = prepare(received(tmp_path, SAMPLES, kind="rate", name="t", per_item="2"))
+    assert (preview["items"], preview["records"], preview["per_item"]) == (1, 2, 2)
+    assert preview["pages"] == [
+        {
+            "context": [{"speaker": "A", "text": "Hi", "bot": False}],
+            "units": [{"text": "Hello!"}, {"text": "Squawk"}],
+        }
+    ]
+    assert preview["rejected"] == 1
+    assert str(tmp_path) not in str(preview)
+    assert prepared.source["name"] == "in.jsonl"
+
+
+def test_a_file_name_cannot_leave_the_folder(tmp_path: Path) -> None:
+    path = received(tmp_path, SAMPLES, "../../etc/.pass wd").records
+    assert path == tmp_path / "records" / "pass_wd"
+
+
+def test_uploads_that_make_no_task(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no file was given"):
+        asyncio.run(Upload.received(FormData([("records", "text")]), tmp_path))
+    with pytest.raises(InputError, match="must be a whole number, got '-1'"):
+        prepare(received(tmp_path, SAMPLES, kind="rate", name="t", per_item="-1"))
