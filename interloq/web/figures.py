@@ -227,7 +227,7 @@ def _people(people: Sequence[Person], workers: Sequence[Annotator], name: Pseudo
     known = {one.person: one for one in workers}
     nobody = Annotator(0, 0, math.nan, 0, 0, math.nan, 0)
     rows = [_person(one, known.get(one.id, nobody), name) for one in people]
-    columns = ["Person", "Pages", "Seconds per page", "Checks failed", "Agreement", "Reasons to look", ""]
+    columns = ["Person", "Reasons to look", "Pages", "Seconds per page", "Checks failed", "Agreement", ""]
     text = [
         "Median seconds. Agreement is the correlation with the mean of the others. Nobody is excluded by the program."
     ]
@@ -240,11 +240,11 @@ def _person(one: Person, work: Annotator, name: Pseudonyms) -> list[Any]:
     shown = name(one.rater)
     return [
         {"text": shown, "note": " · ".join(filter(None, notes))},
+        {"reasons": list(work.reasons)},
         f"{work.pages:,}",
         number(work.seconds, 1),
         checks,
         number(work.correlation),
-        {"reasons": list(work.reasons)},
         {"forget": one.id, "name": shown},
     ]
 

@@ -43,7 +43,7 @@ def test_two_people_who_agree() -> None:
     assert owl[3]["bar"][1] == 0.75
     person = found["people"]["rows"][0]
     assert person[0] == {"text": NAME("rater 1"), "note": "friends"}
-    assert person[1:6] == ["12", "20.0", "–", "1.00", {"reasons": []}]
+    assert person[1:6] == [{"reasons": []}, "12", "20.0", "–", "1.00"]
 
 
 def test_systems_that_are_alike() -> None:

@@ -48,11 +48,12 @@ function cell(value, index) {
     element.textContent = value;
     element.dir = 'auto';
     if (/^[−\d.,]+$|^–$/.test(value)) element.className = 'numeric';
-    else if (value.length < 30) element.className = 'short';
+    else element.className = value.length < 30 ? 'short' : 'long';
   } else if (value.bar) element.append(bar(value.bar));
   else if (value.reasons) {
     element.className = 'reasons';
-    if (value.reasons.length) element.append(made('ul', {}, ...value.reasons.map((textContent) => made('li', { textContent }))));
+    if (!value.reasons.length) element.textContent = '–';
+    else element.append(made('ul', {}, ...value.reasons.map((textContent) => made('li', { textContent }))));
   } else if (value.forget) element.append(forgetButton(value));
   else element.append(value.text, ...(value.note ? [made('div', { className: 'quiet', textContent: value.note })] : []));
   return element;
